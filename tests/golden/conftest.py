@@ -17,7 +17,7 @@ from memoranda.testing.clocks import FrozenClock
 
 @pytest.fixture
 def plain_environment(tmp_path, monkeypatch):
-    """No settings of this machine, and a folder of its own."""
+    """No settings of this machine, and a folder of its own; gives what changes them."""
     for name in os.environ:
         if name.startswith("MEMORANDA_") and name != "MEMORANDA_REGENERATE_GOLDENS":
             monkeypatch.delenv(name)
@@ -27,6 +27,7 @@ def plain_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("MEMORANDA_TIMEZONE", "Europe/Lisbon")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.chdir(tmp_path)
+    return monkeypatch
 
 
 @pytest.fixture
@@ -40,6 +41,15 @@ def frozen_clock(monkeypatch):
 
     monkeypatch.setattr(Memory, "__init__", with_clock)
     return clock
+
+
+@pytest.fixture
+def anas_file(tmp_path, plain_environment):
+    """Have commands work for Ana on a file, in which nothing is done by itself."""
+    plain_environment.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
+    plain_environment.setenv("MEMORANDA_USER", "ana")
+    plain_environment.setenv("MEMORANDA_CONSOLIDATION__AUTOMATIC", "false")
+    plain_environment.setenv("MEMORANDA_SCHEDULE__IN_BACKGROUND", "false")
 
 
 @pytest.fixture

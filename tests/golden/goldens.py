@@ -89,21 +89,16 @@ def same(golden: Any, now: Any) -> bool:
     return type(golden) is type(now) and golden == now
 
 
-def check_golden(name: str, value: Any, replacements: Mapping[str, str]) -> None:
+def check_golden(
+    name: str, value: Any, replacements: Mapping[str, str], *, may_write: bool = True
+) -> None:
     """Fail with the difference unless ``value`` is what the golden file ``name`` holds.
 
     Where it is asked for, write that file instead.
     """
     path, text = FILES / f"{name}.json", render(value, replacements)
-    if os.environ.get(REGENERATE):
+    if may_write and os.environ.get(REGENERATE):
         path.write_text(text, encoding="utf-8")
-    else:
-        compare(name, value, replacements)
-
-
-def compare(name: str, value: Any, replacements: Mapping[str, str]) -> None:
-    """Fail as :func:`check_golden` does, and never write."""
-    path, text = FILES / f"{name}.json", render(value, replacements)
     golden = path.read_text(encoding="utf-8")
     if text != golden and not same(json.loads(golden), json.loads(text)):
         lines = difflib.unified_diff(

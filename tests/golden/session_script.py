@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -312,7 +312,8 @@ def _maintain(memory: Memory, bruno: Memory, journal: Journal) -> None:
 def _inspect(memory: Memory, bruno: Memory, journal: Journal) -> None:
     for each in (memory, bruno):
         each.embed_pending()
-        journal.note("entities", by(map(named, each.entities(limit=200)), "name"))
+        known = sorted(map(named, each.entities(limit=200)), key=itemgetter("name"))
+        journal.note("entities", known)
         journal.note("conversations", [info.id for info in each.conversations()])
         journal.note("sessions", [told(info) for info in each.sessions()])
         journal.note("verify", each.verify())
@@ -401,36 +402,29 @@ def receipt(erased: Any) -> dict[str, Any]:
     }
 
 
-def by(items: Iterable[Any], name: str) -> list[Any]:
-    """Return ``items`` sorted by one of their fields."""
-    return sorted(
-        items, key=lambda each: each[name] if isinstance(each, dict) else getattr(each, name)
-    )
-
-
 def without_line(text: str, word: str) -> str:
     """Return ``text`` without the lines that contain ``word``."""
     return "".join(line for line in text.splitlines(keepends=True) if word not in line)
 
 
-@contextmanager
-def _emptied(path: Path) -> Any:
-    yield path
-    path.unlink(missing_ok=True)
-
-
 def session_lines(memory: Memory, conversation: str, path: Path) -> list[Any]:
     """Return the lines of the session file of one conversation."""
-    with _emptied(path) as file:
-        memory.export(file, conversation=conversation)
-        return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    memory.export(path, conversation=conversation)
+    return read_lines(path)
+
+
+def read_lines(path: Path) -> list[Any]:
+    """Return the lines of a file, and remove it."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    path.unlink()
+    return lines
 
 
 def export_lines(memory: Memory, path: Path) -> list[Any]:
     """Return the lines of an export; the version of the file format is no part of a golden."""
-    with _emptied(path.with_suffix(".jsonl")) as file:
-        report = memory.export(file)
-        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    path = path.with_suffix(".jsonl")
+    report = memory.export(path)
+    lines = read_lines(path)
     header = {name: value for name, value in lines[0].items() if name != "version"}
     unordered = [line for line in lines[1:] if line["type"] in {"decision", "session"}]
     ordered = [line for line in lines[1:] if line["type"] not in {"decision", "session"}]

@@ -122,12 +122,9 @@ COMMANDS = (
 STDIN = {"hook": EVENT, "chat": "what is my cat called?\nI play the cello.\n/memory Miso\n"}
 
 
-def test_the_json_of_each_command_is_as_ever(tmp_path, frozen_clock, run_command, monkeypatch):
+@pytest.mark.usefixtures("anas_file")
+def test_the_json_of_each_command_is_as_ever(tmp_path, frozen_clock, run_command):
     """Over a prepared memory each command prints the JSON that it always printed."""
-    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
-    monkeypatch.setenv("MEMORANDA_USER", "ana")
-    monkeypatch.setenv("MEMORANDA_CONSOLIDATION__AUTOMATIC", "false")
-    monkeypatch.setenv("MEMORANDA_SCHEDULE__IN_BACKGROUND", "false")
     prepare(tmp_path, frozen_clock)
     ids, answers = {}, []
     for line in COMMANDS:

@@ -16,7 +16,7 @@ from talk_of_two_tasks import tell
 
 from memoranda import Memory
 
-pytestmark = pytest.mark.usefixtures("plain_environment")
+pytestmark = pytest.mark.usefixtures("plain_environment", "anas_file")
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 OF_FILES = re.compile(r"^(?:changed|size) .*\n", re.MULTILINE)
@@ -98,10 +98,6 @@ def prepare(folder):
 
 def test_what_each_command_prints_is_as_ever(tmp_path, run_command, monkeypatch):
     """Tables, bars, rules and sentences, plain in a pipe; the last ones at a terminal, too."""
-    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
-    monkeypatch.setenv("MEMORANDA_USER", "ana")
-    monkeypatch.setenv("MEMORANDA_CONSOLIDATION__AUTOMATIC", "false")
-    monkeypatch.setenv("MEMORANDA_SCHEDULE__IN_BACKGROUND", "false")
     monkeypatch.setenv("COLUMNS", "80")
     prepare(tmp_path)
     printed = [run(run_command, line, tmp_path) for line in COMMANDS]
