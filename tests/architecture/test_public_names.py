@@ -5,7 +5,6 @@ from collections.abc import Callable
 from importlib.metadata import version
 from types import ModuleType
 
-import pytest
 from tables import each_row
 
 import memoranda
@@ -100,10 +99,7 @@ def test_public_names_are_documented(name: str):
     assert not missing
 
 
-@pytest.mark.parametrize(
-    ("plain", "asynchronous", "verb"),
-    [pytest.param(*row, id=f"{row[0].__name__}.{row[2]}") for row in VERBS],
-)
+@each_row(("plain", "asynchronous", "verb"), VERBS)
 def test_both_faces_have_the_same_verbs(plain: type, asynchronous: type, verb: str):
     """A verb of one face is on the other, with the same parameters; metadata are metadata."""
     if (plain, verb) in OWN:
@@ -122,13 +118,6 @@ def test_both_faces_have_the_same_verbs(plain: type, asynchronous: type, verb: s
     assert parameters(getattr(plain, verb)) == parameters(getattr(asynchronous, verb))
     assert not inspect.iscoroutinefunction(ours)
     assert inspect.iscoroutinefunction(theirs) == (verb not in IMMEDIATE)
-
-
-@each_row("name", ["enter", "exit"])
-def test_both_faces_are_context_managers(name: str):
-    """``with Memory`` and ``async with AsyncMemory`` have their methods."""
-    assert hasattr(Memory, f"__{name}__")
-    assert inspect.iscoroutinefunction(getattr(AsyncMemory, f"__a{name}__"))
 
 
 @each_row("verb", sorted(ARGUMENTS))

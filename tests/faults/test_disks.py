@@ -101,6 +101,16 @@ def test_a_file_system_that_cannot_be_written(path, open_store, disk):
     assert User(open_store()).page() == ["tea"]
 
 
+def test_a_connection_that_may_not_write(open_store):
+    """A write that the file does not allow is an error that says so, and reading goes on."""
+    store = open_store()
+    User(store).remember("tea")
+    store._writer.raw.execute("PRAGMA query_only = ON")
+    with pytest.raises(StoreReadOnly, match="permissions"):
+        User(store).remember("cake")
+    assert User(store).page() == ["tea"]
+
+
 def test_a_write_waits_for_others_as_long_as_it_is_told(open_store):
     """By the setting or by the call, for a process or a thread; meanwhile reading goes on."""
     store, other = open_store(busy_timeout=0.05), open_store()

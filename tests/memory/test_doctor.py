@@ -3,25 +3,19 @@
 import stat
 from datetime import timedelta
 
+import numpy as np
 from tables import each_row
 
 from memoranda import Memory, Settings
 from memoranda.errors import LLMError
 from memoranda.learning.llm.model_stages import ClaimsAnswer
-from memoranda.store.locations import file_of, place
+from memoranda.maintenance.doctor import REINSTALL
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 from memoranda.testing.models import ScriptedLLM
 
+QUIET = {"consolidation": {"automatic": False}, "timezone": "UTC"}
 ARMS = ("lexical arm", "vector arm", "entity arm", "temporal arm")
-
-
-class Mute(HashEmbedder):
-    """An embedder to which everything is the same."""
-
-    def embed(self, texts):
-        """Return one vector for all."""
-        return super().embed(["same" for _ in texts])
 
 
 def found(memory):
@@ -30,11 +24,12 @@ def found(memory):
 
 
 def test_a_sound_memory_is_well(opened, tmp_path):
-    """In a sound memory nothing fails, and every arm finds its canary."""
-    file = tmp_path / "agent.db"
-    memory = opened(file)
+    """In a sound memory nothing fails, every arm finds its canary, and nothing is left of it."""
+    memory = opened(tmp_path / "agent.db")
     memory.remember("Ana lives in Lisbon")
+    before = memory.stats().records
     checks = found(memory)
+    assert memory.stats().records == before
     assert not [check for check in checks.values() if check.ok is False]
     assert all(checks[arm].ok for arm in ARMS)
     assert checks["file"].ok
@@ -46,29 +41,6 @@ def test_vectors_of_words_find_their_canary_where_there_are_any(wanted, ok):
     with Memory(":memory:", settings=Settings(retrieval={"token_vectors": wanted})) as memory:
         assert found(memory)["tokens arm"].ok is ok
         assert ("with token vectors" in memory.stats().vectors) is wanted
-
-
-def test_the_canaries_leave_no_trace(opened):
-    """An examination adds nothing to the memory that is examined."""
-    memory = opened()
-    before = memory.stats()
-    memory.doctor()
-    assert memory.stats() == before
-
-
-def test_vectors_that_are_off_are_said_to_be(plain):
-    """Without a model the vector arm is neither well nor ill, and the reason is told."""
-    checks = found(plain)
-    assert checks["vectors"].ok is None
-    assert checks["vector arm"].ok is checks["tokens arm"].ok is None
-    assert "embedding.model = none" in checks["vectors"].detail
-
-
-def test_an_embedder_that_tells_nothing_apart_is_found_out(opened):
-    """A model that gives one vector to all texts does not find the canary first."""
-    memory = opened(embedder=Mute())
-    decoyed = found(memory)["vector arm"]
-    assert decoyed.ok is False
 
 
 def test_vectors_of_another_model_fail_with_the_remedy(opened, tmp_path):
@@ -93,15 +65,8 @@ def test_a_file_that_others_can_read_is_noted(opened, tmp_path):
     assert (check.ok, check.remedy) == (None, f"chmod 600 {file}")
     file.chmod(stat.S_IRUSR | stat.S_IWUSR)
     assert found(memory)["file"].ok
-
-
-def test_a_file_that_is_gone_fails(opened, tmp_path):
-    """A file that was removed under a running memory is a failure."""
-    file = tmp_path / "agent.db"
-    memory = opened(file)
-    file.unlink()
-    checks = found(memory)
-    assert checks["file"].ok is False
+    file.unlink()  # Under a running memory: that is a failure.
+    assert found(memory)["file"].ok is False
 
 
 def test_a_missing_local_model_fails_only_where_it_is_asked_for(opened, tmp_path):
@@ -110,26 +75,6 @@ def test_a_missing_local_model_fails_only_where_it_is_asked_for(opened, tmp_path
         settings = Settings(timezone="UTC", embedding={"model": model, "folder": tmp_path})
         check = found(opened(settings=settings))["local model"]
         assert (check.ok, check.remedy) == (ok, "memoranda config models pull")
-
-
-def test_purge_says_whether_it_could(opened, tmp_path):
-    """Purging a file that nobody else reads is done."""
-    assert opened(tmp_path / "agent.db").purge() is True
-
-
-def test_located_is_where_a_memory_would_be(opened, tmp_path, monkeypatch):
-    """The file named by the doctor is the one that a memory opens."""
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    expected = file_of(place(None, Settings()))
-    memory = opened(None)
-    memory.remember("here")
-    assert expected is not None
-    assert expected.stat().st_size
-    assert str(expected) in found(memory)["file"].detail
-    assert file_of(place(":memory:", Settings())) is None
-    assert "file" not in found(opened())
-    assert file_of(place("~/x.db", Settings())).name == "x.db"
-    assert file_of(place(None, Settings(location="set.db"))).name == "set.db"
 
 
 def test_sessions_that_wait_because_the_model_fails_are_said():
@@ -150,3 +95,83 @@ def test_sessions_that_wait_because_the_model_fails_are_said():
             learning = found(memory)["learning"]
             assert (learning.ok, "(trip)" in learning.detail) == (ok, True)
             assert ("the language model failed" in learning.detail) is (llm is not None)
+
+
+# Remedies
+
+
+@each_row("fusion", ["blend", "rrf", "cosine"])
+@each_row(
+    ("min_score", "model", "fast"),
+    [(0.0, HashEmbedder(), "regex"), (0.99, None, "regex, spacy"), (0.99, HashEmbedder(), "regex")],
+)
+def test_no_way_of_searching_is_ill_by_a_setting(fusion, min_score, model, fast):
+    """Whatever the settings ask for, an arm finds its canary or is told to be off."""
+    if fusion == "cosine" and model is None:
+        return
+    chosen = Settings(
+        **QUIET,
+        embedding={"model": "none"},
+        entities={"fast": fast},
+        retrieval={"fusion": fusion, "min_score": min_score},
+    )
+    with Memory(":memory:", settings=chosen, embedder=model) as memory:
+        memory.remember("Ana lives in Lisbon")
+        checks = found(memory)
+    assert [check for check in checks.values() if check.ok is False] == []
+    asked = {name for name, check in checks.items() if name.endswith(" arm") and check.ok}
+    off = {name for name, check in checks.items() if name.endswith(" arm") and not check.ok}
+    assert "entity arm" in asked
+    assert ("vector arm" in asked) is (checks["vectors"].ok is True) is (model is not None)
+    assert ("lexical arm" in asked) is ("temporal arm" in asked) is (fusion != "cosine")
+    assert all(checks[name].detail.startswith("off: ") for name in off)
+    assert all(checks[name].remedy is None for name in off)
+
+
+def test_names_that_nobody_reads_again_are_not_missed():
+    """Without the stage at night, what it would use is no matter; what each text uses is."""
+    off = {"schedule": {"enrich": "off"}, "embedding": {"model": "none"}}
+    for fast, remedy in (("regex", False), ("regex, spacy", True)):
+        chosen = Settings(**QUIET, **off, entities={"fast": fast})
+        with Memory(":memory:", settings=chosen) as memory:
+            names = found(memory)["names"]
+            assert (names.ok is None, names.remedy is not None) == (remedy, remedy)
+            assert "llm" not in (names.remedy or "")
+    with Memory(":memory:", settings=Settings(**QUIET, embedding={"model": "none"})) as memory:
+        assert "entities.spacy_model" in found(memory)["names"].remedy
+
+
+class ConstantEmbedder(HashEmbedder):
+    """Finds all texts alike."""
+
+    def embed(self, texts):
+        """Return the same vector for each text."""
+        return np.eye(1, self.dimensions, dtype=np.float32).repeat(len(texts), axis=0)
+
+
+def test_a_model_that_tells_nothing_apart_is_to_be_changed():
+    """No installation mends it, so none is advised."""
+    with Memory(":memory:", settings=Settings(**QUIET), embedder=ConstantEmbedder()) as memory:
+        check = found(memory)["vector arm"]
+    assert check.ok is False
+    assert check.remedy.startswith("choose another embedding.model")
+
+
+def test_without_rules_for_names_the_setting_is_named():
+    """The remedy is a command that sets what finds names without more."""
+    chosen = Settings(**QUIET, embedding={"model": "none"}, entities={"fast": "spacy"})
+    with Memory(":memory:", settings=chosen) as memory:
+        check = found(memory)["entity arm"]
+        assert (check.ok, check.remedy) == (False, "memoranda config set entities.fast regex")
+
+
+def test_to_install_anew_is_the_last_resort(opened, monkeypatch):
+    """It is advised only where nothing is found though settings and model are as they should be."""
+    memory = opened()
+    assert [name for name, check in found(memory).items() if check.ok is False] == []
+    monkeypatch.setattr(Memory, "search", lambda *_, **__: [])
+    monkeypatch.setattr(Memory, "entity", lambda *_: None)
+    ill = {name: check.remedy for name, check in found(memory).items() if check.ok is False}
+    assert ill.keys() == {"lexical arm", "vector arm", "entity arm", "temporal arm"}
+    reinstalled = {name for name, remedy in ill.items() if remedy == REINSTALL}
+    assert reinstalled == ill.keys() - {"vector arm"}

@@ -1,4 +1,4 @@
-"""Nothing that is called on an event loop reads a disk there."""
+"""The asynchronous faces: the same verbs, and nothing reads a disk on an event loop."""
 
 import asyncio
 import inspect
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from memoranda import Agent, AsyncConversation, AsyncMemory, Memory, Settings
+from memoranda import AsyncConversation, AsyncMemory, Memory, Settings, errors
 from memoranda.aio import AsyncNotes
 from memoranda.errors import StoreClosed
 from memoranda.store.sqlite import SqliteConnection
@@ -17,50 +17,18 @@ blockbuster = pytest.importorskip("blockbuster", reason="blockbuster is not inst
 SETTINGS = Settings(
     timezone="UTC", consolidation={"automatic": False}, schedule={"in_background": False}
 )
-# What a verb of each face is given; verbs that need nothing are not named.
-MEMORY = {
-    "remember": ("Ana likes tea.",),
-    "remember_many": (["Ana likes tea."],),
-    "search": ("tea",),
-    "recall": ("tea",),
-    "get": ("{id}",),
-    "history": ("{id}",),
-    "correct": ("{id}", "Ana likes mint tea."),
-    "confirm": ("{id}",),
-    "update": ("{id}",),
-    "forget": ("{id}",),
-    "set_context": ("mood", "good"),
-    "get_context": ("mood",),
-    "entity": ("Ana",),
-    "merge_entities": ("Ana", "Ana"),
-    "conversation": ("trip",),
-    "export": ("{folder}/a.jsonl",),
-    "import_": ("{folder}/b.jsonl",),
-    "backup": ("{folder}/c.db",),
-    "on": ("remembered", print),
-    "as_user": ("bo",),
-    "delete_conversation": ("gone",),
-    "forget_many": (),
-}
-CONVERSATION = {
-    "add": ("user", "I like tea."),
-    "extend": ([{"role": "assistant", "content": "Good."}],),
-    "recent": (2,),
-    "by_role": ("user",),
-    "dump": ("openai",),
-    "expand": ("cut_0-0",),
-    "pin": ("{message}",),
-    "remove": ("{message}",),
-    "replace": (["{message}"], []),
-    "calibrate": ({"input_tokens": 10},),
-    "context": ("Which tea?",),
-    "on": ("added", print),
-}
-NOTES = {
-    "write_memory": ("# Memory\n",),
-    "append_history": ("Deployed.",),
-    "append_history_rotated": ("Deployed.",),
-    "search": ("Deployed",),
+# What a verb is given for parameters of these names; for others, where it needs them, a text.
+GIVEN = {
+    "items": ["Ana likes tea."],
+    "event": "remembered",
+    "callback": print,
+    "role": "user",
+    "messages": [{"role": "assistant", "content": "Good."}],
+    "marker": "cut_0-0",
+    "n": 2,
+    "actual": {"input_tokens": 10},
+    "tools": [],
+    "form": "openai",
 }
 
 
@@ -80,35 +48,30 @@ def watched():
         watch.deactivate()
 
 
-def filled(values, known):
-    """Return arguments with the ids and folders of this run."""
-    return [
-        value.format(**known)
-        if isinstance(value, str)
-        else [item.format(**known) if isinstance(item, str) else item for item in value]
-        if isinstance(value, list)
-        else value
-        for value in values
-    ]
-
-
-async def call_all(face, given, known, *, but=()):
-    """Call every verb of a face once; return those that raised what is no fault of blocking."""
+async def call_all(face, folder, id=None):
+    """Call every verb of a face but ``close`` once; return their names."""
     kind = type(face)
-    names = [name for name, _ in inspect.getmembers(kind) if name[0] != "_" and name not in but]
+    names = [name for name in dir(kind) if name[0] != "_" and name != "close"]
     for name in names:
         if isinstance(inspect.getattr_static(kind, name), property):
             getattr(face, name)
             continue
         if isinstance(inspect.getattr_static(kind, name), classmethod):
             continue
+        known = GIVEN | {"id": id, "ids": [id]} | dict.fromkeys(("path", "location"), folder / name)
+        parameters = inspect.signature(getattr(face, name)).parameters.values()
+        given = {
+            each.name: known.get(each.name, "tea")
+            for each in parameters
+            if each.name in known or each.default is each.empty
+        }
         try:
-            result = getattr(face, name)(*filled(given.get(name, ()), known))
+            result = getattr(face, name)(**given)
             if inspect.isawaitable(result):
                 await result
         except blockbuster.BlockingError as error:
             pytest.fail(f"{kind.__name__}.{name} blocks the event loop: {error}")
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError):
             pass  # A verb that refuses its arguments was called as well.
     return names
 
@@ -127,28 +90,22 @@ def test_what_blocks_is_noticed(tmp_path):
     asyncio.run(work())
 
 
-@pytest.mark.parametrize("way", ["entered", "opened"])
-def test_no_verb_of_the_asynchronous_faces_blocks(tmp_path, way):
+def test_no_verb_of_the_asynchronous_faces_blocks(tmp_path):
     """Every verb of memory, conversation and notes, called on a loop."""
 
     async def work():
-        location = tmp_path / "m.db"
         with watched():
-            if way == "entered":
-                opening = AsyncMemory(location, settings=SETTINGS, embedder=HashEmbedder())
-            else:
-                opening = await AsyncMemory.open(
-                    location, settings=SETTINGS, embedder=HashEmbedder()
-                )
+            opening = await AsyncMemory.open(
+                tmp_path / "m.db", settings=SETTINGS, embedder=HashEmbedder()
+            )
             async with opening as memory:
                 record = await memory.remember("Ana likes jasmine tea.")
                 chat = await memory.conversation("trip")
                 message = await chat.add("user", "I like tea.")
-                known = {"id": record.id, "message": message.id, "folder": str(tmp_path)}
-                names = await call_all(chat, CONVERSATION, known)
+                names = await call_all(chat, tmp_path, message.id)
                 assert {"messages", "count", "add"} <= set(names)
-                await call_all(memory.notes, NOTES, known)
-                names = await call_all(memory, MEMORY, known, but=("close",))
+                await call_all(memory.notes, tmp_path)
+                names = await call_all(memory, tmp_path, record.id)
                 assert {"remember", "search", "tools"} <= set(names)
                 for tool in memory.tools():
                     await tool.call("{}")
@@ -176,19 +133,6 @@ def test_a_memory_is_opened_by_its_first_verb(tmp_path):
     asyncio.run(work())
 
 
-def test_an_agent_waits_in_a_thread(tmp_path):
-    """The agent is synchronous: in a worker thread it holds up no loop."""
-
-    async def work():
-        async with AsyncMemory(tmp_path / "m.db", settings=SETTINGS) as memory:
-            with watched():
-                agent = await asyncio.to_thread(Agent, memory._face)
-                answer = await asyncio.to_thread(agent.process, "I live in Porto.")
-                assert answer.text
-
-    asyncio.run(work())
-
-
 def test_the_handlers_of_mcp_do_not_block(tmp_path):
     """Tools, resources, prompts and completions of a server, each asked for once."""
     pytest.importorskip("mcp", reason="mcp is not installed")
@@ -210,5 +154,41 @@ def test_the_handlers_of_mcp_do_not_block(tmp_path):
                     assert "the log of the server" not in result.content[0].text, tool.name
                 await client.read_resource("memoranda://notes/MEMORY.md")
                 await client.get_prompt("recall", {"question": "what tea?"})
+
+    asyncio.run(work())
+
+
+def test_a_memory_is_used_from_a_loop(tmp_path):
+    """Write, find, recall, talk and close, all awaited."""
+
+    async def work():
+        async with AsyncMemory(
+            tmp_path / "m.db",
+            user="ana",
+            embedder=HashEmbedder(),
+            settings=Settings(timezone="UTC"),
+        ) as memory:
+            record = await memory.remember("Ana likes jasmine tea", tags=["tea"])
+            await memory.remember_many(["one", "two"])
+            assert await memory.get(record.id) == record
+            assert (await memory.search("jasmine", tags=["tea"]))[0].record == record
+            assert "jasmine" in (await memory.recall("tea")).text
+            chat = await memory.conversation("c", system="You are kind.")
+            await chat.add("user", "Hello there.")
+            await chat.extend([{"role": "assistant", "content": "Hi!"}])
+            assert await chat.count() == 2
+            assert len(await chat.recent(1)) == 1
+            context = await chat.context("Which tea?", budget=1_000)
+            assert context.tokens <= 1_000
+            assert "jasmine" in context.messages[0]["content"]
+            new = await memory.correct(record.id, "Ana likes mint tea")
+            assert (await memory.forget(new.id, erase=True)).erased
+            assert (await memory.stats()).records["fact"] == 2
+            bob = memory.as_user("bob")
+            assert await bob.search("tea") == []
+            with pytest.raises(errors.InvalidInput, match="query is empty"):
+                await memory.search("")
+        with pytest.raises(errors.StoreClosed):
+            await memory.search("tea")
 
     asyncio.run(work())

@@ -53,27 +53,10 @@ if examples(1) > 1:
         [{"role": "user", "content": "hi", "more": deep(300)}],
     ]
 # What closes, or runs on in the background; and what is given to other parts of the package alone.
-LEFT_OUT = {
-    "close",
-    "run_upkeep",
-    "schedule",
-    "on",
-    "over",
-    "maintenance",
-    "admin",
-    "notes",
-    "erase_lines",
-    "keep",
-    "rewrite",
-}
+LEFT_OUT = {"close", "run_upkeep", "schedule", "on", "over"}
+LEFT_OUT |= {"admin", "notes", "erase_lines", "keep", "rewrite"}
 LIMITS = ("strategy", "context_limit", "max_tokens", "max_messages", "keep_recent")
-SOUND = {
-    "id": "trip",
-    "query": "tea",
-    "content": "Zoe drinks tea",
-    "prompt": "tea?",
-    "role": "user",
-}
+SOUND = {"id": "trip", "query": "tea", "content": "tea", "prompt": "tea?", "role": "user"}
 ANY = inspect.Parameter("any", inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -125,13 +108,9 @@ def holders(tmp_path_factory):
         }
 
 
-CLASSES = {
-    "memory": Memory,
-    "stored": Conversation,
-    "alone": Conversation,
-    "notes": SyncedNotes,
-    "admin": Admin,
-}
+CLASSES = {"memory": Memory, "stored": Conversation, "notes": SyncedNotes, "admin": Admin}
+if examples(1) > 1:
+    CLASSES["alone"] = Conversation
 
 
 @each_row(

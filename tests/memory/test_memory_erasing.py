@@ -1,213 +1,260 @@
-"""Law 7: what was erased is nowhere any more. Law 11: what was believed stays told."""
+"""Law 7: what was erased is nowhere any more, all copies are found, and what stays is listed."""
 
-from dataclasses import replace
-from datetime import timedelta
+import json
 
 import pytest
-from steps import carry_out
+from kept_bytes import coded, holding
 
-from memoranda import Memory
-from memoranda.model.changes import Insert
-from memoranda.model.checks import content_hash
-from memoranda.model.clock import IdFactory
-from memoranda.testing.clocks import FrozenClock
-from memoranda.testing.embedders import HashEmbedder
+from memoranda import Settings, errors
+from memoranda.model.models import PlaceKind, ToolCall, ToolResult
+from memoranda.notes.prompt_history import history_file
 
-SAID = "Quetzalcoatl Brimstone hides the xylophone under floorboard 81723"
-WORDS = ("Quetzalcoatl", "quetzalcoatl", "Brimstone", "brimston", "xylophon", "81723", "floorboard")
+TOLD = "Quetzalcoatl Brimstone hides the xylophone under floorboard 81723"
+WORDS = ("Quetzalcoatl", "brimston", "xylophon", "81723", "floorboard")
 
 
-def remains(folder, *words):
-    """Return which words are still in which files."""
-    return [
-        (path.name, word)
-        for path in folder.rglob("*")
-        for word in words
-        if path.is_file() and word.encode() in path.read_bytes()
-    ]
+def test_an_erased_text_is_in_no_byte_of_the_files(tmp_path, opened):
+    """No table, index, vector, history or free page holds a word of it, even before closing."""
+    memory = opened(tmp_path / "m.db")
+    memory.remember_many([f"Ana likes tea number {n}" for n in range(20)])
+    record = memory.remember(TOLD, tags=["Brimstone"], metadata={"x": "xylophone"})
+    assert memory.search(TOLD)[0].record.id == record.id
+    memory.correct(memory.remember("filler").id, "other filler")
+    assert holding(tmp_path, "Quetzalcoatl")
+    receipt = memory.forget(record.id, erase=True)
+    assert (receipt.erased, receipt.purged) == (True, True)
+    assert holding(tmp_path, *WORDS) == []
+    assert memory.get(record.id) is None
+    assert all("tea" in hit.record.content for hit in memory.search("xylophone", limit=100))
+    assert memory.entity("Quetzalcoatl Brimstone") is None
+    assert [change.reason for change in memory.history(record.id)] == ["erased on request"]
+    assert memory.verify() == []
+    memory.close()
+    assert holding(tmp_path, *WORDS) == []
 
 
-def derived_from(memory, source, content):
-    """Store a record that rests on ``source``, as consolidation will."""
-    parts = memory._services
-    record = replace(
-        source,
-        id=IdFactory(parts.clock).new("fact"),
-        content=content,
-        content_hash=content_hash(content),
-        source_ids=(source.id,),
-        origin="consolidation",
-    )
-    mentions = tuple(parts.extractor.extract(content))
-    carry_out(parts.store, memory._scope, [Insert(record, mentions)])
-    return memory.get(record.id)
+WORD = "quokkalith"
+SAID = f"Ana keeps the {WORD} under floorboard 81723 of the attic"
+SIGNED = {"type": "thinking", "thinking": SAID, "signature": "c2lnbmVk"}
+
+
+@pytest.fixture(autouse=True)
+def at_home(tmp_path, monkeypatch):
+    """Keep the prompt history in the folder of the test."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
 
 
 @pytest.fixture
-def file(tmp_path, opened):
-    """A memory in a folder of its own, with other records around."""
-    folder = tmp_path / "files"
-    folder.mkdir()
-    memory = opened(folder / "m.db")
-    memory.remember_many([f"Ana likes tea number {n}" for n in range(20)])
-    return memory, folder
+def memory(tmp_path, opened):
+    """Ana's memory in a file."""
+    return opened(tmp_path / "m.db")
 
 
-def test_an_erased_text_is_in_no_byte_of_the_files(file):
-    """No table, index, vector, history or free page holds a word of it, even before closing."""
-    memory, folder = file
-    record = memory.remember(SAID, tags=["Brimstone"], metadata={"x": "xylophone"})
-    assert memory.search(SAID)[0].record.id == record.id
-    memory.correct(memory.remember("filler").id, "other filler")
-    assert remains(folder, "Quetzalcoatl")
-    receipt = memory.forget(record.id, erase=True)
-    assert (receipt.erased, receipt.purged) == (True, True)
-    assert remains(folder, *WORDS) == []
-    assert memory.get(record.id) is None
-    assert memory.search("xylophone floorboard", limit=100) == [] or all(
-        "xylophone" not in hit.record.content for hit in memory.search("xylophone", limit=100)
-    )
-    assert memory.entity("Quetzalcoatl Brimstone") is None
-    assert [(c.action, c.reason) for c in memory.history(record.id)] == [
-        ("erase", "erased on request")
-    ]
-    assert memory.verify() == []
-    memory.close()
-    assert remains(folder, *WORDS) == []
+# Chroma saves them with whatever was in the memory of the process; they are cleaned at the end.
+INDEX = frozenset({"data_level0.bin", "length.bin"})
 
 
-def test_copies_go_with_it(file):
-    """The same words said in a conversation and remembered as a fact are erased together."""
-    memory, folder = file
-    memory.conversation("talk").add("user", SAID)
+def held(folder, *, but=INDEX):
+    """Return the files under a folder that hold the word, whatever its case, or in base64."""
+    return holding(folder, *coded(WORD), but=but)
+
+
+def call_tool(memory, name, **arguments):
+    """Return what a tool of memory says."""
+    (tool,) = (each for each in memory.tools() if each.name == name)
+    return tool(**arguments)
+
+
+def spread(memory, *, tell=True):
+    """Let memory, the agent and the application write what was said wherever something is kept."""
+    chat = memory.conversation("tour", system=f"You know: {SAID}.")
+    chat.add("system", f"Mind that {SAID.upper()}!")
+    recalled = memory.recall("what is under the floorboard of the attic?").text
+    chat.add("user", f"{recalled}\n\nWhere was it again?")
+    found = call_tool(memory, "search_memories", query="floorboard of the attic")
+    call = ToolCall("c1", "store_memory", json.dumps({"content": SAID, "tags": ["home"]}))
+    chat.add("assistant", "", tool_calls=[call])
+    chat.add("tool", str(found), tool_result=ToolResult("c1"))
+    chat.add("assistant", f"From memory: {SAID}.")
+    chat.add("assistant", f"To repeat it:\n> {SAID}")
+    chat.pop()
+    items = [SIGNED, {"type": "text", "text": "It is safe."}]
+    chat.extend([{"role": "assistant", "content": items}])
+    if tell:
+        memory.notes.append_history(f"By hand: {SAID}. A second sentence of mine.")
+    typed = history_file(memory.user)
+    typed.parent.mkdir(parents=True, exist_ok=True)
+    typed.write_text(f"\n# 2026-03-01 10:00:00.000000\n+remember that {SAID}\n")
+    return chat
+
+
+@pytest.mark.parametrize("store", ["file", "chroma"])
+def test_nothing_of_it_is_left_in_any_place(store, opened, tmp_path):
+    """Prompts, blocks of recall, tools, answers, reasoning, notes: each goes whole."""
+    memory = opened(tmp_path / "m.db" if store == "file" else f"chroma://{tmp_path}/place")
     fact = memory.remember(SAID)
+    spread(memory)
+    assert held(tmp_path) != []
     receipt = memory.forget(fact.id, erase=True)
-    assert (len(receipt.copies), receipt.messages) == (1, 1)
-    assert remains(folder, *WORDS) == []
-
-
-def test_what_was_derived_goes_with_it(file):
-    """Derived records, and what rests on them, go too, and the receipt names them."""
-    memory, folder = file
-    source = memory.remember(SAID)
-    first = derived_from(memory, source, "Brimstone owns a xylophone")
-    second = derived_from(memory, first, "Somebody owns a xylophone")
-    corrected = memory.correct(second.id, "Brimstone sold the xylophone")
-    receipt = memory.forget(source.id, erase=True)
-    assert set(receipt.derived) == {first.id, second.id, corrected.id}
-    assert all(memory.get(gone) is None for gone in receipt.derived)
-    assert remains(folder, *WORDS) == []
+    assert (receipt.purged, receipt.unpurged, held(tmp_path)) == (True, None, [])
+    kinds = {place.kind for place in receipt.places}
+    assert kinds == set(PlaceKind) - {PlaceKind.SUMMARY}
+    (info,) = memory.conversations()
+    assert (info.id, info.system) == ("tour", "[erased]")
+    chat = memory.conversation(info.id)
+    assert [message.content for message in chat.messages] == ["[erased]"] * 6
+    assert chat.messages[2].tool_calls == (ToolCall("c1", "store_memory"),)
+    assert chat.messages[3].tool_result == ToolResult("c1")
+    assert chat.messages[-1].raw is None
+    (entry,) = memory.notes.history()
+    assert entry.text == "[erased]"
+    assert history_file("ana").read_text() == "\n# 2026-03-01 10:00:00.000000\n[erased]\n"
     assert memory.verify() == []
+    counted = [each.tokens for each in chat.messages]
+    chat.recount()
+    assert [each.tokens for each in chat.messages] == counted
+    memory.close()
+    assert held(tmp_path, but=()) == []
 
 
-def test_the_message_that_said_it_goes_too(file):
-    """Erasing the episode of a message takes the message out of the transcript."""
-    memory, folder = file
-    chat = memory.conversation("c")
-    chat.add("user", "hello")
-    said = chat.add("user", SAID)
+def test_a_conversation_goes_from_all_others(memory, tmp_path):
+    """Deleting a conversation takes its words out of what others recalled, and nothing else."""
+    memory.conversation("a").add("user", SAID)
+    memory.conversation("c").add("user", SAID)
+    memory.conversation("d").add("assistant", "Let me know if you need anything else.")
+    memory.conversation("a").add("assistant", "Let me know if you need anything else.")
+    spread(memory, tell=False)
+    receipt = memory.delete_conversation("a", erase=True)
+    assert (receipt.conversations, receipt.purged) == (1, True)
+    (own, again) = memory.records(session="c") + memory.records(session="d")
+    assert set(receipt.independent) == {own.id, again.id}
+    assert own.content == SAID
+    assert memory.forget(own.id, erase=True).purged
+    assert held(tmp_path) == []
+
+
+def test_a_deleted_user_leaves_no_word(tmp_path, opened):
+    """Nor the user's own name; what another says alike, and the notes of others, stay."""
+    memory = opened(tmp_path / "m.db", user=f"ana-{WORD}")
+    ben = memory.as_user("ben")
+    ben.remember("Ben lives in quite another town")
+    ben.notes.append_history("Ben had tea")
+    before = (ben.records(), ben.notes.read_memory(), ben.notes.history())
+    memory.remember("Ben lives in quite another town")
+    memory.remember(SAID)
+    spread(memory)
+    assert ben.admin.users() == [f"ana-{WORD}", "ben"]
+    receipt = ben.admin.delete_user(f"ana-{WORD}")
+    assert (receipt.purged, receipt.unpurged, held(tmp_path)) == (True, None, [])
+    assert (receipt.conversations, receipt.notes >= 1) == (1, True)
+    assert [path for path in tmp_path.rglob("*") if WORD in path.name and path.stat().st_size] == []
+    assert ben.admin.users() == ["ben"]
+    assert (ben.records(), ben.notes.read_memory(), ben.notes.history()) == before
+    assert ben.verify() == []
+
+
+def test_a_short_text_goes_where_memory_wrote_it(memory, tmp_path):
+    """Two words are erased from recall and tools, and nowhere else."""
+    fact = memory.remember(f"PIN {WORD}")
+    chat = memory.conversation("a")
+    chat.add("user", f"{memory.recall('which PIN').text}\nSo what?")
+    chat.add("assistant", "", tool_calls=[ToolCall("c1", "search_memories", "{}")])
+    found = call_tool(memory, "search_memories", query="which PIN")
+    chat.add("tool", str(found), tool_result=ToolResult("c1"))
+    receipt = memory.forget(fact.id, erase=True)
+    assert receipt.purged
+    assert [message.content for message in chat.messages] == ["[erased]", "", "[erased]"]
+    assert held(tmp_path) == []
+
+
+def test_what_it_came_from_is_named(opened):
+    """Sources in other words are for a person to decide."""
+    memory = opened()
+    memory.conversation("a").add("user", "Remember that the key is under the blue pot.")
+    (fact,) = memory.records(kind="fact")
+    (turn,) = memory.records(kind="episode")
+    receipt = memory.forget(fact.id, erase=True)
+    assert turn.id in {*receipt.likely, *receipt.copies, *receipt.independent}
+    assert all(memory.get(each) is not None for each in receipt.likely)
+
+
+# Users and conversations that are deleted: nowhere listed, and not brought back by anybody
+
+
+def filled(memory):
+    """Give a memory records, a conversation, notes and history; return its conversation."""
+    memory.remember(TOLD, tags=["Brimstone"])
+    chat = memory.conversation("trip", system=f"Be kind to {TOLD}")
+    chat.add("user", TOLD)
     chat.add("assistant", "understood")
-    episode = next(r for r in memory.records(kind="episode") if r.content == SAID)
-    receipt = memory.forget(episode.id, erase=True)
-    assert receipt.messages == 1
-    assert [message.content for message in chat.messages] == ["hello", "understood"]
-    assert said.id not in [message.id for message in chat.messages]
-    assert remains(folder, *WORDS) == []
-    assert memory.verify() == []
+    chat.end()
+    memory.notes.append_history_rotated(TOLD)
+    assert "xylophone" in memory.notes.read_memory()
+    memory.recall("xylophone")
+    return chat
 
 
-def test_erasing_while_another_has_the_file_open_is_told_honestly(file, opened):
-    """``purged`` says whether the free pages were overwritten; if so, nothing is left."""
-    memory, folder = file
-    other = opened(folder / "m.db")
-    record = memory.remember(SAID)
-    assert other.search(SAID)[0].record.id == record.id
-    receipt = memory.forget(record.id, erase=True)
-    assert receipt.purged == (remains(folder, *WORDS) == [])
-    assert other.get(record.id) is None
-    assert all(hit.record.id != record.id for hit in other.search(SAID))
+def test_whatever_was_open_raises_and_brings_nobody_back(opened):
+    """Memory, conversation and notes of before raise, for good; who opens anew begins empty."""
+    owner = opened(user="root")
+    memory, agent = owner.as_user("ana"), owner.as_user("ana", agent="planner")
+    chat, notes = filled(memory), memory.notes
+    owner.admin.delete_user("ana")
+    anew = owner.as_user("ana")
+    for _ in range(2):
+        for use in (
+            lambda: memory.remember("back"),
+            memory.stats,
+            memory.consolidate,
+            lambda: memory.search("xylophone"),
+            lambda: memory.recall("xylophone"),
+            lambda: memory.conversation("new"),
+            lambda: agent.remember("back"),
+            lambda: chat.add("user", "back"),
+            lambda: chat.messages,
+            lambda: chat.context("xylophone"),
+            notes.read_memory,
+            lambda: notes.write_memory("- back"),
+            lambda: notes.append_history("back"),
+            notes.history,
+        ):
+            with pytest.raises(errors.UserDeleted, match="'ana' was deleted"):
+                use()
+        anew.remember("new")
+    assert [record.content for record in anew.records()] == ["new"]
+    assert {hit.record.content for hit in anew.search("xylophone floorboard")} <= {"new"}
+    assert anew.conversations() == []
+    assert owner.admin.users() == ["ana"]
 
 
-def test_vectors_of_an_erased_text_are_not_put_back(tmp_path, opened):
-    """A model that is at work while its text is erased puts nothing back."""
-    memory = opened(tmp_path / "m.db", embedder=_Meanwhile())
-    record = memory.remember(SAID)
-    memory._services.embedder._inner.then = lambda: memory.forget(record.id, erase=True)
-    memory.remember("Ana likes tea")
-    memory.search("tea")
-    assert memory.get(record.id) is None
-    assert memory.verify() == []
-    assert len(memory._services.embedder._rows) <= 3
+def test_the_notes_of_others_stay_in_a_shared_folder(tmp_path, opened):
+    """Only files of memoranda are removed, and whatever else is in the folder stays."""
+    shared = tmp_path / "project"
+    chosen = Settings(timezone="UTC", notes={"folder": str(shared)}, user="ana")
+    memory = opened(tmp_path / "m.db", settings=chosen)
+    memory.remember(TOLD)
+    memory.notes.append_history_rotated(TOLD)
+    assert memory.notes.read_memory()
+    (shared / "README.md").write_text("mine")
+    assert memory.admin.delete_user("ana").notes == 3
+    assert sorted(path.name for path in shared.iterdir() if path.suffix) == ["README.md"]
 
 
-class _Meanwhile(HashEmbedder):
-    """Does something once while it embeds a batch."""
-
-    then = None
-
-    def embed(self, texts):
-        work, self.then = self.then, None
-        if work is not None:
-            work()
-        return super().embed(texts)
+def test_an_unknown_user_is_named_with_the_near_ones(memory):
+    """Deleting a user who is not there says who is."""
+    memory.remember("tea")
+    with pytest.raises(errors.NotFound, match="no user 'anna'; there is 'ana'"):
+        memory.admin.delete_user("anna")
+    memory.admin.delete_user("ana")
+    with pytest.raises(errors.NotFound, match="no user 'ana'; there are none yet"):
+        memory.admin.delete_user("ana")
 
 
-def test_as_of_tells_what_was_believed_then(opened):
-    """Law 11: the past is as it was, before and after correcting and forgetting."""
-    clock = FrozenClock()
-    memory = opened(clock=clock)
-    moments = [clock.now()]
-    old = memory.remember("Ana lives in Porto")
-    moments.append(clock.advance(timedelta(days=1)))
-    new = memory.correct(old.id, "Ana lives in Lisbon")
-    moments.append(clock.advance(timedelta(days=1)))
-    memory.forget(new.id)
-    clock.advance(timedelta(days=1))
-
-    def is_active(moment):
-        return [hit.record.id for hit in memory.search("where does Ana live", as_of=moment)]
-
-    assert is_active(moments[0]) == [old.id]
-    assert is_active(moments[1] - timedelta(milliseconds=1)) == [old.id]
-    assert is_active(moments[1]) == [new.id]
-    assert is_active(moments[2] - timedelta(milliseconds=1)) == [new.id]
-    assert is_active(moments[2]) == []
-    assert is_active(moments[0] - timedelta(days=1)) == []
-    assert memory.search("where does Ana live") == []
-
-
-def test_forgetting_frees_nobody_elses_file(tmp_path, opened):
-    """An erasure in one file leaves a backup of it alone: a backup is the caller's own."""
-    memory = opened(tmp_path / "m.db")
-    record = memory.remember(SAID)
-    memory.backup(tmp_path / "copy.db")
-    memory.forget(record.id, erase=True)
-    with Memory(tmp_path / "copy.db", user="ana", embedder=HashEmbedder()) as copy:
-        assert copy.get(record.id) == record
-
-
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_the_whole_chain_goes_with_a_version(file, place):
-    """Erasing any version of what was corrected erases all of them, and the receipt says so."""
-    memory, folder = file
-    first = memory.remember(SAID)
-    second = memory.correct(first.id, f"{SAID} Still.")
-    third = memory.correct(second.id, "Nothing under the boards.")
-    chain = [first.id, second.id, third.id]
-    gone = chain.pop(place)
-    receipt = memory.forget(gone, erase=True)
-    assert (receipt.records, receipt.versions) == (3, tuple(chain))
-    assert remains(folder, *WORDS) == []
-    assert [memory.get(each) for each in chain] == [None, None]
-
-
-def test_a_short_word_takes_no_other_with_it(file):
-    """Erasing "yes" here leaves "yes" of another conversation where it is, and names it."""
-    memory, _ = file
-    for name in ("here", "there"):
-        memory.conversation(name).add("user", "yes")
-    here, there = (memory.records(session=name)[0].id for name in ("here", "there"))
-    receipt = memory.forget(here, erase=True)
-    assert (receipt.records, receipt.messages, receipt.independent) == (1, 1, (there,))
-    assert [message.content for message in memory.conversation("there").messages] == ["yes"]
-    assert memory.conversation("here").messages == ()
+def test_an_unknown_conversation_is_named_with_the_near_ones(memory):
+    """Deleting a conversation that is not there says which are."""
+    memory.conversation("trip")
+    with pytest.raises(errors.NotFound, match=r"no conversation 'trips'.*there is 'trip'"):
+        memory.delete_conversation("trips")
+    memory.delete_conversation("trip")
+    with pytest.raises(errors.NotFound, match="there are none yet"):
+        memory.delete_conversation("trip")

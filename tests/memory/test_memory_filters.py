@@ -1,19 +1,16 @@
 """Filters of search, records and count, and changes in place."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from noting import noting
 from tables import each_row
 
 from memoranda import UNSET, errors
+from memoranda.model.models import MEMORY_KINDS
+from memoranda.testing.clocks import FrozenClock
 
 YEARS = {"one": {"year": 1990, "by": "Ana"}, "two": {"year": 2000.5}, "three": {"year": "2000"}}
-
-
-@pytest.fixture
-def stored(opened, wordless):
-    """Ana's memory without vectors."""
-    return opened(":memory:", embedder=None, settings=wordless)
 
 
 @each_row(
@@ -28,17 +25,17 @@ def stored(opened, wordless):
         ({"by": {"in": []}}, []),
     ],
 )
-def test_operators_filter_every_read(stored, metadata, expected):
+def test_operators_filter_every_read(plain, metadata, expected):
     """Search, records and count let the same records through."""
-    stored.remember_many(
+    plain.remember_many(
         {"content": f"tale {text}", "metadata": held} for text, held in YEARS.items()
     )
     texts = [f"tale {text}" for text in expected]
-    assert [record.content for record in stored.records(metadata=metadata)] == texts
-    assert sorted(hit.record.content for hit in stored.search("tale", metadata=metadata)) == sorted(
+    assert [record.content for record in plain.records(metadata=metadata)] == texts
+    assert sorted(hit.record.content for hit in plain.search("tale", metadata=metadata)) == sorted(
         texts
     )
-    assert stored.count(metadata=metadata) == len(texts)
+    assert plain.count(metadata=metadata) == len(texts)
 
 
 @each_row(
@@ -60,93 +57,150 @@ def test_what_is_no_operator_is_refused(memory, condition, remedy):
         assert remedy in str(refused.value)
 
 
-def test_pages_go_either_way(stored):
+def test_pages_go_either_way(plain):
     """The newest first, from an offset or behind a record; tags narrow each page."""
-    every = stored.remember_many({"content": f"tale {n}", "tags": ["x"]} for n in range(5))
-    stored.remember("untagged tale")
-    assert stored.records(tags=["x"], newest_first=True, limit=2) == every[:2:-1]
-    assert stored.records(tags=["x"], newest_first=True, limit=2, offset=2) == every[2:0:-1]
-    assert stored.records(newest_first=True, after=every[2].id) == every[1::-1]
-    assert stored.records(limit=2, offset=3) == every[3:]
-    assert (stored.count(tags=["x"]), stored.count(kind="fact"), stored.count(session="s")) == (
-        5,
-        6,
-        0,
-    )
-    found = stored.search("tale", limit=6)
-    assert [hit.record for hit in stored.search("tale", limit=2, offset=3)] == [
-        hit.record for hit in found[3:5]
-    ]
+    every = plain.remember_many({"content": f"tale {n}", "tags": ["x"]} for n in range(5))
+    plain.remember("untagged tale")
+    assert plain.records(tags=["x"], newest_first=True, limit=2, offset=2) == every[2:0:-1]
+    assert plain.records(newest_first=True, after=every[2].id) == every[1::-1]
+    assert (plain.count(tags=["x"]), plain.count(session="s")) == (5, 0)
+    found = [hit.record for hit in plain.search("tale", limit=6)]
+    assert [hit.record for hit in plain.search("tale", limit=2, offset=3)] == found[3:5]
     with pytest.raises(errors.InvalidInput, match="offset=-1"):
-        stored.records(offset=-1)
+        plain.records(offset=-1)
 
 
-def test_what_is_not_given_to_update_stays(stored):
-    """The record keeps its id; ``None`` clears; the filters and the history see each change."""
-    record = stored.remember("tale", tags=["a"], metadata={"n": 1})
-    assert (repr(UNSET), stored.update(record.id)) == ("UNSET", record)
-    assert stored.update(record.id, metadata={"n": 5}).tags == ("a",)
-    assert stored.count(metadata={"n": {"gt": 4}}) == 1
-    assert dict(stored.update(record.id, tags=["b"]).metadata) == {"n": 5}
-    assert [hit.record.id for hit in stored.search("tale", tags=["b"])] == [record.id]
-    cleared = stored.update(record.id, metadata=None, tags=None)
+def test_what_is_not_given_to_update_stays(plain):
+    """The record keeps its id, ``None`` clears, and what has ended is not changed."""
+    record = plain.remember("tale", tags=["a"], metadata={"n": 1})
+    assert (repr(UNSET), plain.update(record.id)) == ("UNSET", record)
+    assert plain.update(record.id, metadata={"n": 5}).tags == ("a",)
+    assert dict(plain.update(record.id, tags=["b"]).metadata) == {"n": 5}
+    assert [hit.record.id for hit in plain.search("tale", tags=["b"])] == [record.id]
+    cleared = plain.update(record.id, metadata=None, tags=None)
     assert (dict(cleared.metadata), cleared.tags, cleared.id) == ({}, (), record.id)
-    assert [change.action for change in stored.history(record.id)] == ["insert", *3 * ["update"]]
-    assert stored.verify() == []
-
-
-def test_an_end_can_be_set_and_cleared(stored):
-    """What was found until then is not found after it; what has ended is not changed."""
-    record = stored.remember("tale", valid_until=stored.remember("other").created_at)
-    assert stored.search("tale") == []
-    with pytest.raises(errors.InvalidInput, match="no longer believed"):
-        stored.update(record.id, valid_until=None)
-    lasting = stored.remember("long tale")
-    tomorrow = lasting.created_at + timedelta(days=1)
-    assert stored.update(lasting.id, valid_until=tomorrow).valid_until == tomorrow
-    assert stored.update(lasting.id, valid_until=None).valid_until is None
-    assert stored.update(lasting.id, valid_until=lasting.created_at).id == lasting.id
-    assert stored.search("tale") == []
+    tomorrow = record.created_at + timedelta(days=1)
+    assert plain.update(record.id, valid_until=tomorrow).valid_until == tomorrow
+    assert plain.update(record.id, valid_until=None).valid_until is None
     with pytest.raises(errors.NotFound):
-        stored.as_user("ben").update(lasting.id, tags=["x"])
+        plain.as_user("ben").update(record.id, tags=["x"])
+    plain.update(record.id, valid_until=record.created_at)
+    assert plain.search("tale") == []
+    with pytest.raises(errors.InvalidInput, match="no longer believed"):
+        plain.update(record.id, valid_until=None)
 
 
-def test_many_are_forgotten_in_one_transaction(stored, monkeypatch):
+def test_many_are_forgotten_by_their_filters(plain):
     """By their ids, session, namespace or metadata; all filters must hold; the rest stays."""
-    records = stored.remember_many(
+    records = plain.remember_many(
         {"content": f"tale {n}", "metadata": {"n": n}, "session": "s" if n % 2 else "t"}
         for n in range(12)
     )
-    stored.remember("value", kind="item", namespace=("app", "a"), key="k", metadata={"n": 0})
-    other = stored.as_user("ben").remember("tale 1", metadata={"n": 1}, session="s")
-    written = []
-    write = stored._services.store.write
-
-    def count(scope, **how):
-        written.append(scope)
-        return write(scope, **how)
-
-    monkeypatch.setattr(stored._services.store, "write", count)
-    receipt = stored.forget_many(metadata={"n": {"gte": 9}})
+    plain.remember("value", kind="item", namespace=("app", "a"), key="k", metadata={"n": 0})
+    receipt = plain.forget_many(metadata={"n": {"gte": 9}})
     assert (receipt.id, receipt.records, receipt.erased) == (records[9].id, 3, False)
-    assert len(written) == 1
-    assert stored.forget_many(session="s", metadata={"n": {"lt": 4}}).records == 2
-    assert stored.forget_many(ids=[records[0].id, records[0].id], session="s").records == 0
-    assert stored.forget_many(ids=[records[0].id, records[2].id]).records == 2
-    assert stored.forget_many(namespace=("app",)).records == 1
-    assert [r.metadata["n"] for r in stored.records()] == [4, 5, 6, 7, 8]
-    assert stored.as_user("ben").records() == [other]
+    assert plain.forget_many(session="s", metadata={"n": {"lt": 4}}).records == 2
+    assert plain.forget_many(ids=[records[0].id, records[0].id], session="s").records == 0
+    assert plain.forget_many(ids=[records[0].id, records[2].id]).records == 2
+    assert plain.forget_many(namespace=("app",)).records == 1
+    assert [r.metadata["n"] for r in plain.records()] == [4, 5, 6, 7, 8]
 
 
-def test_all_or_none_are_forgotten(stored):
+def test_all_or_none_are_forgotten(plain):
     """An id that is not there, or no filter at all, and nothing is forgotten."""
-    record = stored.remember("tale")
+    record = plain.remember("tale")
     with pytest.raises(errors.NotFound, match="fact_nothing"):
-        stored.forget_many(ids=[record.id, "fact_nothing"])
+        plain.forget_many(ids=[record.id, "fact_nothing"])
     for given in ({}, {"namespace": ()}, {"metadata": {}}, {"erase": True}):
         with pytest.raises(errors.InvalidInput, match="needs a filter"):
-            stored.forget_many(**given)
+            plain.forget_many(**given)
     with pytest.raises(errors.InvalidInput, match="operators are gt"):
-        stored.forget_many(metadata={"n": {"$gt": 1}})
-    assert stored.forget_many(ids=[]).records == 0
-    assert stored.records() == [record]
+        plain.forget_many(metadata={"n": {"$gt": 1}})
+    assert plain.forget_many(ids=[]).records == 0
+    assert plain.records() == [record]
+
+
+# Items: an application's own values under a namespace and a key, and no memories
+
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+# What a person could say of themselves, were it said and not kept by an application.
+FACTS = ("Ana lives in Lisbon.", "Ana likes green tea.", "My dog is called Rex.")
+
+
+def put(memory, content, *namespace, key="k", **more):
+    """Write an item."""
+    return memory.remember(content, kind="item", namespace=namespace, key=key, **more)
+
+
+def test_no_item_is_found_unasked(memory):
+    """A search has the same hits with the same scores as without items, unless it asks for them."""
+
+    def seen():
+        hits = memory.search("Where does Ana live, and what tea does she like?", limit=20)
+        return [(hit.record.id, hit.score) for hit in hits]
+
+    memory.remember_many(["Ana lives in Porto.", "Ana's tea is in the kitchen."])
+    before = seen()
+    for number, text in enumerate(FACTS * 5):
+        put(memory, text, "app", key=f"k{number}")
+    assert seen() == before
+    assert {hit.record.kind for hit in memory.search("Ana tea", kind="item")} == {"item"}
+    assert memory.entity("Rex") is None
+
+
+def test_no_item_is_learned_from(tmp_path):
+    """Neither notes nor consolidation, decay, enrichment, reflection or audit know of any."""
+    clock = FrozenClock(START)
+    with noting(tmp_path / "memory.db", clock=clock) as memory:
+        for number, text in enumerate(FACTS * 3):
+            put(memory, text, "app", key=f"k{number}")
+        before = memory.records()
+        memory.notes.sync()
+        clock.advance(timedelta(days=400))
+        memory.maintain()
+        assert memory.records() == before
+        assert all(memory.count(kind=kind.value) == 0 for kind in MEMORY_KINDS)
+        assert not any(text in memory.notes.read_memory() for text in FACTS)
+        assert memory.audit().entries == 0
+
+
+@each_row(
+    ("arguments", "message"),
+    [
+        ({"namespace": ("a",)}, "an item needs a key"),
+        ({"kind": "fact", "key": "k"}, "key='k' is of items; add kind='item'"),
+        ({"key": "k", "namespace": "a/b"}, "namespace='a/b' must be a tuple of texts"),
+        ({"key": "k", "namespace": ("a", 7)}, "a part of namespace must be text, got int: 7"),
+        ({"key": "k", "namespace": ("a", "")}, "a part of namespace is empty"),
+        ({"key": 7}, "key must be text, got int: 7"),
+        ({"key": "k" * 3_000}, "take 3,000 bytes; they may take 2,000"),
+        ({"key": "k", "session": "s"}, "session='s' is of memories"),
+        ({"key": "k", "role": "user"}, "role='user' is of memories"),
+        ({"key": "k", "confidence": 0.5}, r"confidence=0\.5 is of memories"),
+        ({"key": "k", "event_time": START}, "event_time=.* is of memories"),
+    ],
+)
+def test_what_cannot_be_an_item_is_refused(memory, arguments, message):
+    """The message names the value and what to write instead; nothing is stored."""
+    with pytest.raises(errors.InvalidInput, match=message):
+        memory.remember(**{"content": "x", "kind": "item"} | arguments)
+    assert memory.count() == 0
+
+
+def test_what_is_asked_wrongly_is_refused(memory):
+    """A record has an id, an item a key; nobody corrects or confirms an item."""
+    item = put(memory, "value", "a")
+    for wrong in (
+        memory.get,
+        lambda: memory.get(item.id, key="k"),
+        lambda: memory.get(namespace=("a",)),
+        memory.forget,
+        lambda: memory.namespaces("a"),
+        lambda: memory.namespaces(depth=0),
+        lambda: memory.correct(item.id, "other"),
+        lambda: memory.confirm(item.id),
+    ):
+        with pytest.raises(errors.InvalidInput):
+            wrong()
+    assert memory.get(item.id) == item

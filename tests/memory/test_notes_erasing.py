@@ -3,7 +3,9 @@
 from contextlib import closing
 
 import pytest
-from noting import HISTORY, MINUTE, by_hand, clock_of, edit, facts, items
+from kept_bytes import holding
+from learning_talks import talk
+from noting import HISTORY, by_hand, edit, facts, items
 
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer
@@ -14,26 +16,6 @@ from memoranda.testing.models import ScriptedLLM
 SAID = "I live in Timbuktu."
 FACT = "The user lives in Timbuktu."
 DAMAGED = "MEMORY.md.damaged"
-
-
-def talk(memory, session, *texts):
-    """Say texts in a conversation, a minute apart; return it."""
-    chat = memory.conversation(session)
-    for text in texts:
-        chat.add("user", text)
-        clock_of(memory).advance(MINUTE)
-    return chat
-
-
-def everywhere(folder, *words):
-    """Return the files under a folder that hold one of the words, in whatever case."""
-    return [
-        str(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-        for word in words
-        if word.casefold().encode() in path.read_bytes().lower()
-    ]
 
 
 def blocks(path):
@@ -81,7 +63,7 @@ def test_no_byte_of_it_is_left(tmp_path, modelled):
         assert receipt.purged
         # The line of the fact, that of the damaged rest, the entry of the talk, and that by hand.
         assert receipt.notes == 4
-        assert everywhere(tmp_path, "timbuktu") == []
+        assert holding(tmp_path, "timbuktu") == []
         assert FACT not in facts(memory)
         assert sorted(items(memory)) == facts(memory)
         assert (folder / DAMAGED).read_text() == "[erased]\n- half a li"
@@ -97,20 +79,8 @@ def test_no_byte_of_it_is_left(tmp_path, modelled):
         assert "And a second paragraph of mine." in (folder / HISTORY).read_text()
         assert memory.verify() == []
         memory.consolidate()
-        assert everywhere(tmp_path, "timbuktu") == []
+        assert holding(tmp_path, "timbuktu") == []
         assert len(notes.history()) == 4
-
-
-def test_a_session_of_which_nothing_is_left(tmp_path):
-    """The only turn of a session: its entry says that it was erased, and stays one."""
-    with closing(by_hand(tmp_path / "a.db")) as memory:
-        talk(memory, "one", SAID)
-        memory.consolidate()
-        (episode,) = memory.records(kind="episode")
-        memory.forget(episode.id, erase=True)
-        (entry,) = memory.notes.history()
-        assert "\n[erased]\n" in entry.text
-        assert everywhere(tmp_path, "timbuktu") == []
 
 
 def test_a_raw_entry_loses_the_turn(tmp_path):
@@ -120,76 +90,51 @@ def test_a_raw_entry_loses_the_turn(tmp_path):
         memory._services.history_writer(memory._scope).write_fallback("one", None)
         (episode, _) = memory.records(kind="episode")
         memory.forget(episode.id, erase=True)
-        assert everywhere(tmp_path, "timbuktu") == []
+        assert holding(tmp_path, "timbuktu") == []
         memory.consolidate()
-        assert everywhere(tmp_path, "timbuktu") == []
+        assert holding(tmp_path, "timbuktu") == []
         assert "Acme" in " ".join(entry.text for entry in memory.notes.history())
         assert facts(memory) == sorted(items(memory)) != []
 
 
-@pytest.mark.parametrize("by_agent", [True, False])
-def test_the_notes_of_agents_are_cleaned_too(tmp_path, by_agent):
-    """Whoever erases it, user or agent: it goes out of the folders of all of them."""
+def test_the_notes_of_agents_are_cleaned_and_those_of_other_users_are_not(tmp_path):
+    """Whoever erases it, an agent too: it goes out of the user's folders, and of no other's."""
     with closing(by_hand(tmp_path / "a.db")) as memory:
+        bo = memory.as_user("bo")
         talk(memory, "one", SAID, "I work for Acme as a nurse.")
+        talk(bo, "one", SAID)
         cook, planner = (memory.as_user("ana", agent=name) for name in ("cook", "planner"))
-        for each in (memory, cook, planner):
+        for each in (memory, cook, planner, bo):
             each.consolidate()
             each.notes.sync()
         for each in (cook, planner):
             (each.notes.folder / DAMAGED).write_text(f"- {FACT}\nrest")
             each.notes.append_history(f"An entry of its own: {SAID}")
-        folders = {each.notes.folder for each in (memory, cook, planner)}
-        assert len(folders) == 3
-        assert len(everywhere(memory.notes.folder, "timbuktu")) >= 3
-        eraser = cook if by_agent else memory
+        before = {path.name: path.read_bytes() for path in bo.notes.folder.glob("*.md")}
+        assert len(holding(memory.notes.folder, "timbuktu")) >= 3
         (episode,) = [r for r in memory.records(kind="episode") if "Timbuktu" in r.content]
-        receipt = eraser.forget(episode.id, erase=True)
-        assert receipt.notes >= 5
-        assert everywhere(tmp_path, "timbuktu") == []
+        assert cook.forget(episode.id, erase=True).notes >= 5
         for each in (memory, cook, planner):
             each.notes.sync()
             assert any("Acme" in line for line in items(each))
-        assert memory.verify() == []
-        assert everywhere(tmp_path, "timbuktu") == []
+        assert holding(memory.notes.folder, "timbuktu") == []
+        assert {path.name: path.read_bytes() for path in bo.notes.folder.glob("*.md")} == before
 
 
-def test_what_another_fact_says_stays_believed(tmp_path):
-    """A line that only contains the erased words is its own fact's, and a person's edit stays."""
+def test_what_stands_on_its_own_stays(tmp_path):
+    """A line that only contains the erased words, a person's edit, and the talk behind a fact."""
     with closing(by_hand(tmp_path / "a.db")) as memory:
+        talk(memory, "one", SAID)
+        memory.consolidate()
+        (fact,) = memory.records(kind="fact")
+        assert memory.forget(fact.id, erase=True).notes == 1
+        assert items(memory) == []
+        assert "Timbuktu" in Notes(memory.notes.folder).history()[0].text
         town = memory.remember("Timbuktu")
-        memory.remember("Bo has been to Timbuktu twice.")
-        memory.remember("Ana owns a kite.")
-        memory.remember("Zoe sails.")
+        memory.remember_many(["Bo has been to Timbuktu twice.", "Ana owns a kite.", "Zoe sails."])
         memory.notes.sync()
         edit(memory, lambda text: text.replace("- Zoe sails.\n", "- Zoe paints.\n"))
         edit(memory, lambda text: text.replace("- Ana owns a kite.\n", ""))
         memory.forget(town.id, erase=True)
         assert facts(memory) == ["Bo has been to Timbuktu twice.", "Zoe paints."]
         assert sorted(items(memory)) == facts(memory)
-
-
-def test_nothing_of_another_user_is_touched(tmp_path):
-    """The same words in another user's notes are another user's (law 6)."""
-    with closing(by_hand(tmp_path / "a.db")) as memory:
-        bo = memory.as_user("bo")
-        for each in (memory, bo):
-            talk(each, "one", SAID)
-            each.consolidate()
-        before = {p.name: p.read_bytes() for p in bo.notes.folder.glob("*.md")}
-        (episode,) = memory.records(kind="episode")
-        memory.forget(episode.id, erase=True)
-        assert everywhere(memory.notes.folder, "timbuktu") == []
-        assert {p.name: p.read_bytes() for p in bo.notes.folder.glob("*.md")} == before
-
-
-def test_a_fact_alone_leaves_what_was_said(tmp_path):
-    """Erasing a fact takes its line; the talk it came from is told on."""
-    with closing(by_hand(tmp_path / "a.db")) as memory:
-        talk(memory, "one", SAID)
-        memory.consolidate()
-        (fact,) = memory.records(kind="fact")
-        receipt = memory.forget(fact.id, erase=True)
-        assert receipt.notes == 1
-        assert items(memory) == []
-        assert "Timbuktu" in Notes(memory.notes.folder).history()[0].text

@@ -1,21 +1,34 @@
-"""On PostgreSQL nothing that was acknowledged is lost, and nothing is stored twice."""
+"""On PostgreSQL nothing that was acknowledged is lost or stored twice, and no password shown."""
 
+import logging
 import re
 import threading
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from pathlib import Path
 
 import pytest
 from both_stores import remembering
-from postgres_server import connected, control, crash, new_database, restart, running_server
+from postgres_server import (
+    connected,
+    control,
+    crash,
+    new_database,
+    new_role,
+    restart,
+    running_server,
+)
 from psycopg import OperationalError
+from psycopg.sql import SQL, Identifier, Literal
 
 from memoranda.errors import StoreBusy, StoreError, StoreUnreachable
-from memoranda.model.models import Scope
 from memoranda.records.drafts import Draft
 from memoranda.store.postgres import LOST
 
 TEXT = "Ana likes tea"
+PASSWORD = "tiger@lily/7"  # noqa: S105 - of a server of this test
+ENCODED = "tiger%40lily%2F7"
 HOLD = "SELECT key FROM users WHERE name = 'ana' FOR NO KEY UPDATE"
 
 
@@ -39,15 +52,15 @@ def contents(memory):
 
 def test_writers_of_one_user_wait_and_others_do_not(location):
     """While one user's rows are locked, another's are written; the first says who is in the way."""
-    with closing(remembering(location)) as memory, connected(location) as other:
-        store = memory._services.store
+    memory = remembering(location, storage={"busy_timeout": 0.05})
+    with closing(memory), connected(location) as other:
         memory.remember("Ana likes cake")
         with other.transaction():
             other.execute(HOLD)
             memory.as_user("ben").remember(TEXT)
-            writing = store.write(Scope("ana"), patience=0.05)
-            with pytest.raises(StoreBusy, match="others write"), writing:
-                pass
+            with pytest.raises(StoreBusy, match="others write"):
+                memory.remember(TEXT)
+            assert contents(memory) == ["Ana likes cake"]
         memory.remember(TEXT)
         assert contents(memory) == ["Ana likes cake", TEXT]
 
@@ -91,21 +104,18 @@ def test_a_write_that_lost_its_connection_is_there_whole_or_not_at_all(location)
         assert contents(memory) == [TEXT]
 
 
-@pytest.mark.parametrize(
-    "told",
-    [
-        "consuming input failed: server closed the connection unexpectedly",
-        "consuming input failed: SSL connection has been closed unexpectedly",
-        "sending query failed: SSL SYSCALL error: EOF detected",
-    ],
-)
-def test_what_was_lost_over_tls_is_lost(location, told):
+def test_what_was_lost_over_tls_is_lost(location):
     """What libpq says of a connection that it had is no advice on how to connect."""
-    with closing(remembering(location)) as memory, pytest.raises(StoreUnreachable) as raised:  # noqa: SIM117
-        with memory._services.store._translated():
-            raise OperationalError(told)
-    assert raised.value.lost
-    assert str(raised.value).endswith(LOST[1])
+    with closing(remembering(location)) as memory:
+        for told in (
+            "consuming input failed: server closed the connection unexpectedly",
+            "consuming input failed: SSL connection has been closed unexpectedly",
+            "sending query failed: SSL SYSCALL error: EOF detected",
+        ):
+            with pytest.raises(StoreUnreachable) as raised, memory._services.store._translated():
+                raise OperationalError(told)
+            assert raised.value.lost
+            assert str(raised.value).endswith(LOST[1])
 
 
 def test_a_server_that_is_away_is_unreachable(server, location):
@@ -155,3 +165,69 @@ def test_a_crash_of_the_server_loses_nothing(location):
         assert sorted(set(found) - set(unknown)) == sorted(stored)
         assert len(found) == len(set(found))
         assert {each for each in told if not re.search("try again", each)} == set()
+
+
+# Passwords: as libpq has them, and shown nowhere
+
+
+@pytest.fixture(scope="module")
+def owner(server):
+    """Create a role that has to say a password; return its name."""
+    name = new_role(server, schema=True)
+    with connected(server) as connection:
+        sql = SQL("ALTER ROLE {} PASSWORD {}").format(Identifier(name), Literal(PASSWORD))
+        connection.execute(sql)
+        (rules,) = connection.execute("SHOW hba_file").fetchone()
+        told = Path(rules).read_text("utf-8")
+        Path(rules).write_text(f"local all {name} scram-sha-256\n{told}", "utf-8")
+        connection.execute("SELECT pg_reload_conf()")
+    return name
+
+
+def address(server, owner, password=""):
+    """Return the address of the server's own database for the role."""
+    return server.replace("postgres:@", f"{owner}{password and ':'}{password}@")
+
+
+def test_a_password_comes_from_where_libpq_looks(server, owner, tmp_path, monkeypatch):
+    """From the environment, or a file that is named there or in the address."""
+    file = tmp_path / "passwords"
+    file.write_text(f"*:*:*:{owner}:{PASSWORD}\n", "utf-8")
+    file.chmod(0o600)
+    named = address(server, owner)
+    with pytest.raises(StoreError, match=r"no password supplied; .* PGPASSWORD"):
+        remembering(named)
+    with monkeypatch.context() as patch:
+        patch.setenv("PGPASSWORD", PASSWORD)
+        remembering(named).close()
+    with monkeypatch.context() as patch:
+        patch.setenv("PGPASSFILE", str(file))
+        remembering(named).close()
+    remembering(f"{named}&passfile={file}").close()
+    with pytest.raises(StoreError, match=r"password authentication failed .* PGPASSWORD"):
+        remembering(address(server, owner, "wrong"))
+
+
+def test_a_password_is_shown_nowhere(server, owner, caplog):
+    """Neither right nor wrong: by no report, message, log or cause of an error."""
+    caplog.set_level(logging.DEBUG)
+    told = []
+    with closing(remembering(address(server, owner, ENCODED))) as memory:
+        memory.remember("Ana likes tea")
+        store = memory._services.store
+        told += [memory, memory.stats(), memory.doctor(), store]
+        with pytest.raises(StoreError) as raised, store._lend() as connection:
+            connection.run("SELECT nothing")
+        told += traceback.format_exception(raised.value)
+    for wrong in (
+        address(server, owner, "tiger-lily"),
+        address(server, owner, ENCODED).replace("/postgres?", "/none?"),
+        address(server, owner, ENCODED).replace("host=", "host=/none"),
+    ):
+        with pytest.raises(StoreError) as raised:
+            remembering(wrong, storage={"busy_timeout": 0.5})
+        told += traceback.format_exception(raised.value)
+        told += [repr(raised.value), repr(raised.value.__cause__), repr(raised.value.__context__)]
+        assert owner in str(raised.value) or "none" in str(raised.value)
+    for text in (*map(str, told), *map(repr, told), caplog.text):
+        assert "tiger" not in text

@@ -16,7 +16,6 @@ from memoranda.store.sql.database import tables
 from memoranda.store.sql.health import ANALYZER
 from memoranda.text.terms import TermAnalyzer
 
-WHOLE = re.MULTILINE | re.DOTALL
 DOCS = Path(__file__).parents[2] / "docs"
 # What a database is made of: columns, constraints and indexes.
 MADE_OF = """
@@ -50,9 +49,8 @@ INSERT INTO server_starts (id, token) VALUES (1, 'a token');
 
 def script(page):
     """Return the SQL that a page of the documents has."""
-    (found,) = re.findall(
-        r"^```sql\n(.*?)^```", (DOCS / page).read_text("utf-8"), re.MULTILINE | re.DOTALL
-    )
+    text = (DOCS / page).read_text("utf-8")
+    (found,) = re.findall(r"^```sql\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     return found
 
 
@@ -62,11 +60,17 @@ def made_of(address):
         return set(connection.execute(MADE_OF).fetchall())
 
 
-def test_both_schemas_have_the_same_columns(postgres):
-    """What a statement may name is there on SQLite and on PostgreSQL."""
+@pytest.fixture(scope="module")
+def columns(postgres):
+    """Return what a new database is made of."""
     address = new_database(postgres)
     remembering(address).close()
-    there = {row[:2] for row in made_of(address) if row[2] == "statistics"}
+    return made_of(address)
+
+
+def test_both_schemas_have_the_same_columns(columns):
+    """What a statement may name is there on SQLite and on PostgreSQL."""
+    there = {row[:2] for row in columns if row[2] == "statistics"}
     with closing(apsw.Connection(":memory:")) as raw:
         for sql in sqlite.DIALECT.schema():
             raw.execute(sql).fetchall()
@@ -76,14 +80,12 @@ def test_both_schemas_have_the_same_columns(postgres):
             assert named == {*rows}, table
 
 
-def test_the_user_stands_first_in_every_key(postgres):
+def test_the_user_stands_first_in_every_key(columns):
     """So that a server can keep the rows of a user together."""
-    address = new_database(postgres)
-    remembering(address).close()
-    of_users = {table for table, column, *_ in made_of(address) if column == "user_key"}
+    of_users = {table for table, column, *_ in columns if column == "user_key"}
     keys = [
         (table, told)
-        for table, _, told, *_ in made_of(address)
+        for table, _, told, *_ in columns
         if table in of_users and re.match(r"PRIMARY|UNIQUE|FOREIGN", told)
     ]
     assert len(of_users) > 20
@@ -101,18 +103,17 @@ FROM_5 = {
 
 
 @pytest.mark.parametrize("number", [4, 5, 6])
-def test_a_database_of_before_becomes_one_of_today(postgres, number):
+def test_a_database_of_before_becomes_one_of_today(postgres, columns, number):
     """It is made of the same, and holds every record and how often it holds each term."""
-    former, new = new_database(postgres), new_database(postgres)
+    former = new_database(postgres)
     with connected(former) as connection:
         connection.execute(Path(__file__).with_name("postgres_0_2.sql").read_text("utf-8"))
         connection.execute(FORMER)
         connection.execute(FROM_5[number])
         made_by = [ANALYZER, TermAnalyzer().name]
         connection.execute("INSERT INTO meta (name, value) VALUES (%s, %s)", made_by)
-    remembering(new).close()
     with closing(remembering(former)) as memory:
-        assert made_of(former) == made_of(new)
+        assert made_of(former) == columns
         assert [each.content for each in memory.records()] == ["Ana likes tea"]
         assert memory.search("who likes tea?")[0].record.content == "Ana likes tea"
         counts = "SELECT term, record_key, n FROM record_terms WHERE user_key = 2 ORDER BY term"

@@ -5,21 +5,21 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from kept_bytes import holding
+from learning_talks import remembering
 
-from memoranda import Memory, Settings
+from memoranda import Settings
 from memoranda.testing.clocks import FrozenClock
-from memoranda.testing.embedders import HashEmbedder
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
+EVERY = 6  # days on which the robot talks
 ROBOT = Settings(memory={"cleanup_interval": 3600}, timezone="UTC")
 
 
 def opened(path, clock, settings=ROBOT):
     """Return a memory that is to be closed."""
-    return closing(
-        Memory(path, user="ana", settings=settings, clock=clock, embedder=HashEmbedder())
-    )
+    return closing(remembering(path, clock=clock, settings=settings))
 
 
 def live(memory, day):
@@ -32,42 +32,36 @@ def live(memory, day):
     memory.remember(f"fact{day}x that stays")
 
 
-def bytes_of(folder):
-    """Return all that the files under a folder hold."""
-    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
-
-
-@pytest.mark.parametrize(("place", "every"), [("file", 2), ("chroma", 6)])
-def test_ninety_days_of_a_robot_leave_no_expired_text(tmp_path, place, every):
+@pytest.mark.parametrize("place", ["file", "chroma"])
+def test_ninety_days_of_a_robot_leave_no_expired_text(tmp_path, place):
     """Of 90 days, the last 30 of what was said, the context of the day and all facts are left."""
     if place == "chroma":
         pytest.importorskip("chromadb", reason="the extra chroma is not installed")
     path = {"file": str(tmp_path / "m.db"), "chroma": f"chroma://{tmp_path}/m"}[place]
     clock = FrozenClock(START)
-    young = [day for day in range(0, 90, every) if day > 60]
+    young = [day for day in range(0, 90, EVERY) if day > 60]
     with opened(path, clock) as memory:
-        for day in range(0, 90, every):
+        for day in range(0, 90, EVERY):
             live(memory, day)
             if day % 18 == 0:
                 memory.expire()
-            clock.advance(every * DAY)
+            clock.advance(EVERY * DAY)
         memory.derive()
         assert memory.expire().count > 0
         assert memory.expire().count == 0
         chat = memory.conversation("robot")
         said = [message.content for message in chat.messages]
         assert said[::2] == [f"question{day}x about the weather" for day in young]
-        assert len(memory.records(kind="fact")) == 90 // every
+        assert len(memory.records(kind="fact")) == 90 // EVERY
         assert memory.records(kind="context") == []
         assert memory.verify() == []
-    held = bytes_of(tmp_path)
     gone = [f"{word}{day}x" for word in ("question", "answer") for day in range(61)]
     gone += [f"mood{day}x" for day in range(90)]
-    assert [word for word in gone if word.encode() in held] == []
+    assert holding(tmp_path, *gone) == []
     if place == "file":
         with closing(sqlite3.connect(path)) as file:
             (rows,) = file.execute("SELECT count(*) FROM records").fetchone()
-            assert rows == 2 * len(young) + 90 // every
+            assert rows == 2 * len(young) + 90 // EVERY
 
 
 def test_what_was_learned_and_former_versions_stay(tmp_path):
@@ -96,15 +90,3 @@ def test_what_was_learned_and_former_versions_stay(tmp_path):
         assert (memory.get(gone.id), memory.get(old.id).content) == (None, old.content)
         assert memory.conversation("talk").messages == ()
         assert [change.action for change in memory.history(gone.id)] == ["erase"]
-
-
-def test_without_it_history_still_tells(tmp_path):
-    """By default what expired is found no more, and kept."""
-    clock = FrozenClock(START)
-    settings = Settings(timezone="UTC", retention={"episode": "30d"})
-    with opened(tmp_path / "m.db", clock, settings) as memory:
-        memory.conversation("talk").add("user", "question0x")
-        (turn,) = memory.records(kind="episode")
-        clock.advance(31 * DAY)
-        assert (memory.expire().count, memory.expire().count) == (1, 0)
-        assert memory.get(turn.id).content == "question0x"

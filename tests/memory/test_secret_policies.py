@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from memoranda import Memory, Settings, errors
+from memoranda import Settings, errors
 from memoranda.model.reports import RequestOutcome
 
 SAID = "The wifi password is sunflower and the desk is blue."
@@ -12,33 +12,29 @@ MASKED = "The wifi password is […] and the desk is blue."
 
 
 @pytest.fixture
-def opened(tmp_path):
-    """Open a memory with some ``secrets`` settings."""
-    memories = []
+def guarded(opened, tmp_path):
+    """Open a memory of one file with some ``secrets`` settings."""
 
     def make(**secrets):
         settings = Settings(embedding={"model": "none"}, secrets=secrets)
-        memories.append(Memory(tmp_path / "m.db", settings=settings))
-        return memories[-1]
+        return opened(tmp_path / "m.db", settings=settings, embedder=None)
 
-    yield make
-    for memory in memories:
-        memory.close()
+    return make
 
 
-def test_a_program_may_store_a_secret_unless_the_settings_say_otherwise(opened):
+def test_a_program_may_store_a_secret_unless_the_settings_say_otherwise(guarded):
     """Kept by default; masked or refused in content, metadata, tags, corrections and contexts."""
-    kept = opened()
+    kept = guarded()
     record = kept.remember(SAID, metadata={"pin": "4711"})
     assert kept.get(record.id).content == SAID
-    masking = opened(remember="mask")
+    masking = guarded(remember="mask")
     assert masking.remember(f"{SAID} Mask.").content == f"{MASKED} Mask."
     assert masking.remember("A note", metadata={"pin": "4711"}).metadata == {"pin": "[…]"}
     assert masking.set_context("wifi", SAID).content == MASKED
     masked = masking.update(record.id, metadata={"pin": "4711"}, tags={"password: sunflower"})
     assert (masked.metadata, masked.tags) == ({"pin": "[…]"}, ("password: […]",))
     assert masking.update(record.id, tags=None).metadata == {"pin": "[…]"}
-    refusing = opened(remember="refuse")
+    refusing = guarded(remember="refuse")
     for refused in (
         lambda: refusing.remember(SAID),
         lambda: refusing.remember_many(["A plain one", {"content": SAID}]),
@@ -54,14 +50,14 @@ def test_a_program_may_store_a_secret_unless_the_settings_say_otherwise(opened):
     assert refusing.count() == kept.count() == 4
 
 
-def test_an_import_keeps_masks_or_leaves_out_a_secret(opened, tmp_path):
+def test_an_import_keeps_masks_or_leaves_out_a_secret(guarded, tmp_path):
     """As the setting says of what a program stores; twice is as once, and the report says it."""
     file = tmp_path / "facts.jsonl"
     lines = [{"content": SAID}, {"content": "A note", "tags": ["password: sunflower"]}]
     file.write_text("".join(f"{json.dumps(each)}\n" for each in [*lines, {"content": "Plain"}]))
     stored = {}
     for policy in ("keep", "mask", "refuse"):
-        memory = opened(remember=policy).as_user(policy)
+        memory = guarded(remember=policy).as_user(policy)
         reports = [memory.import_(file) for _ in range(2)]
         stored[policy] = [(each.content, each.tags) for each in memory.records()]
         assert [each.records for each in reports] == [len(stored[policy]), 0]
@@ -74,26 +70,21 @@ def test_an_import_keeps_masks_or_leaves_out_a_secret(opened, tmp_path):
     }
 
 
-def test_tools_refuse_a_secret_and_say_what_to_do(opened):
-    """By default; with the setting they mask it, or keep it."""
-    memory = opened()
-    answer = memory.tools().find("store_memory")(content=SAID)
-    assert "content seems to hold a password" in answer
-    assert "leave it out" in answer
-    assert "sunflower" not in answer
-    assert memory.count() == 0
-    masking, keeping = opened(tools="mask"), opened(tools="keep", recall="keep", search="keep")
+def test_tools_refuse_mask_or_keep_a_secret(guarded):
+    """As ``secrets.tools`` says; refused by default."""
+    assert "leave it out" in guarded().tools().find("store_memory")(content=SAID)
+    masking, keeping = guarded(tools="mask"), guarded(tools="keep", recall="keep", search="keep")
     assert MASKED in masking.tools().find("store_memory")(content=SAID)
     assert SAID in keeping.tools().find("store_memory")(content=SAID)
     assert {record.content for record in keeping.records()} == {MASKED, SAID}
 
 
-def test_nothing_shows_a_secret_unless_the_settings_say_so(opened):
+def test_nothing_shows_a_secret_unless_the_settings_say_so(guarded):
     """Search, recall, contexts and tools; what is asked for by its id, and items, are whole."""
-    masking = opened()
+    masking = guarded()
     record = masking.remember(SAID)
     masking.remember(SAID, kind="item", key="wifi")
-    keeping = opened(search="keep", recall="keep")
+    keeping = guarded(search="keep", recall="keep")
 
     def shown(memory):
         context = memory.conversation("c").context("Which colour is the desk, and the wifi?")
@@ -111,9 +102,9 @@ def test_nothing_shows_a_secret_unless_the_settings_say_so(opened):
     assert masking.search("wifi", kind="item")[0].record.content == SAID
 
 
-def test_a_talk_keeps_what_was_said_and_learns_no_secret(opened):
+def test_a_talk_keeps_what_was_said_and_learns_no_secret(guarded):
     """The transcript is canonical; asking to remember a secret is refused, whatever is set."""
-    memory = opened(remember="keep", tools="keep")
+    memory = guarded(remember="keep", tools="keep")
     chat, receipts = memory.conversation("c"), []
     chat.on("request", lambda event: receipts.append(event.subject))
     chat.add("user", "Remember that the wifi password is sunflower.")

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from contextlib import ExitStack, closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from threading import Barrier, Thread
+from functools import partial
 
 import numpy as np
 import pytest
@@ -22,11 +23,9 @@ PROFILE = {"context_window_size": 5, "embedding_model": MODEL, "cleanup_interval
 NEAR = 2e-3  # of a cosine whose vectors are stored with half precision
 
 
-@pytest.fixture(params=["sqlite", "chroma"])
-def location(request, tmp_path):
-    """Where the memory is: the folder that the profile names, or one file of the same."""
-    if request.param == "sqlite":
-        return str(tmp_path / "memory.db")
+@pytest.fixture
+def location(tmp_path):
+    """Where the memory is: the folder that the profile names, on Chroma."""
     pytest.importorskip("chromadb", reason="the extra chroma is not installed")
     return f"chroma://{(tmp_path / 'memory').as_posix()}"
 
@@ -44,117 +43,39 @@ def clock():
 
 
 @pytest.fixture
-def opened(location, profile, clock):
-    """Open the memory, again and again; what is open is closed in the end."""
-    with ExitStack() as stack:
-
-        def start(**arguments):
-            arguments = {
-                "settings": profile,
-                "clock": clock,
-                "embedder": HashEmbedder(),
-            } | arguments
-            return stack.enter_context(closing(Memory(location, **arguments)))
-
-        yield start
+def robot(opened, location, profile, clock):
+    """Open the memory of the robot, again and again; what is open is closed in the end."""
+    return partial(opened, location, settings=profile, clock=clock)
 
 
-@pytest.fixture
-def awaited(location, profile, clock):
-    """Run a coroutine function with a memory of the profile, all of whose verbs are awaited."""
+def test_store_search_and_forget_are_remember_search_and_forget(location, profile, clock):
+    """S1.12 to S1.17, awaited: an id each, the expiry of the type, the least score of 0.3."""
 
-    def run(lived):
-        async def live():
-            async with AsyncMemory(
-                location, settings=profile, clock=clock, embedder=HashEmbedder()
-            ) as manager:
-                await lived(manager)
+    async def live():
+        async with AsyncMemory(
+            location, settings=profile, clock=clock, embedder=HashEmbedder()
+        ) as manager:
+            about = {"source": "talk"}
+            fact = await manager.remember("Alex likes robots", kind="fact", metadata=about)
+            talk = await manager.remember("Alex said hello to the robot", kind="conversation")
+            assert (fact.kind, talk.kind) == ("fact", "episode")
+            assert (fact.created_at, fact.metadata) == (START, about)
+            assert (fact.valid_until, talk.valid_until) == (None, START + 30 * DAY)
+            hits = await manager.search("Alex and robots")
+            assert {hit.record.id for hit in hits} == {fact.id, talk.id}
+            assert all(0.3 <= hit.score <= 1 for hit in hits)
+            (hit,) = await manager.search("Alex and robots", kind="fact", limit=5, min_score=0.3)
+            assert hit.record.metadata == about
+            assert await manager.search("Alex and robots", min_score=0.999) == []
+            assert (await manager.forget(talk.id)).id == talk.id
+            with pytest.raises(errors.NotFound):
+                await manager.forget("no-such-id")
+            assert [hit.record for hit in await manager.search("Alex and robots")] == [fact]
 
-        asyncio.run(live())
-
-    return run
-
-
-def test_store_search_and_forget_are_remember_search_and_forget(awaited):
-    """S1.12 to S1.17: an id each, the expiry of the type, the least score of 0.3."""
-
-    async def lived(manager):
-        fact = await manager.remember("Alex likes robots", kind="fact", metadata={"source": "talk"})
-        talk = await manager.remember("Alex said hello to the robot", kind="conversation")
-        assert fact.id != talk.id
-        assert (fact.kind, talk.kind) == ("fact", "episode")
-        assert (fact.created_at, fact.metadata) == (START, {"source": "talk"})
-        assert (fact.valid_until, talk.valid_until) == (None, START + 30 * DAY)
-        hits = await manager.search("Alex and robots")
-        assert {hit.record.id for hit in hits} == {fact.id, talk.id}
-        assert all(0.3 <= hit.score <= 1 for hit in hits)
-        (hit,) = await manager.search("Alex and robots", kind="fact", limit=5, min_score=0.3)
-        assert hit.record.metadata == {"source": "talk"}
-        assert await manager.search("Alex and robots", min_score=0.999) == []
-        assert (await manager.forget(talk.id)).id == talk.id
-        with pytest.raises(errors.NotFound):
-            await manager.forget("no-such-id")
-        assert [hit.record for hit in await manager.search("Alex and robots")] == [fact]
-
-    awaited(lived)
+    asyncio.run(live())
 
 
-def test_the_shorthands_and_the_context_are_verbs_of_ours(awaited, clock):
-    """S1.18 to S1.22: remember_fact, remember_conversation, set_context, cleanup_expired."""
-
-    async def lived(manager):
-        about = {"about": "pets"}
-        await manager.remember("Alex has a dog", metadata=about)
-        await manager.remember("The dog barked", kind="conversation", metadata=about)
-        assert len(await manager.search("dog", metadata=about, min_score=0)) == 2
-        kept = await manager.set_context("task", "charge the battery")
-        assert kept.valid_until == datetime(2026, 3, 3, tzinfo=UTC)
-        assert await manager.get_context("task") == "charge the battery"
-        assert await manager.get_context("mood") is None
-        clock.advance(31 * DAY)
-        assert (await manager.expire()).counts == {"episode": 1, "context": 1}
-        assert (await manager.expire()).count == 0
-        assert [record.content for record in await manager.records()] == ["Alex has a dog"]
-
-    awaited(lived)
-
-
-def test_the_context_window_is_a_conversation(awaited):
-    """S1.23 to S1.27: the last five turns with role, content and time; cleared for the next."""
-
-    async def lived(manager):
-        window = await manager.conversation("talk")
-        for number in range(6):
-            await window.add("user", f"question {number}")
-            await window.add("assistant", f"answer {number}")
-        shown = await window.window()
-        assert [(message.role, message.content) for message in shown] == [
-            (role, f"{word} {number}")
-            for number in range(1, 6)
-            for role, word in (("user", "question"), ("assistant", "answer"))
-        ]
-        assert all(message.timestamp == START for message in shown)
-        await window.clear()
-        assert await window.window() == ()
-
-    awaited(lived)
-
-
-def test_the_loop_of_the_specification_sends_the_window_and_what_is_said_once(opened):
-    """Its agent loop: the last turns are in every prompt, without a search of one's own."""
-    chat = opened().conversation("loop", system="You are Reachy.")
-    for number in range(7):
-        chat.add("user", f"question {number}")
-        sent = chat.context().messages
-        said = [message["content"] for message in sent if message["role"] != "system"]
-        assert len(said) <= 10
-        assert said[-1] == f"question {number}"
-        assert said.count(said[-1]) == 1
-        assert said == [message.content for message in chat.messages][-len(said) :]
-        chat.add("assistant", f"answer {number}")
-
-
-def test_the_types_of_its_first_version_are_kinds_of_today(opened):
+def test_the_types_of_its_first_version_are_kinds_of_today(robot):
     """S1.07: observations are conversation, preferences facts, events and tasks context."""
     meant = {
         "conversation": "episode",
@@ -165,7 +86,7 @@ def test_the_types_of_its_first_version_are_kinds_of_today(opened):
         "event": "context",
         "task": "context",
     }
-    memory = opened()
+    memory = robot()
     records = memory.remember_many({"content": f"A {kind}, it was", "kind": kind} for kind in meant)
     assert [record.kind for record in records] == list(meant.values())
     for name, kind in meant.items():
@@ -175,9 +96,9 @@ def test_the_types_of_its_first_version_are_kinds_of_today(opened):
         assert {hit.record.id for hit in hits} == {record.id for record in same}
 
 
-def test_a_profile_of_the_user_is_facts_with_metadata(opened):
+def test_a_profile_of_the_user_is_facts_with_metadata(robot):
     """S1.34: stored with category and field, found by meaning, by type and by metadata."""
-    memory = opened()
+    memory = robot()
     for field, text in (
         ("name", "User prefers to be called Alex"),
         ("interests", "User is interested in robotics and AI"),
@@ -190,69 +111,48 @@ def test_a_profile_of_the_user_is_facts_with_metadata(opened):
     assert hit.record.content == "User prefers to be called Alex"
 
 
-def test_what_expired_is_cleaned_up_when_the_agent_starts(opened, clock, caplog):
-    """S1.38, S1.40: removed when the memory is opened, the number logged; of none, no line."""
-    with closing(opened()) as memory:
+def test_what_expired_is_cleaned_up_when_the_agent_starts(robot, clock, caplog):
+    """S1.38, S1.40: removed when the memory is robot, the number logged; of none, no line."""
+    with closing(robot()) as memory:
         said = memory.remember("Hello robot", kind="conversation")
         memory.remember("Alex likes robots")
         memory.set_context("task", "wave")
     with caplog.at_level(logging.INFO, "memoranda.maintenance"):
-        opened().close()
+        robot().close()
         assert caplog.messages == []
         clock.advance(30 * DAY)
-        with closing(opened()) as memory:
+        with closing(robot()) as memory:
             assert caplog.messages == ["memory_cleanup deleted=2 (expire: 1 episode, 1 context)"]
             (change,) = memory.history(said.id)
             assert (change.action, change.reason) == ("erase", REMOVED)
             assert memory.expire().count == 0
         caplog.clear()
-        opened().close()
+        robot().close()
         assert caplog.messages == []
-
-
-def test_only_who_asks_for_it_cleans_up_at_start(location, clock):
-    """Without the setting, opening a memory changes nothing."""
-    usual = Settings(timezone="UTC", embedding={"model": "none"})
-    with closing(Memory(location, settings=usual, clock=clock)) as memory:
-        memory.set_context("task", "wave")
-    clock.advance(DAY)
-    with closing(Memory(location, settings=usual, clock=clock)) as memory:
-        assert memory.expire(dry_run=True).count == 1
 
 
 def test_four_that_start_at_once_remove_each_record_once(tmp_path, profile, clock):
     """Law 12: whoever comes second finds it done, and neither fails."""
-    path = tmp_path / "memory.db"
 
     def start():
-        return Memory(path, settings=profile, clock=clock, embedder=HashEmbedder())
+        path = tmp_path / "memory.db"
+        return closing(Memory(path, settings=profile, clock=clock, embedder=HashEmbedder()))
 
-    with closing(start()) as memory:
+    with start() as memory:
         ids = [memory.remember(f"Hello {n}", kind="conversation").id for n in range(50)]
     clock.advance(31 * DAY)
-    ready, failed = Barrier(4), []
-
-    def run():
-        try:
-            ready.wait()
-            start().close()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the test tells it
-            failed.append(error)
-
-    threads = [Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
-    with closing(start()) as memory:
+    with ThreadPoolExecutor(4) as threads:
+        for memory in threads.map(lambda _: start(), range(4)):
+            with memory:
+                pass
+    with start() as memory:
         actions = [[change.action for change in memory.history(said)] for said in ids]
         assert actions == [["erase"]] * 50
 
 
-def test_a_clean_up_that_fails_keeps_nobody_from_the_memory(opened, caplog):
+def test_a_clean_up_that_fails_keeps_nobody_from_the_memory(robot, caplog):
     """It is logged, and made at the next start."""
-    memory = opened()
+    memory = robot()
     memory.close()
     with caplog.at_level(logging.WARNING, "memoranda.maintenance"):
         memory._maintenance.clean_up()
@@ -261,9 +161,9 @@ def test_a_clean_up_that_fails_keeps_nobody_from_the_memory(opened, caplog):
     assert line.endswith("; it is tried again at the next start")
 
 
-def test_it_is_cleaned_up_every_interval(opened, clock):
+def test_it_is_cleaned_up_every_interval(robot, clock):
     """S1.39: at start and every ``cleanup_interval`` seconds after that, and nothing else runs."""
-    memory = opened()
+    memory = robot()
     memory.set_context("task", "wave")
     keeper = memory.schedule()
     assert [run.stage for run in keeper.step()] == ["expire"]
@@ -281,17 +181,6 @@ def test_it_is_cleaned_up_every_interval(opened, clock):
         "decay": None,
         "reflect": None,
     }
-
-
-def test_nothing_is_written_beside_the_folder(opened, location, tmp_path):
-    """Seed 001's layout: no notes, no second store; removing the one place is a reset."""
-    with closing(opened()) as memory:
-        chat = memory.conversation("talk")
-        chat.add("user", "I live in Porto.")
-        chat.end()
-        memory.conversation("next").add("user", "I have a dog named Rex.")
-        assert memory.records(kind="fact") == []
-    assert [each.name for each in tmp_path.iterdir()] == [location.rpartition("/")[2]]
 
 
 def test_scores_are_those_of_the_model_of_the_specification(location, profile, clock):

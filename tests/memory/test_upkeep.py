@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from threading import Event
@@ -12,9 +11,10 @@ import pytest
 
 from memoranda import Memory, Settings, services
 from memoranda.agent import Agent
-from memoranda.errors import MemorandaError
+from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.maintenance.service import STAGES
 from memoranda.model.reports import StageReport
+from memoranda.serving.late import LateMemory
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.models import ScriptedLLM
 
@@ -114,53 +114,24 @@ def test_closing_waits_for_no_stage_that_asks_a_model(tmp_path, caplog):
         assert [session.id for session in again.sessions(pending=True)] == ["trip"]
 
 
-def test_stats_say_what_each_stage_did_last(memory, clock):
-    """Its counts, over all users of the store, stay with its last run."""
-    memory.conversation("trip").add("user", "I live in Porto.")
-    memory.as_user("ben").conversation("b").add("user", "I live in Lyon.")
-    for user in ("ana", "ben"):
-        memory.as_user(user).set_context("task", "water the plants")
-    clock.advance(timedelta(days=1))
-    results: dict[str, Counter] = {}
-    for report in memory.schedule().step():
-        results.setdefault(report.stage, Counter()).update(report.counts)
-    told = {run.job: run for run in memory.stats().upkeep}
-    assert set(told) == set(results) == {*STAGES} - {"reflect"}
-    for stage, result in results.items():
-        assert told[stage].counts == result
-        assert told[stage].finished_at == clock.now()
-    assert told["expire"].counts == {"context": 2}
-    assert told["consolidate"].counts["facts"] == 2
-    assert memory.as_user("ben").stats().upkeep == memory.stats().upkeep
-
-
-def test_the_doctor_says_when_each_stage_ran(memory, clock):
+def test_the_doctor_says_when_each_stage_ran(tmp_path, clock):
     """First that none has; then when, and what it did; at last which have been missed."""
-    assert check(memory).ok is True
-    assert all(f"{stage}: not yet" in check(memory).detail for stage in STAGES)
-    memory.set_context("task", "water the plants")
-    clock.advance(timedelta(days=1))
-    memory.schedule().step()
-    assert "expire: ran 2026-01-02 12:00, 1 context" in check(memory).detail
-    assert (check(memory).ok, check(memory).remedy) == (True, None)
-    clock.advance(timedelta(days=1, hours=17))  # The decay of Saturday was due 25 hours before.
-    late = check(memory)
-    assert late.ok is None
-    assert late.detail.endswith("missed for a day or longer: expire, enrich, consolidate, decay")
-    assert late.remedy.startswith("memoranda maintain expire enrich consolidate decay;")
-    memory.schedule().step()
-    assert check(memory).ok is True
-
-
-def test_the_doctor_misses_nothing_that_is_off(tmp_path, clock):
-    """A stage that is off is called so, however long ago it ran."""
     with memory_with(tmp_path, clock=clock, schedule={"decay": "off"}) as memory:
+        assert check(memory).ok is True
+        assert all(f"{stage}: not yet" in check(memory).detail for stage in {*STAGES} - {"decay"})
         memory.set_context("task", "water the plants")
+        clock.advance(timedelta(days=1))
         memory.schedule().step()
-        clock.advance(timedelta(days=30))
-        found = check(memory)
-        assert "decay: off" in found.detail
-        assert "decay" not in found.remedy
+        assert "expire: ran 2026-01-02 12:00, 1 context" in check(memory).detail
+        assert (check(memory).ok, check(memory).remedy) == (True, None)
+        clock.advance(timedelta(days=1, hours=17))  # The night of Saturday is over for a day.
+        late = check(memory)
+        assert late.ok is None
+        assert "decay: off" in late.detail
+        assert late.detail.endswith("missed for a day or longer: expire, enrich, consolidate")
+        assert late.remedy.startswith("memoranda maintain expire enrich consolidate;")
+        memory.schedule().step()
+        assert check(memory).ok is True
 
 
 def test_the_doctor_names_a_time_that_cannot_be_read(tmp_path, clock):
@@ -190,3 +161,65 @@ def test_the_insight_waits_for_nobody_who_goes_on_talking(memory):
     report = replace(upkeep, consolidate=consolidate).run_scheduled("reflect")
     assert [session.id for session in memory.sessions(pending=True)] == ["trip"]
     assert report.count == len(memory.records(kind="reflection")) == 1
+
+
+# Memories that are served: opened late, kept up while they are open
+
+
+SETTINGS = Settings(embedding={"model": "none"})
+
+
+def expired(path):
+    """Store a context that ended yesterday, and return its id."""
+    clock = FrozenClock(datetime.now(UTC) - timedelta(days=2))
+    with Memory(path, settings=SETTINGS, clock=clock) as memory:
+        return memory.set_context("task", "water the plants").id
+
+
+def test_what_expired_is_retired_when_a_server_starts(tmp_path):
+    """The first request starts the upkeep, which begins with what is past its time (S1.38)."""
+    record = expired(tmp_path / "agent.db")
+    late = LateMemory(str(tmp_path / "agent.db"), user="default", settings=SETTINGS)
+    since = monotonic()
+    while "retire" not in [change.action for change in late.of().memory.history(record)]:
+        assert monotonic() - since < 30
+        Event().wait(0.01)
+    late.close()
+
+
+@pytest.fixture
+def verbs(tmp_path):
+    """Give what a model may do with a new memory."""
+    late = LateMemory(str(tmp_path / "agent.db"), user="ana", settings=SETTINGS)
+    yield late.of()
+    late.close()
+
+
+def test_notes_are_told_without_secrets(verbs):
+    """What a person had kept stands in MEMORY.md, and is masked for a model."""
+    secret = "sk-proj-abcDEF1234567890abcDEF1234567890abcdef"  # noqa: S105 - made up
+    verbs.memory.remember(f"My API key is {secret} for the weather")
+    verbs.memory.remember("Ana likes tea")
+    told = verbs.notes()
+    assert secret not in told
+    assert "Ana likes tea" in told
+
+
+def test_metadata_that_says_more_is_kept(verbs):
+    """A known fact is not stored twice, unless something new is to be kept with it."""
+
+    def store(metadata):
+        return verbs.tools.store_memory("Ana lives in Lisbon", metadata=metadata).value
+
+    first = store({"category": "user_profile"})
+    assert store(None).id == first.id
+    assert store({"category": "user_profile"}).id == first.id
+    second = store({"field": "home"})
+    assert second.id != first.id
+    assert second.metadata == {"field": "home"}
+
+
+def test_metadata_is_bounded(verbs):
+    """It comes back with every hit, so what is long belongs into the content."""
+    with pytest.raises(InvalidInput, match=r"metadata has .* put what is long into content"):
+        verbs.tools.store_memory("Ana likes tea", metadata={"notes": "x" * 5_000})
