@@ -75,29 +75,16 @@ def work(memory, job):
     return report
 
 
-def said(number, session):
-    """Return what is said in one turn."""
-    town = TOWNS[number % 10]
-    if number % 15 == 4:
-        return "user", f"My friend {town}a{number} lives in {town}."
-    if number == 30:
-        return "user", f"I live in {TOWNS[session]}."
-    if number == 32:
-        return "user", "I have a dog named Rex."
-    return "assistant", f"Turn {number} of {session} is noted."
-
-
 def filled(memory, job, clock):
     """Put into a memory what the job has to do with."""
     if job == "consolidate":
         for session in range(2):
             chat = memory.conversation(f"s{session}")
-            chat.extend(
-                [
-                    {"role": role, "content": text}
-                    for role, text in (said(number, session) for number in range(35))
-                ]
-            )
+            turns = [f"Turn {number} of {session} is noted." for number in range(35)]
+            for number, town in enumerate(TOWNS):
+                turns[3 * number] = f"My friend {town}a lives in {town}."
+            turns[33:] = [f"I live in {TOWNS[session]}.", "I have a dog named Rex."]
+            chat.extend([{"role": "user", "content": turn} for turn in turns])
             clock.advance(DAY)
     elif job in {"decay", "expire"}:
         rates = {"decay_rate": 0.1} if job == "decay" else {"kind": "episode", "session": "s"}

@@ -9,30 +9,6 @@ from memoranda import Settings, errors
 from memoranda.model.models import PlaceKind, ToolCall, ToolResult
 from memoranda.notes.prompt_history import history_file
 
-TOLD = "Quetzalcoatl Brimstone hides the xylophone under floorboard 81723"
-WORDS = ("Quetzalcoatl", "brimston", "xylophon", "81723", "floorboard")
-
-
-def test_an_erased_text_is_in_no_byte_of_the_files(tmp_path, opened):
-    """No table, index, vector, history or free page holds a word of it, even before closing."""
-    memory = opened(tmp_path / "m.db")
-    memory.remember_many([f"Ana likes tea number {n}" for n in range(20)])
-    record = memory.remember(TOLD, tags=["Brimstone"], metadata={"x": "xylophone"})
-    assert memory.search(TOLD)[0].record.id == record.id
-    memory.correct(memory.remember("filler").id, "other filler")
-    assert holding(tmp_path, "Quetzalcoatl")
-    receipt = memory.forget(record.id, erase=True)
-    assert (receipt.erased, receipt.purged) == (True, True)
-    assert holding(tmp_path, *WORDS) == []
-    assert memory.get(record.id) is None
-    assert all("tea" in hit.record.content for hit in memory.search("xylophone", limit=100))
-    assert memory.entity("Quetzalcoatl Brimstone") is None
-    assert [change.reason for change in memory.history(record.id)] == ["erased on request"]
-    assert memory.verify() == []
-    memory.close()
-    assert holding(tmp_path, *WORDS) == []
-
-
 WORD = "quokkalith"
 SAID = f"Ana keeps the {WORD} under floorboard 81723 of the attic"
 SIGNED = {"type": "thinking", "thinking": SAID, "signature": "c2lnbmVk"}
@@ -92,11 +68,14 @@ def spread(memory, *, tell=True):
 def test_nothing_of_it_is_left_in_any_place(store, opened, tmp_path):
     """Prompts, blocks of recall, tools, answers, reasoning, notes: each goes whole."""
     memory = opened(tmp_path / "m.db" if store == "file" else f"chroma://{tmp_path}/place")
-    fact = memory.remember(SAID)
+    fact = memory.remember(SAID, tags=[f"the {WORD}"], metadata={"x": WORD})
+    assert memory.search(SAID)[0].record.id == fact.id
     spread(memory)
     assert held(tmp_path) != []
     receipt = memory.forget(fact.id, erase=True)
     assert (receipt.purged, receipt.unpurged, held(tmp_path)) == (True, None, [])
+    assert (memory.get(fact.id), memory.records(kind="fact")) == (None, [])
+    assert [change.reason for change in memory.history(fact.id)] == ["erased on request"]
     kinds = {place.kind for place in receipt.places}
     assert kinds == set(PlaceKind) - {PlaceKind.SUMMARY}
     (info,) = memory.conversations()
@@ -181,24 +160,12 @@ def test_what_it_came_from_is_named(opened):
 # Users and conversations that are deleted: nowhere listed, and not brought back by anybody
 
 
-def filled(memory):
-    """Give a memory records, a conversation, notes and history; return its conversation."""
-    memory.remember(TOLD, tags=["Brimstone"])
-    chat = memory.conversation("trip", system=f"Be kind to {TOLD}")
-    chat.add("user", TOLD)
-    chat.add("assistant", "understood")
-    chat.end()
-    memory.notes.append_history_rotated(TOLD)
-    assert "xylophone" in memory.notes.read_memory()
-    memory.recall("xylophone")
-    return chat
-
-
 def test_whatever_was_open_raises_and_brings_nobody_back(opened):
     """Memory, conversation and notes of before raise, for good; who opens anew begins empty."""
     owner = opened(user="root")
     memory, agent = owner.as_user("ana"), owner.as_user("ana", agent="planner")
-    chat, notes = filled(memory), memory.notes
+    memory.remember(SAID)
+    chat, notes = memory.conversation("trip"), memory.notes
     owner.admin.delete_user("ana")
     anew = owner.as_user("ana")
     for _ in range(2):
@@ -206,13 +173,13 @@ def test_whatever_was_open_raises_and_brings_nobody_back(opened):
             lambda: memory.remember("back"),
             memory.stats,
             memory.consolidate,
-            lambda: memory.search("xylophone"),
-            lambda: memory.recall("xylophone"),
+            lambda: memory.search("floorboard"),
+            lambda: memory.recall("floorboard"),
             lambda: memory.conversation("new"),
             lambda: agent.remember("back"),
             lambda: chat.add("user", "back"),
             lambda: chat.messages,
-            lambda: chat.context("xylophone"),
+            lambda: chat.context("floorboard"),
             notes.read_memory,
             lambda: notes.write_memory("- back"),
             lambda: notes.append_history("back"),
@@ -222,7 +189,7 @@ def test_whatever_was_open_raises_and_brings_nobody_back(opened):
                 use()
         anew.remember("new")
     assert [record.content for record in anew.records()] == ["new"]
-    assert {hit.record.content for hit in anew.search("xylophone floorboard")} <= {"new"}
+    assert {hit.record.content for hit in anew.search("what is under the floorboard")} <= {"new"}
     assert anew.conversations() == []
     assert owner.admin.users() == ["ana"]
 
@@ -232,8 +199,8 @@ def test_the_notes_of_others_stay_in_a_shared_folder(tmp_path, opened):
     shared = tmp_path / "project"
     chosen = Settings(timezone="UTC", notes={"folder": str(shared)}, user="ana")
     memory = opened(tmp_path / "m.db", settings=chosen)
-    memory.remember(TOLD)
-    memory.notes.append_history_rotated(TOLD)
+    memory.remember(SAID)
+    memory.notes.append_history_rotated(SAID)
     assert memory.notes.read_memory()
     (shared / "README.md").write_text("mine")
     assert memory.admin.delete_user("ana").notes == 3

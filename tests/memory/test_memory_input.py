@@ -179,15 +179,6 @@ def test_a_query_has_no_syntax(kept, query):
     kept.recall(query)
 
 
-def test_a_limit_beyond_all_integers_is_as_good_as_all(kept):
-    """No limit or budget is too large."""
-    assert len(kept.search("tea", limit=HUGE)) == 1
-    assert len(kept.records(limit=HUGE)) == 1
-    assert kept.entities(limit=HUGE) == kept.entities()
-    assert kept.recall("tea", budget=HUGE).hits
-    assert kept.conversation("c", context_limit=HUGE).recent(HUGE) == ()
-
-
 @each_row(
     ("arguments", "message"),
     [

@@ -64,9 +64,10 @@ def test_notes_take_a_quarter_and_give_way(memory):
     chat.add("user", "And on Monday?")
     bare = by_hand(":memory:").conversation("s", system="Be kind.")
     bare.add("user", "And on Monday?")
-    least = next(b for b in range(1, 200) if fits(bare, b))
-    sizes = []
-    for budget in [*range(least, least + 60), *range(least + 60, 6_000, 97)]:
+    with pytest.raises(BudgetTooSmall) as refused:
+        bare.context("And on Monday?", budget=1)
+    least, sizes = refused.value.needed, []
+    for budget in [*range(least, least + 60, 3), *range(least + 60, 6_000, 197)]:
         context = chat.context("And on Monday?", budget=budget)
         sound(context, budget)
         parts = included(context)
@@ -76,17 +77,6 @@ def test_notes_take_a_quarter_and_give_way(memory):
         sizes.append(parts.get("notes", 0))
     assert sizes[0] == 0
     assert sizes[-1] > 800
-    with pytest.raises(BudgetTooSmall):
-        chat.context("And on Monday?", budget=least - 1)
-
-
-def fits(chat, budget):
-    """Return whether a context can be made within a budget."""
-    try:
-        chat.context("And on Monday?", budget=budget)
-    except BudgetTooSmall:
-        return False
-    return True
 
 
 FENCES = (ORDER, "<", "memoranda-memory>", "</ memoranda-memory", "< / memoranda-memory >")

@@ -15,56 +15,27 @@ from tables import each_row
 from talks import alone, chatter, exchange, fill, lawful, meter, remembering, sized
 
 from memoranda import Conversation, Settings
-from memoranda.conversation.pruning import ConversationServices, check_limits
-from memoranda.conversation.transcript import MemoryTranscript
-from memoranda.model.models import ConversationInfo
 from memoranda.providers.opening import open_embedder
 from memoranda.settings.sections import EmbeddingSettings
-from memoranda.tokens.catalog import CachedCounter, Catalog, ChatMeter
 from memoranda.tokens.estimate import EstimatedCounter
 
 
-class Tally(EstimatedCounter):
-    """A counter that remembers what it was asked to count."""
+@pytest.fixture
+def counted(monkeypatch):
+    """Give the texts that are counted from now on."""
+    texts, count = [], EstimatedCounter.count
 
-    def __init__(self):
-        """Start with nothing counted."""
-        super().__init__()
-        self.counted = []
+    def note(self, text):
+        texts.append(text)
+        return count(self, text)
 
-    def count(self, text):
-        """Return an estimate and note the text."""
-        self.counted.append(text)
-        return super().count(text)
-
-
-class TallyCatalog(Catalog):
-    """A catalogue in which everything is counted by one tally."""
-
-    def __init__(self):
-        """Know no models."""
-        super().__init__(limits={}, tokenizers={}, load_timeout=1)
-        self.tally = Tally()
-        self.cached = CachedCounter(self.tally)
-
-    def meter(self, model):
-        """Return a meter whose counter is cached, as those of real models are."""
-        return ChatMeter(self.cached, super().meter(model).format)
+    monkeypatch.setattr(EstimatedCounter, "count", note)
+    return texts
 
 
-def tallied(**limits):
-    """Return a conversation and what counts its tokens."""
-    catalog = TallyCatalog()
-    info = ConversationInfo(id="c", created_at=datetime(2026, 1, 1, tzinfo=UTC))
-    chosen = check_limits(Settings(timezone="UTC").conversation, **limits)
-    services = ConversationServices(catalog=catalog)
-    return Conversation.over(MemoryTranscript(info), chosen, services), catalog.tally
-
-
-def test_nine_of_ten_counts_are_not_made_anew_where_it_is_pruned():
+def test_nine_of_ten_counts_are_not_made_anew_where_it_is_pruned(counted):
     """R1.5, N3.4, SM7: also where messages leave the view and markers tell their particulars."""
-    chat, tally = tallied(max_tokens=3_000)
-    needed = 0
+    chat, needed = Conversation(max_tokens=3_000), 0
     for n in range(200):
         chat.add("user", f"Is case AB{n:04} of 12 May like case XY{n:04}? It costs ${n},200.")
         needed += 1 + sum(item.id is not None for item in chat.context().receipt.included)
@@ -72,23 +43,23 @@ def test_nine_of_ten_counts_are_not_made_anew_where_it_is_pruned():
         needed += 1
     assert len(chat.prunings) > 5
     assert "Named there: " in chat.view().markers[0].text
-    assert len(tally.counted) < needed / 10
+    assert 0 < len(counted) < needed / 10
 
 
-def test_a_large_message_is_read_once():
+def test_a_large_message_is_read_once(counted):
     """R1.6: a megabyte is counted when it is added; a context counts only what it shows of it."""
-    chat, tally = tallied(max_tokens=2_000)
+    chat = Conversation(max_tokens=2_000)
     chat.add("user", "Read the log.")
     text = "The train to Lisbon leaves at nine. " * 30_000
     _, result = exchange(chat, "log", text)
-    assert [known for known in tally.counted if len(known) > 10_000] == [text]
+    assert [known for known in counted if len(known) > 10_000] == [text]
     assert result.content is text
-    tally.counted.clear()
+    counted.clear()
     for prompt in ("And now?", "And then?"):
         context = chat.context(prompt)
         assert context.tokens <= 2_000
         assert max(len(message["content"]) for message in context.messages) > 1_000
-    assert sum(map(len, tally.counted)) < len(text) / 20
+    assert sum(map(len, counted)) < len(text) / 20
 
 
 def test_each_message_says_what_it_is():
