@@ -123,7 +123,7 @@ def test_a_write_waits_for_others_as_long_as_it_is_told(open_store):
         with ThreadPoolExecutor(1) as threads, holder.transact():
             plan = [insert(record(f"milk {holder is store}"))]
             with pytest.raises(StoreBusy):
-                threads.submit(other.apply, ANA, plan, patience=0.01).result()
+                threads.submit(carry_out, other, ANA, plan, patience=0.01).result()
     User(store).remember("cake")
     assert User(store).page() == ["tea", "cake"]
 
