@@ -251,16 +251,3 @@ def test_what_the_recap_tells_is_not_recalled_beside_it(tmp_path):
             agent.process(text)
         context = agent.context("What is my cat called?")
         assert str(context.messages).count("My cat is Biscuit.") == 1
-
-
-def test_a_marker_can_be_read_by_the_model(memory):
-    """What was taken out of view can be asked for by its marker."""
-    agent = scripted_agent(
-        memory, ToolCall("c1", "expand_messages", '{"marker": "cut_0-1"}'), "Read."
-    )
-    agent.chat.add("user", "The roof is green.")
-    agent.chat.add("assistant", "Good.")
-    agent.chat.start_session()
-    agent.process("What colour was it?")
-    (result,) = agent.chat.by_role("tool")
-    assert "user: The roof is green." in result.content

@@ -56,19 +56,6 @@ def test_settings_come_before_what_is_known():
     assert chat.stats().token_limit == 700
 
 
-def test_a_stored_conversation_keeps_its_model_and_window(tmp_path):
-    """What is not given again is as it was; what is given replaces it."""
-    path = tmp_path / "m.db"
-    with remembering(path) as memory:
-        memory.conversation("c", model="gpt-4")
-        memory.conversation("d", model="gpt-4", context_limit=3_000)
-    with remembering(path) as memory:
-        assert memory.conversation("c").stats().token_limit == 8_192
-        assert memory.conversation("d").stats().token_limit == 3_000
-        assert memory.conversation("c", model="gpt-4o").stats().token_limit == 128_000
-        assert memory.conversation("c").stats().token_limit == 128_000
-
-
 @pytest.fixture
 def opening(tmp_path):
     """Open the memory of one file with models whose tokenizers differ."""
@@ -79,7 +66,7 @@ def opening(tmp_path):
             tmp_path / "m.db",
             user="ana",
             embedder=HashEmbedder(),
-            settings=with_tokens(tokenizers=names, limits={"*": 20_000}),
+            settings=with_tokens(tokenizers=names, limits={"*": 20_000, "new": 30_000}),
         )
 
     return start
@@ -98,7 +85,9 @@ def test_another_model_counts_anew(opening):
         assert len(chat.prunings) == 1
         before = chat.expand("cut_0-100")
     with opening() as memory:
+        assert memory.conversation("c").stats().token_limit == 20_000
         chat = memory.conversation("c", model="new", keep_recent=2)
+        assert memory.conversation("c").stats().token_limit == 30_000
         measure = memory._services.catalog.meter("new")
         after = chat.expand("cut_0-100")
         assert [message.tokens for message in after] == [

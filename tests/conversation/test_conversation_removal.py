@@ -1,7 +1,7 @@
 """What is popped, removed or replaced is out of a conversation; all else stays as it was."""
 
 import pytest
-from talks import alone, chosen, exchange, fill, heard, remembering, sized, texts
+from talks import alone, chosen, fill, heard, remembering, sized, texts
 
 from memoranda import Conversation, errors
 
@@ -39,21 +39,6 @@ def test_what_is_removed_is_not_learned_from(tmp_path):
         assert (left.count, left.messages) == (1, ())
         assert memory.verify() == []
     assert b"Waffle" not in path.read_bytes()
-
-
-def test_calls_and_results_stay_in_order(chat):
-    """What loses its counterpart is left out of contexts until it has one again."""
-    chat.add("user", "Look it up.")
-    exchange(chat, "c1")
-    chat.add("assistant", "Found.")
-    chat.pop(2)
-    assert len(chat.view().waiting) == 1
-    chat.add("tool", "found again", tool_result="c1")
-    assert texts(chat.view().messages) == ["Look it up.", "", "found again"]
-    assert chat.remove(chat.messages[1].id).tool_calls
-    assert texts(chat.view().orphans) == ["found again"]
-    chat.replace([chat.messages[-1].id], [])
-    assert texts(chat.view().messages) == ["Look it up."]
 
 
 def test_subscribers_are_told(tmp_path):

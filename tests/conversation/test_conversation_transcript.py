@@ -51,19 +51,24 @@ def test_recent_by_role_and_window(chat):
 
 
 def test_clear_starts_afresh_and_loses_nothing(chat):
-    """What was said before a clear is in no later view; the prompt of the system stays."""
+    """What was said before is in no later view, marker or figure; the system prompt stays."""
     heard = []
     chat.on("cleared", lambda event: heard.append(event.subject))
-    old = chat.add("user", "old talk")
-    chat.pin(old.id)
+    old = [chat.add("user", f"old talk {number}") for number in range(20)]
+    chat.prune(100)
+    chat.pin(old[-1].id)
     chat.clear()
     assert len(chat) == 0
     assert heard == [chat.id]
-    chat.add("user", "new talk")
+    assert chat.view().entries == ()
+    stats = chat.stats()
+    assert (stats.pruned_messages, stats.oldest_message) == (0, None)
+    new = chat.add("user", "new talk")
+    assert chat.view().messages == (new,)
     contents = [message["content"] for message in chat.context("so?").messages]
     assert "old talk" not in "".join(contents[1:])
     assert contents[0].startswith("You plan trips.")
-    assert chat.stats().total_messages == 2
+    assert chat.stats().total_messages == 21
     assert chat.stats().messages_in_context == 1
 
 

@@ -333,30 +333,6 @@ def test_each_cut_has_the_summary_of_its_own_messages(start):
         chatter(chat, 6)
 
 
-@pytest.mark.parametrize("when", ["before", "while"])
-def test_erasing_a_message_removes_the_summaries_of_it(tmp_path, when):
-    """Law 7: no summary repeats what was erased, nor one that is being made at that moment."""
-    summarizer = Held("The secret is xyzzy-42.")
-    with remembering(tmp_path / "m.db") as memory:
-        chat = memory.conversation("c", context_limit=WINDOW, keep_recent=2, summarizer=summarizer)
-        secret = chat.add("user", "The secret is xyzzy-42.")
-        fill(chat, [60] * 14)
-        assert summarizer.begun.wait(PATIENCE)
-        if when == "before":
-            with summarized(chat):
-                summarizer.go.set()
-            assert "xyzzy" in chat.view().markers[0].text
-        memory.forget(secret.record_id, erase=True)
-        summarizer.go.set()
-        settled()
-        assert "xyzzy" not in str(chat.prunings)
-        assert "xyzzy" not in str(chat.view())
-        assert "xyzzy" not in str(chat.context("And now?"))
-        assert memory.verify() == []
-    stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert b"xyzzy" not in stored
-
-
 def test_a_memory_that_closes_while_a_summary_is_made(tmp_path, caplog):
     """The summary is lost, the marker stays bare, and nobody is hurt."""
     summarizer = Held()

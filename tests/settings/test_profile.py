@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 from memoranda import Conversation, Memory, Settings, errors
 from memoranda.settings.configure import explain, list_settings
 from memoranda.settings.nested import nest
-from memoranda.settings.profile import chroma_location, derive_settings, embedding_name
+from memoranda.settings.profile import chroma_location, derive_settings
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "config" / "reachy.yaml"
@@ -82,22 +82,12 @@ def test_each_of_the_four_means_one_of_ours(written):
     assert (settings.conversation.window, settings.conversation.max_messages) == (3, 6)
     assert settings.embedding.model == "openai:bge-m3"
     assert settings.schedule.expire == "60s"
-    written("memory:\n  context_window_size: 4\n")
+    own = "sentence-transformers/all-MiniLM-L6-v2"
+    written(f"memory:\n  context_window_size: 4\n  embedding_model: {own}\n")
     settings = Settings()
     assert settings.location.endswith("/.reachy/memory")
     assert (settings.conversation.window, settings.embedding.model) == (4, "local")
     assert settings.schedule.expire == "3600s"
-
-
-def test_a_model_is_named_as_its_own_library_names_it():
-    """The name of the seed is the local model, others are as they are called."""
-    names = {
-        "all-MiniLM-L6-v2": "local",
-        "sentence-transformers/all-MiniLM-L6-v2": "local",
-        "local": "local",
-        "openai:text-embedding-3-small": "openai:text-embedding-3-small",
-    }
-    assert {name: embedding_name(name) for name in names} == names
 
 
 def test_a_path_is_the_folder_of_a_chroma_store(monkeypatch, tmp_path):

@@ -58,7 +58,7 @@ def tiktoken_folder(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def vocabularies():
-    """The published vocabularies, rebuilt from rs_bpe: tests compare their sha256."""
+    """The published vocabularies, rebuilt from rs_bpe: tiktoken compares their sha256."""
     module = pytest.importorskip("rs_bpe.bpe", reason="rs_bpe has no wheels for this Python")
     files = {}
     for name, size in {"cl100k_base": 100_256, "o200k_base": 199_998}.items():
@@ -68,20 +68,10 @@ def vocabularies():
     return files
 
 
-@pytest.fixture(scope="session")
-def download(vocabularies):
-    """Put a published vocabulary into a folder, as tiktoken does; return the file."""
-
-    def put(folder, name):
-        address = hashlib.sha1(ADDRESS.format(name).encode(), usedforsecurity=False)
-        file = folder / address.hexdigest()
-        file.write_bytes(vocabularies[name])
-        return file
-
-    return put
-
-
 @pytest.fixture
-def published(encoding, download, tiktoken_folder):
-    """The published vocabulary, where tiktoken looks for it."""
-    return download(tiktoken_folder, encoding)
+def published(encoding, vocabularies, tiktoken_folder):
+    """The published vocabulary, where tiktoken looks for what it has downloaded."""
+    address = hashlib.sha1(ADDRESS.format(encoding).encode(), usedforsecurity=False)
+    file = tiktoken_folder / address.hexdigest()
+    file.write_bytes(vocabularies[encoding])
+    return file
