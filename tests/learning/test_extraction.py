@@ -266,6 +266,7 @@ def test_all_that_is_stated_is_told_and_nothing_else(said, told):
     The deadline is June 1, 2023. No, 5. | The deadline is June 1, 2023.
     Actually, it's June 5, 2023. |
     # A turn may be taken back, and a role lasts until it ends.
+    I live in Faro. / I'm a nurse. / Please don't remember that. | The user lives in Faro.
     I live in Faro. / I have two cats. / Forget what I said. / I hate mushrooms.
     | The user lives in Faro. The user hates mushrooms.
     Imagine I'm a pirate. I live on a ship. / I hate the Navy. / ok stop. I live in Porto.
