@@ -75,10 +75,10 @@ def told(run):
 def coloured(run, monkeypatch):
     """Run a command as on a terminal of so many columns; return what it shows."""
 
-    def start(*arguments, columns=80, **changes):
+    def start(*arguments, columns=80):
         with monkeypatch.context() as changed:
-            for name, value in {"COLUMNS": str(columns), "FORCE_COLOR": "1", **changes}.items():
-                changed.setenv(name, value)
+            changed.setenv("COLUMNS", str(columns))
+            changed.setenv("FORCE_COLOR", "1")
             return run(*arguments).stdout
 
     return start

@@ -26,6 +26,8 @@ from memoranda.settings.settings import Settings
 MODES = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 """How a client connects: by the handshake, or as the present revision has it; and what it gets."""
 PATIENCE = 60
+SERVER = [sys.executable, "-m", "memoranda", "mcp"]
+HALF = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthor"
 ANA, BEN = "token-of-ana-0123456789", "token-of-ben-0123456789"
 TOKENS = {"MEMORANDA_MCP__TOKENS": f"{ANA}=ana, {BEN}=ben"}
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -89,22 +91,17 @@ def environment(folder, **changes):
     return bare_environment(folder, **quiet | changes)
 
 
-def command(*arguments):
-    """Return the command that starts the server."""
-    return [sys.executable, "-m", "memoranda", "mcp", *arguments]
-
-
 def stdio(folder, *arguments):
     """Return what starts a server of its own for a client of the SDK."""
-    program, *rest = command(*arguments)
-    return StdioServerParameters(command=program, args=rest, env=environment(folder))
+    words = [*SERVER[1:], *arguments]
+    return StdioServerParameters(command=SERVER[0], args=words, env=environment(folder))
 
 
 @contextmanager
 def process(folder, *arguments, **changes):
     """Run the server as a process; stop it at the end, if it has not ended by itself."""
     started = subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
-        command(*arguments),
+        [*SERVER, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""The command line and the MCP server on a folder of Chroma."""
+"""The command line on a folder of Chroma."""
 
 import json
 import shutil
@@ -6,17 +6,8 @@ from pathlib import Path
 
 import pytest
 from import_samples import chatgpt, node
-from mcp_clients import asked, served, value
 
 pytest.importorskip("chromadb", reason="the extra chroma is not installed")
-
-LINE = {
-    "type": "user",
-    "uuid": "u0",
-    "sessionId": "s-1",
-    "timestamp": "2026-03-02T10:00:00Z",
-    "message": {"role": "user", "content": "I moved to Lisbon."},
-}
 
 
 @pytest.fixture(autouse=True)
@@ -28,16 +19,13 @@ def _folder(own_machine, tmp_path, monkeypatch):
 
 
 def test_talks_and_their_upkeep_on_a_folder(run, told, tmp_path):
-    """Chat, conversations, contexts, notes, stages, imports and hooks work on a folder."""
+    """Chat, conversations, contexts, notes, stages and imports work on a folder."""
     chat = run("chat", stdin="I am allergic to peanuts.\n/memory\n/new\n").stdout
     assert f"{tmp_path}/memory/notes/default/MEMORY.md" in chat.replace("\n", "")
-    (tmp_path / "s-1.jsonl").write_text(json.dumps(LINE) + "\n")
-    event = {"session_id": "s-1", "transcript_path": str(tmp_path / "s-1.jsonl")}
-    assert "saved 1 new message" in run("hook", "claude-code", stdin=json.dumps(event)).stderr
     talk = chatgpt(node("a", None, "My sister Marta lives in Berlin."), current="a")
     (tmp_path / "chatgpt.json").write_text(json.dumps([talk]))
     assert told("import", "chatgpt.json")["format"] == "chatgpt"
-    assert {each["id"] for each in told("conversations")} == {"chat", "chat-2", "c1", "s-1"}
+    assert {each["id"] for each in told("conversations")} == {"chat", "chat-2", "c1"}
     assert "Marta" in run("context", "Where does Marta live?").stdout
     assert "Marta" in run("consolidate").stdout
     assert "- The user is allergic to peanuts." in run("notes", "show").stdout
@@ -60,17 +48,6 @@ def test_a_folder_is_moved_and_looked_after(run, told, tmp_path):
     assert told("export", "out.jsonl")["records"] == 1
     assert told("import", "out.jsonl", "--db", "agent.db")["records"] == 1
     assert "chroma://memory" in run("config").stdout
-
-
-def test_a_model_is_served_from_a_folder():
-    """The tools of the MCP server keep and find there, from threads of their own."""
-
-    async def work(client):
-        await value(client, "store_memory", content="Ana lives in Lisbon")
-        return await value(client, "search_memories", query="Where does Ana live?")
-
-    found = asked(work, memory=served("chroma://memory"))
-    assert [each["content"] for each in found["result"]] == ["Ana lives in Lisbon"]
 
 
 def test_the_doctor_finds_the_shipped_configuration_well(run, told, monkeypatch, tmp_path):

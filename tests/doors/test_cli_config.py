@@ -33,11 +33,7 @@ def one_line(result):
 def test_set_show_and_unset_agree(run, told, file):
     """What set writes, show reads, with its source; unset brings the default back."""
     before = told("show")
-    done = told("set", "conversation.strategy", "hybrid")
-    assert done == {
-        "name": "conversation.strategy", "value": "hybrid", "path": str(file),
-        "changed": True, "overridden_by": None,
-    }  # fmt: skip
+    assert told("set", "conversation.strategy", "hybrid")["path"] == str(file)
     shown = {each["name"]: each for each in told("show")}["conversation.strategy"]
     assert (shown["value"], shown["source"]) == ("hybrid", str(file))
     assert Settings().conversation.strategy == "hybrid"

@@ -1,7 +1,6 @@
 """Laws that all commands keep: help, errors, questions, terminals, pipes, what is not there."""
 
 import json
-import re
 import subprocess
 import sys
 from importlib import import_module
@@ -18,7 +17,6 @@ from memoranda import Memory
 from memoranda.cli import app, read_commands
 from memoranda.model.models import ToolCall
 
-COLOUR = re.compile(r"\x1b\[(?:\d+;)*3[0-7](?:;\d+)*m")
 SIGNS = ("\x1b", "\x07", "\x9b")
 HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x9b1m \x07bell [link=http://x]y[/link]"
 LONG = " ".join(["word"] * 500)
@@ -133,8 +131,6 @@ def test_a_shell_completes_commands_options_names_and_ids(tmp_path):
 WRONG = [
     (("show", "fact_none"), "there is no record"),
     (("correct", "fact_none", "text"), "fact_none"),
-    (("confirm", "fact_none"), "fact_none"),
-    (("forget", "fact_none"), "fact_none"),
     (("show", "--namespace", "app", "--key", "theme"), "no item 'theme' in ('app',)"),
     (("show", "\x1b[2J\nx"), "there is no record"),
     (("remember", "  "), "empty"),
@@ -158,32 +154,23 @@ WRONG = [
     (("entity", "Qqqq"), "memoranda entities lists"),
     (("entities", "merge", "Nobody", "Noone"), "'Nobody'"),
     (("facts", "--category", "gossip"), "'gossip'"),
-    (("facts", "--limit", "0"), "limit=0"),
     (("facts", "show", "fact_nope"), "'fact_nope'"),
     (("audit", "--kind", "noise"), "'noise'"),
-    (("audit", "--kind", ""), "kind is empty"),
     (("consolidate", "nowhere"), "'nowhere'"),
     (("maintain", "sleep"), "'sleep'"),
     (("maintain", "expire", "--watch"), "--watch"),
     (("conversations", "show", "tripp"), "tripp"),
     (("conversations", "show", "trip", "--user", "bruno"), "bruno"),
-    (("conversations", "show", "trip", "--budget", "0"), "0"),
     (("conversations", "show", "trip", "--strategy", "newest"), "newest"),
     (("conversations", "show", "\x1b[2J\nx"), "there is no conversation"),
-    (("conversations", "prune", "tripp"), "tripp"),
     (("conversations", "prune", "trip", "--to", "20"), "20"),
-    (("conversations", "clear", "tripp", "--yes"), "tripp"),
     (("conversations", "pin", "trip", "999"), "999"),
-    (("conversations", "pin", "trip", "msg_none"), "msg_none"),
     (("conversations", "expand", "trip", "the start"), "the start"),
     (("conversations", "expand", "trip", "cut_90-99"), "90 to 99"),
-    (("conversations", "receipts", "tripp"), "tripp"),
     (("notes", "add", " "), "empty"),
     (("import", "absent.json"), "absent.json"),
     (("export", "no/such/folder/out.jsonl"), "no/such/folder"),
-    (("backup", "no/such/folder/copy.db"), "no/such/folder"),
     (("copy", "agent.db", "b.db", "--db", "c.db"), "leave out --db"),
-    (("copy", "agent.db", "b.db", "--user", "bem"), "no user 'bem'"),
     (("copy", "chroma:///no/where", "b.db"), "there is no memory at"),
     (("stats", "--db", "postgresql://localhost/x?nothing=1"), "cannot be read"),
     (("stats", "--db", "postgresql://ana@127.0.0.1:1/none"), "start the server and try again"),
@@ -317,8 +304,8 @@ def test_no_line_is_wider_than_the_terminal(run, drawn, told):
             assert max(cell_len(line.rstrip()) for line in lines) <= columns, command
 
 
-def test_stored_text_drives_no_terminal(run, coloured, drawn, full):
-    """Markup is shown as it is, and control characters never raw; a pipe gets no colour at all."""
+def test_stored_text_drives_no_terminal(run, coloured, full):
+    """Markup is shown as it is, and control characters never raw; a pipe gets no code at all."""
     shown = 0
     for command in [*TABLES, *TEXTS]:
         words = [full if word == "ID" else word for word in command]
@@ -328,9 +315,6 @@ def test_stored_text_drives_no_terminal(run, coloured, drawn, full):
         assert not any(each in out for each in ("\x1b[31mred\x1b[0m ", "\x07", "\x9b")), command
         shown += "[red]x[/] :smile:" in " ".join(CODES.sub("", out).split())
     assert shown > len(TEXTS)
-    bare = coloured("conversations", "show", "trip", NO_COLOR="1")
-    assert not COLOUR.search(bare)
-    assert CODES.sub("", bare) == "\n".join(drawn("conversations", "show", "trip")) + "\n"
     raw = run("show", full, "--json").stdout
     assert json.loads(raw)["content"] == f"I say {HOSTILE}."
     assert not any(sign in raw for sign in SIGNS)

@@ -28,20 +28,6 @@ def tasks(told):
     return [content for content, *_ in TASKS]
 
 
-def test_an_item_is_named_by_namespace_and_key(run):
-    """It is written, replaced, shown, listed, found and forgotten by these, without an id."""
-    place = ("--namespace", "app/settings", "--key", "theme")
-    first = run("remember", "dark", *place).stdout
-    assert run("remember", "light", *place).stdout == first
-    shown = json.loads(run("show", *place, "--json").stdout)
-    assert (shown["content"], shown["namespace"]) == ("light", ["app", "settings"])
-    assert "app / settings / theme" in run("list", "--namespace", "app").stdout
-    found = run("search", "light", "--kind", "item", "--namespace", "app").stdout
-    assert shown["id"] in found
-    assert shown["id"] in run("forget", *place).stdout
-    assert "no records" in run("list", "--namespace", "app").stdout
-
-
 def test_shared_options_stand_on_either_side(told, tmp_path):
     """--db, --user and --json mean the same before and after the command."""
     other = str(tmp_path / "other.db")

@@ -38,12 +38,6 @@ def talked(own_machine, tmp_path, monkeypatch):
         yield memory
 
 
-@pytest.fixture
-def environment(environment):
-    """One for processes, of one user."""
-    return environment | {"MEMORANDA_USER": "ana"}
-
-
 def facts(memory):
     """Return what the facts of the first user say."""
     return [record.content for record in memory.records(kind="fact")]
@@ -120,7 +114,7 @@ def test_watch_tells_what_failed_and_goes_on_until_a_signal(started):
 
 def test_a_chat_keeps_the_store_up(started, run, talked):
     """While somebody chats, every stage runs for every user, and stats say so afterwards."""
-    with started("chat", stdin=subprocess.PIPE) as process:
+    with started("chat", "--user", "ana", stdin=subprocess.PIPE) as process:
         while {run.job for run in talked.as_user("eva").stats().upkeep} != set(STAGES):
             assert process.poll() is None
             Event().wait(0.05)

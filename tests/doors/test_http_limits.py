@@ -8,6 +8,7 @@ import pytest
 from mcp_clients import (
     ANA,
     BEN,
+    HALF,
     HEADERS,
     PATIENCE,
     TOKENS,
@@ -21,7 +22,6 @@ from mcp_clients import (
 from memoranda.serving.logs import RepeatLimit
 from memoranda.serving.requests import RequestLimits
 
-HALF = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthor"
 PLACES = 20
 
 

@@ -67,18 +67,13 @@ def seen(path, warnings):
     with Memory(path) as memory:
         talk = memory.stored_conversations.open_read_only("chat")
         shown = talk.explain()
-        return {
-            "warnings": warnings,
-            "prunings": [
-                (done.trigger, [(cut.first, cut.last, cut.summary) for cut in done.cuts])
-                for done in talk.prunings
-            ],
-            "states": Counter(line.state for line in shown.lines),
-            "budget": (shown.window, shown.budget),
-            "strategy": shown.told,
-            "window": len(talk.window()),
-            "system": talk.system.partition("\n")[0],
-        }
+        cuts = [
+            (each.trigger, cut.first, cut.summary) for each in talk.prunings for cut in each.cuts
+        ]
+        triggers = [each.trigger for each in talk.prunings]
+        states = Counter(line.state for line in shown.lines)
+        said = shown.window, shown.budget, shown.told, talk.system.partition("\n")[0]
+        return warnings, triggers, cuts, states, said, len(talk.window())
 
 
 def by_environment(monkeypatch, values, **places):

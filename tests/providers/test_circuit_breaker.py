@@ -1,6 +1,7 @@
 """The circuit breaker: nobody waits for a server for long, and one that failed has its rest."""
 
 from threading import Event, Thread
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,26 +11,16 @@ from memoranda.providers.circuit_breaker import CircuitBreaker
 PATIENCE = 20.0
 
 
-class Clock:
-    """One that stands still until it is moved."""
-
-    now = 100.0
-
-    def __call__(self):
-        """Return the seconds."""
-        return self.now
-
-
 @pytest.fixture
 def clock():
-    """The clock of the breaker."""
-    return Clock()
+    """A clock that stands still until it is moved."""
+    return SimpleNamespace(now=100.0)
 
 
 @pytest.fixture
 def breaker(clock):
     """A breaker with pauses of 10, 20, 40 and then 60 seconds."""
-    return CircuitBreaker("the server", 0.05, first=10.0, longest=60.0, timer=clock)
+    return CircuitBreaker("the server", 0.05, first=10.0, longest=60.0, timer=lambda: clock.now)
 
 
 def away():

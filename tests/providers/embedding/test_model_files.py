@@ -32,8 +32,14 @@ def genuine(published, server):
     return server
 
 
-def test_the_folders_are_searched_in_order(tmp_path, published, user_folders):
+def test_the_folders_are_searched_in_order(tmp_path, published, user_folders, monkeypatch):
     """One that was named is the only one; what the user pulled comes before the wheel's files."""
+    with monkeypatch.context() as without:
+        without.setattr(files, "DISTRIBUTION", "memoranda-no-such-distribution")
+        with pytest.raises(ModelUnavailable) as caught:
+            find()
+    for part in ("config models pull", str(default_folder()), "memoranda-no-such-distribution"):
+        assert part in str(caught.value)
     assert find() == published.weights.parent
     default_folder().mkdir(parents=True)
     (default_folder() / TOKENIZER.name).symlink_to(published.tokenizer)
@@ -46,15 +52,6 @@ def test_the_folders_are_searched_in_order(tmp_path, published, user_folders):
     with pytest.raises(ModelUnavailable, match="memoranda config models pull") as caught:
         find(tmp_path / "empty")
     assert str(tmp_path / "empty") in str(caught.value)
-
-
-def test_no_wheel_and_no_folder_says_what_to_run(monkeypatch):
-    """With nothing anywhere the message names the folder, the wheel and the remedy."""
-    monkeypatch.setattr(files, "DISTRIBUTION", "memoranda-no-such-distribution")
-    with pytest.raises(ModelUnavailable, match="memoranda config models pull") as caught:
-        find()
-    assert str(default_folder()) in str(caught.value)
-    assert "memoranda-no-such-distribution" in str(caught.value)
 
 
 def test_a_changed_file_is_never_used(tmp_path, published):

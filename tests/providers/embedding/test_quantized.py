@@ -66,9 +66,10 @@ def test_they_are_made_once_and_again_when_damaged(published, user_folders):
     assert path.stat().st_size == QUANTIZED.size
 
 
-@pytest.mark.usefixtures("user_folders")
-def test_changed_weights_are_never_used(tmp_path, published):
-    """One flipped byte is refused; the message names the file and the hash."""
+def test_without_genuine_weights_and_a_cache_the_model_is_unavailable(
+    tmp_path, published, user_folders
+):
+    """One flipped byte is refused, by its hash; the cache is named, with the room it needs."""
     weights = tmp_path / WEIGHTS.name
     data = bytearray(published.weights.read_bytes())
     data[-1000] ^= 1
@@ -76,10 +77,6 @@ def test_changed_weights_are_never_used(tmp_path, published):
     with pytest.raises(ModelUnavailable, match=WEIGHTS.sha256) as caught:
         quantized_weights(weights)
     assert str(weights) in str(caught.value)
-
-
-def test_without_a_writable_cache_the_model_is_unavailable(published, user_folders):
-    """The error says how much room is needed, and where."""
     user_folders["cache"].write_text("no folder")
     with pytest.raises(ModelUnavailable, match="25 MB") as caught:
         MiniLM(published.weights.parent, threads=5).embed(["a"])

@@ -37,13 +37,6 @@ def test_wrapped_json_comes_back(value, before, after, wrap):
     assert read_json(text, FIELDS) == value
 
 
-@given(OBJECTS, st.integers(0, 8))
-def test_bare_json_comes_back_from_the_first_tier(value, indent):
-    """An object alone needs no search, however it is set."""
-    for text in (json.dumps(value, indent=indent), json.dumps(value, ensure_ascii=False)):
-        assert read_json(text, FIELDS) == value
-
-
 @given(OBJECTS, st.data())
 def test_half_json_gives_what_is_whole(value, data):
     """Cut anywhere, every field that is found has its value, or a beginning of its list."""
@@ -102,6 +95,6 @@ def test_time_grows_with_the_text_alone(unit):
         read_json(text, FIELDS)
         return time.process_time() - started
 
-    short = unit * (20_000 // len(unit))
+    short = unit * (10_000 // len(unit))
     # What is measured once may have been interrupted.
     assert any(seconds(short * 8) < 32 * seconds(short) + 0.05 for _ in range(3))

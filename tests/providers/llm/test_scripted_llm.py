@@ -42,26 +42,20 @@ def chat(model: ChatModel, text="Hello?", *, tools=(), on_text=None):
     return asyncio.run(model.chat(messages, tools=tools, on_text=on_text))
 
 
-def test_answers_come_in_order_and_questions_are_kept():
-    """Each question takes the next answer, whatever it is about."""
-    model = ScriptedLLM([Word("a"), Number(1)], usage=Usage(requests=1, cost=0.5))
+def test_answers_and_turns_come_in_order():
+    """Each question takes the next entry; a turn takes words, calls, or a whole reply."""
+    whole = ChatReply("And?", (CALL,), Usage(requests=3))
+    script = [Word("a"), Number(1), "Hi.", CALL, [CALL, CALL], whole]
+    model = ScriptedLLM(script, usage=Usage(requests=1, cost=0.5))
     assert ask(model).value == Word("a")
     assert ask(model, Number).usage.cost == 0.5
     assert model.asked == [ModelRequest("i", "p", Word), ModelRequest("i", "p", Number)]
-    with pytest.raises(AssertionError, match="Word was asked for"):
-        ask(model)
-
-
-def test_turns_come_in_order():
-    """Each turn takes the next entry: words, one call, several calls, or a whole reply."""
-    whole = ChatReply("And?", (CALL,), Usage(requests=3))
-    model = ScriptedLLM(["Hi.", CALL, [CALL, CALL], whole], usage=Usage(requests=1, cost=0.5))
     assert chat(model) == ChatReply("Hi.", (), Usage(requests=1, cost=0.5))
-    assert chat(model).tool_calls == (CALL,)
-    assert chat(model).tool_calls == (CALL, CALL)
+    assert [chat(model).tool_calls for _ in range(2)] == [(CALL,), (CALL, CALL)]
     assert chat(model) == whole
-    with pytest.raises(AssertionError, match="ChatReply was asked for"):
-        chat(model)
+    for call, wanted in ((chat, "ChatReply"), (ask, "Word")):
+        with pytest.raises(AssertionError, match=f"{wanted} was asked for"):
+            call(model)
 
 
 def test_answers_and_replies_come_by_type():

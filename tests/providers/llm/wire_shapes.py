@@ -25,20 +25,15 @@ def _alternation(messages: Sequence[Shape]) -> list[str]:
     """A system message first, if any; then user and assistant in turn, results aside."""
     roles = [message["role"] for message in messages]
     found = ["system in the middle"] if "system" in roles[1:] else []
-    talk = [role for role in roles if role not in {"system", "tool"}]
-    if talk[:1] != ["user"]:
+    if [role for role in roles if role != "system"][:1] != ["user"]:
         found.append("the user does not begin")
     if roles[-1] == "assistant":
         found.append("the assistant ends")
-    spoken = [
-        (role, bool(message.get("tool_calls")))
-        for role, message in zip(roles, messages, strict=True)
-        if role not in {"system", "tool"}
-    ]
-    for (role, calls), (after, _) in pairwise(spoken):
+    spoken = [each for each in messages if each["role"] not in {"system", "tool"}]
+    for message, after in pairwise(spoken):
         # After a call come results, and then either may go on.
-        if role == after and not calls:
-            found.append(f"{role} twice")
+        if message["role"] == after["role"] and not message.get("tool_calls"):
+            found.append(f"{message['role']} twice")
     return found
 
 
