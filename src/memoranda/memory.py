@@ -536,8 +536,8 @@ class Memory:
         """
         wanted, most = named(type, "type"), limited(limit, "limit")
         self._services.link_entities(self._scope)
-        store, where, passed = self._services.store, self._where(), None if wanted else "date"
-        return store.entities(self._scope, where, type=wanted, except_type=passed, limit=most)
+        store, where = self._services.store, self._where()
+        return store.entities(self._scope, where, type=wanted, limit=most)
 
     # Conversations
 

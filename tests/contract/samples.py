@@ -38,9 +38,18 @@ from memoranda.model.models import (
 )
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.ports import ENTITIES, VECTORS
-from memoranda.model.query import Filter, IndexVersion, Order, RecordRelation, Subset, Vector
+from memoranda.model.query import (
+    Filter,
+    IndexChanges,
+    IndexVersion,
+    Order,
+    RecordRelation,
+    Subset,
+    Vector,
+)
 from memoranda.model.traces import AgentSession, AuditTrail, SessionRecall, UserMetadata
 from memoranda.model.usage import Usage
+from memoranda.store.sql.index_reads import INDEX_ROW, NAMED
 from memoranda.store.sql.store import Store
 
 ANA = Scope("ana")
@@ -64,6 +73,25 @@ def only(results: Sequence[Any]) -> Erasure:
     """Return what the only step that erases or deletes took out."""
     (done,) = (each for each in results if isinstance(each, Erasure))
     return done
+
+
+def rows_of(changes: IndexChanges) -> dict[int, dict[str, Any]]:
+    """Return the rows that came or changed, by ordinal, with the names in them."""
+    found = {}
+    for rows in (changes.rows, changes.revised):
+        for values in rows.tolist():
+            row = dict(zip(INDEX_ROW.names or (), values, strict=True))
+            found[row["ordinal"]] = row | {each: changes.names[row[each]] for each in NAMED}
+    return found
+
+
+def vectors_of(changes: IndexChanges) -> dict[int, list[float]]:
+    """Return the vectors that came, by ordinal."""
+    return {
+        ordinal: vector
+        for ordinals, vectors in changes.vectors
+        for ordinal, vector in zip(ordinals.tolist(), vectors.tolist(), strict=True)
+    }
 
 
 def moment(minutes: float) -> datetime:
@@ -342,7 +370,9 @@ class User:
         changes = self.index_changes(UNREAD, items=items)
         terms = self.match_terms(TERMS, limit=MANY, items=items)
         return [
-            replace(changes, vectors=changes.vectors.tolist(), version=UNREAD),
+            rows_of(changes),
+            vectors_of(changes),
+            changes.lineage,
             sorted(zip(terms.ordinals, terms.counts.tolist(), strict=True)),
             list(terms.frequencies),
         ]
@@ -361,7 +391,10 @@ class User:
             records,
             [self.history(item.id) for item in records],
             self.trails(ids),
-            [self.related(ids[:1], relation) for relation in RecordRelation],
+            [
+                *(self.related(ids[:1], relation) for relation in RecordRelation),
+                self.learned_from(ids[:1]),
+            ],
             self.get(self.ordinals(ALL)),
             [self.records(Filter.at_any_time(**each)) for each in conditions],
             self.count(ALL),
@@ -372,8 +405,7 @@ class User:
             [self.messages(name, cleared=True) for name in talks],
             [self.prunings(name) for name in talks],
             [self.tombstones(name) for name in talks],
-            self.messages(records=ids),
-            (self.sessions(), self.sessions(pending=True, exclude="talk")),
+            (self.sessions(), self.sessions(pending=True)),
             self.usage(),
             self.notes_bases(),
         ]

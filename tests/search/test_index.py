@@ -13,8 +13,9 @@ from hypothesis.extra.numpy import arrays
 
 from memoranda import Memory, Settings
 from memoranda.model.models import Scope
-from memoranda.search.index import KINDS, NEVER, NO_NUMBER, IndexCache, QuantizedVectors, UserIndex
+from memoranda.search.index import NO_NUMBER, IndexCache, QuantizedVectors, UserIndex
 from memoranda.store import sqlite
+from memoranda.store.sql.index_reads import KINDS, NEVER
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 
@@ -92,22 +93,28 @@ def test_vectors_come_when_they_are_made_and_go_with_their_record(memory, store)
 
 @settings(max_examples=examples(10), deadline=None)
 @given(
-    vectors=arrays(
-        np.float32,
-        st.tuples(st.integers(0, 40), st.just(9)),
-        elements=st.floats(-1, 1, width=32, allow_subnormal=False),
+    stored=arrays(
+        np.float16, st.tuples(st.integers(0, 40), st.just(9)), elements=st.floats(-1, 1, width=16)
     ),
     asked=arrays(np.float32, 9, elements=st.floats(-1, 1, width=32, allow_subnormal=False)),
 )
-def test_a_packed_vector_is_nearly_what_it_was(vectors, asked):
+def test_a_packed_vector_is_nearly_what_it_was(stored, asked):
     """No number moves by more than half a step, and so no product by more than their sum."""
-    packed = QuantizedVectors.zeros(len(vectors), 9)
-    packed.put(np.arange(len(vectors)), vectors)
+    packed, vectors = QuantizedVectors.zeros(len(stored), 9), stored.astype(np.float32)
+    packed.put(np.arange(len(stored)), stored)
     for row, vector in enumerate(vectors):
         half = np.abs(vector).max() / 253 + 1e-9
         np.testing.assert_allclose(packed.dequantize(row), vector, atol=half)
     error = np.abs(vectors).max(axis=1, initial=0) / 253 * np.abs(asked).sum() + 1e-5
     assert (np.abs(packed.dot(asked) - vectors @ asked) <= error).all()
+
+
+def test_a_damaged_vector_is_none():
+    """What has a number that is not finite is as if it had no vector; the others have theirs."""
+    packed = QuantizedVectors.zeros(3, 2)
+    packed.put(np.arange(3), np.array([[np.nan, 1], [0, -np.inf], [0.5, -0.25]], np.float16))
+    assert packed.dot(np.ones(2, np.float32)).tolist() == pytest.approx([0, 0, 0.25], abs=1e-2)
+    assert not packed.complete
 
 
 def test_episodes_without_a_session_are_one_talk_while_little_time_passes():

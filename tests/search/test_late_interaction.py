@@ -14,8 +14,8 @@ from tables import each_row
 
 from memoranda import Memory, Settings
 from memoranda.model.models import Kind
-from memoranda.model.query import EmbeddedText, Filter, RecordTokens
-from memoranda.search.index import ROW, QuantizedVectors, Rows, Surroundings
+from memoranda.model.query import EmbeddedText, Filter
+from memoranda.search.index import QuantizedVectors, Rows, Surroundings
 from memoranda.search.late_interaction import (
     AROUND,
     FADE,
@@ -25,6 +25,7 @@ from memoranda.search.late_interaction import (
     weigh_question_before,
     words_at,
 )
+from memoranda.store.sql.index_reads import INDEX_ROW
 
 DIMENSIONS = 4
 SAID = (
@@ -47,7 +48,7 @@ def units(tokens):
 
 def rows_of(turns):
     """Make the rows of turns, each a thread, a length and tokens."""
-    table = np.zeros(len(turns), ROW)
+    table = np.zeros(len(turns), INDEX_ROW)
     for place, (thread, length, _) in enumerate(turns):
         table[place]["ordinal"] = 10 + place
         table[place]["thread"], table[place]["position"] = thread, place
@@ -65,10 +66,7 @@ def test_a_score_is_what_the_definition_says(asked, turns, left_out):
     """Compared with loops over all pairs: own tokens, and those of neighbours, fading."""
     rows = rows_of(turns)
     candidates = [place for place in range(len(turns)) if place not in left_out]
-    told = [turns[place][2] for place in candidates]
-    starts = np.cumsum([0, *map(len, told)]).tolist()
-    vectors = np.concatenate(told) if told else np.empty((0, 0), np.int8)
-    tokens = RecordTokens([10 + place for place in candidates], starts, vectors)
+    tokens = {10 + place: turns[place][2] for place in candidates}
     rarity = iter(np.linspace(1, 2, len(asked)))
     spans = [(2 * place, 2 * place + 1) for place in range(len(asked))]
     question = QuestionTokens.of(

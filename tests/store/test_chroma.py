@@ -84,7 +84,8 @@ def memories(folder):
 
 def vectors(store, scope=ANA):
     """Return the vectors of a user's records."""
-    return np.asarray(store.index_changes(scope, IndexVersion()).vectors)
+    ((_, found),) = store.index_changes(scope, IndexVersion()).vectors
+    return np.asarray(found)
 
 
 # What stands there for others

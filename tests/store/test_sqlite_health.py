@@ -1,7 +1,21 @@
 """Checking and rebuilding: damage that was planted is found, named and repaired."""
 
 import pytest
-from samples import ACTIVE, ALL, ANA, BEN, DIMENSIONS, MODEL, NOTES, User, cut, moment, noted
+from samples import (
+    ACTIVE,
+    ALL,
+    ANA,
+    BEN,
+    DIMENSIONS,
+    MODEL,
+    NOTES,
+    User,
+    cut,
+    moment,
+    noted,
+    rows_of,
+    vectors_of,
+)
 from steps import carry_out, do
 
 from memoranda.errors import NotADatabase, StoreError
@@ -259,6 +273,6 @@ def test_a_check_and_an_index_read_are_of_one_moment(filled, open_store):
     changes = filled.index_changes(ANA, IndexVersion())
     reader.exec_trace = None
     assert len(seen) > checked > len(WRONG)
-    assert set(changes.ordinals) <= {row.ordinal for row in changes.rows}
+    assert vectors_of(changes).keys() <= rows_of(changes).keys()
     later = filled.index_changes(ANA, changes.version)
-    assert len(later.rows) == len(later.ordinals) > 0
+    assert len(later.rows) == len(vectors_of(later)) > 0

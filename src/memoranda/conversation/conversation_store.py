@@ -27,7 +27,7 @@ from memoranda.model.checks import clean, named, nearest
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import ConversationInfo, ForgetReceipt, Kind, Message, Recall, Scope
 from memoranda.model.ports import ConversationOptions
-from memoranda.model.query import Filter, RecordRelation
+from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
 from memoranda.records.service import RecordService
 from memoranda.settings.sections import ConversationSettings
@@ -197,7 +197,7 @@ class ConversationStore:
         store, scope = self.records.store, self.records.scope.whole_user
         said = Filter.at_any_time(kinds=(Kind.EPISODE,), session=id)
         ids = [each.id for each in store.records(scope, said)]
-        return [*ids, *store.related(scope, ids, RecordRelation.LEARNED)]
+        return [*ids, *store.learned_from(scope, ids)]
 
     def _without_session(self, transcript: Transcript, strategy: str | None = None) -> Conversation:
         # No session of an agent begins here, whatever the settings say of that.

@@ -200,7 +200,8 @@ class Consolidator:
         """Consolidate the sessions of a request, or only say what that would do."""
         if request.session is None:
             store, scope = self.records.store, self.records.scope
-            pending = list(store.sessions(scope, pending=True, exclude=request.but).values())
+            waiting = store.sessions(scope, pending=True).values()
+            pending = [info for info in waiting if info.id != request.but]
         else:
             info = self.session(request.session)
             pending = [info] if info.consolidated_at is None else []

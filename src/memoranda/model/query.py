@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import EPOCH, parse_metadata
@@ -49,53 +49,18 @@ class EmbeddedText:
     spans: Sequence[tuple[int, int]] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RecordTokens:
-    """The vectors of the tokens of several records, in one array.
-
-    Attributes:
-        ordinals: the records, each of which has some.
-        starts: in which row those of each begin; and, at the end, how many rows there are.
-        vectors: of all of them.
-    """
-
-    ordinals: Sequence[int]
-    starts: Sequence[int]
-    vectors: TokenVectors
-
-    def __len__(self) -> int:
-        """Return how many records they are of."""
-        return len(self.ordinals)
-
-    def of(self, ordinal: int) -> TokenVectors | None:
-        """Return those of one record."""
-        if ordinal not in self.ordinals:
-            return None
-        place = self.ordinals.index(ordinal)
-        return self.vectors[self.starts[place] : self.starts[place + 1]]
-
-
-class MetadataCondition(NamedTuple):
-    """One condition on a value in a record's metadata.
-
-    Attributes:
-        name: the key of the value.
-        operator: one of ``OPERATORS``, or ``eq``.
-        wanted: what the value is compared with; a list for ``in``.
-    """
-
-    name: str
-    operator: str
-    wanted: Any
+# The key of a value in metadata, one of ``OPERATORS`` or ``eq``, and what it is compared with
+# (a list for ``in``).
+MetadataCondition: TypeAlias = tuple[str, str, Any]
 
 
 def metadata_conditions(metadata: Mapping[str, Any]) -> Iterator[MetadataCondition]:
     """Yield the conditions of a metadata filter: a value to equal, or operators with values."""
     for name, value in metadata.items():
         if isinstance(value, Mapping) and any(key in OPERATORS for key in value):
-            yield from (MetadataCondition(name, operator, value[operator]) for operator in value)
+            yield from ((name, operator, wanted) for operator, wanted in value.items())
         else:
-            yield MetadataCondition(name, "eq", value)
+            yield name, "eq", value
 
 
 def parse_metadata_filter(metadata: object) -> Mapping[str, Any]:
@@ -172,13 +137,10 @@ class RecordRelation(StrEnum):
       replaced that.
     - derived: it was derived from one of them, directly or through others. Not what a person
       asked to remember (origin ``api``): that stands on its own word.
-    - learned: it was derived from these alone: a fact, if all its sources are among them; anything
-      else, as a weekly insight, if one of them is.
     """
 
     VERSIONS = "versions"
     DERIVED = "derived"
-    LEARNED = "learned"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,45 +239,6 @@ class TermMatches:
     frequencies: Sequence[int]
 
 
-class IndexRow(NamedTuple):
-    """One record as ranking reads it: everything but its text.
-
-    Attributes:
-        ordinal: the store's number for the record; later records have higher ones.
-        session_id: its session.
-        position: its place there.
-        length: the length of its content, in characters.
-        terms: how many terms its content has.
-        kind: episode, fact, context or reflection.
-        agent: which agent wrote it.
-        speaker: who said it.
-        event_ms: when it happened, in milliseconds since 1970.
-        created_ms: when it was recorded.
-        valid_until_ms: when it stopped being believed.
-        confidence: how far it is believed.
-        subject, attribute: what a fact is about, where that is known.
-        event_until_ms: of what takes a day or longer, the first moment after it.
-        asks: whether its end is a question.
-    """
-
-    ordinal: int
-    session_id: str | None
-    position: int | None
-    length: int
-    terms: int
-    kind: str
-    agent: str | None
-    speaker: str | None
-    event_ms: int
-    created_ms: int
-    valid_until_ms: int | None
-    confidence: float
-    subject: str | None = None
-    attribute: str | None = None
-    event_until_ms: int | None = None
-    asks: int | bool = False
-
-
 @dataclass(frozen=True, slots=True, order=True)
 class IndexVersion:
     """The version up to which a reader knows the index; the older is the lesser.
@@ -344,28 +267,46 @@ class Lineage:
     replaced: Sequence[tuple[int, int]] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class IndexChanges:
     """The changes of a user's records since the version that a reader knows.
 
     Attributes:
         version: where it will be then.
-        reset: whether to forget what is known first: these are all rows there are.
-        vectors: float16 array of shape (len(ordinals), dimensions), or (0, 0).
-        rows: records that came.
+        rows: records that came, of the type ``INDEX_ROW``.
         revised: known records that ended, or changed otherwise; the vectors known of these are
             forgotten, as those that they still have come again.
-        ordinals: records whose vectors came, one for each row of ``vectors``.
+        names: what the numbers of names in these mean.
+        vectors: records whose vectors came, and these, float16 of shape (records, dimensions), in
+            parts.
         lineage: of all records that there are; ``None`` where it is as it was before.
+        reset: whether to forget what is known first: these are all rows there are.
     """
 
     version: IndexVersion
-    reset: bool
-    vectors: StoredFloats
-    rows: Sequence[IndexRow] = ()
-    revised: Sequence[IndexRow] = ()
-    ordinals: Sequence[int] = ()
+    rows: npt.NDArray[np.void]
+    revised: npt.NDArray[np.void]
+    names: Sequence[str | None] = ()
+    vectors: Sequence[tuple[npt.NDArray[np.int64], StoredFloats]] = ()
     lineage: Lineage | None = None
+    reset: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateQuery:
+    """What records a question may be about, of a user who has too many to rank them all.
+
+    Attributes:
+        terms: of the question.
+        vector: of the question, float32, shape (dimensions,); ``None`` without a model.
+        attributes: the attributes of facts that the question may ask for.
+        most: how many records are to answer at least.
+    """
+
+    terms: Sequence[str]
+    vector: Vector | None
+    attributes: Collection[str]
+    most: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

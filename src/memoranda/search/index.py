@@ -29,48 +29,24 @@ from memoranda.model.processes import follow_forks
 from memoranda.model.query import (
     Candidates,
     IndexChanges,
-    IndexRow,
     IndexVersion,
     Lineage,
     StoredFloats,
     Vector,
 )
+from memoranda.store.sql.index_reads import INDEX_ROW, KINDS, NAMED, NEVER
 from memoranda.store.sql.store import Store
 
 MEGABYTE = 2**20
 # About what an index takes beside its arrays, and each name in it.
 FIXED_BYTES = 8_192
 NAME_BYTES = 200
-NEVER = np.iinfo(np.int64).max
 NO_NUMBER = -1
-# Texts that stand in the table as numbers.
-NUMBERED = ("session", "agent", "speaker", "subject", "attribute")
-KINDS = {kind.value: number for number, kind in enumerate(Kind)}
-ROW = np.dtype(
-    [
-        ("ordinal", np.int64),
-        ("thread", np.int64),
-        ("position", np.int64),
-        ("length", np.float32),
-        ("terms", np.float32),
-        ("kind", np.int8),
-        ("agent", np.int32),
-        ("session", np.int32),
-        ("speaker", np.int32),
-        ("event", np.int64),
-        ("created", np.int64),
-        ("until", np.int64),
-        ("confidence", np.float32),
-        ("subject", np.int32),
-        ("attribute", np.int32),
-        ("over", np.int64),
-        ("asks", np.bool_),
-    ]
-)
 
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
+Ordinals = npt.NDArray[np.int64]
 Table = npt.NDArray[np.void]
 FADE = 350.0  # characters over which evidence falls to 1/e
 FAINTEST = 0.02  # weights below this are left out
@@ -78,9 +54,13 @@ FAINTEST = 0.02  # weights below this are left out
 FARTHEST_CANDIDATES = 3
 FARTHEST = 8  # turns; farther ones add nothing that can be measured
 LARGEST = np.float32(127)  # of a number of one byte
+# Of float16 the sign, and the exponent of what is no finite number; of the bits of one that were
+# moved to where float32 has them, those that it has; and by what the number is smaller then.
+SIGN, INFINITE = np.int16(-0x8000), np.int16(0x7C00)
+FLOAT_BITS, REBASE = np.int32(-0x70000001), np.float32(2.0**112)
 AT_ONCE = 1_024  # vectors that are unpacked at once
 SOON_MS = 30 * 60_000  # between two episodes of one talk, where no session says so
-NO_TALK = 0, -NEVER  # a thread, and when its last episode happened
+NO_TALK = 0, -NEVER // 2  # a thread, and when its last episode happened
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,17 +168,21 @@ class QuantizedVectors:
         return QuantizedVectors(self.codes[:count], self.scales[:count])
 
     def put(self, rows: Places, vectors: StoredFloats) -> None:
-        """Store vectors of unit length, or any other, at these rows.
+        """Store vectors of unit length, or any other, at these rows; none with no finite number.
 
-        In parts that stay in a processor's cache: of all at once it takes three times as long.
+        What fits into a processor's cache at once takes a third of the time. And so does changing
+        float16 to float32 by its bits: the exponent's begin elsewhere, and count from elsewhere.
         """
-        for start in range(0, len(rows), AT_ONCE):
-            part = vectors[start : start + AT_ONCE].astype(np.float32)
-            places = rows[start : start + AT_ONCE]
-            largest = np.abs(part).max(axis=1, initial=0)
-            self.scales[places] = largest / LARGEST
-            part *= (LARGEST / np.maximum(largest, np.float32(1e-30)))[:, None]
-            self.codes[places] = np.rint(part, out=part)
+        halves = vectors.view(np.int16)
+        magnitude = (halves & ~SIGN).max(axis=1, initial=0)
+        largest = np.where(magnitude < INFINITE, magnitude, 0).view(np.float16).astype(np.float32)
+        bits = halves.astype(np.int32) << 13
+        bits &= FLOAT_BITS
+        part = bits.view(np.float32)
+        part *= REBASE
+        part *= ((largest > 0) * LARGEST / np.maximum(largest, np.float32(1e-30)))[:, None]
+        self.scales[rows] = largest / LARGEST
+        self.codes[rows] = np.rint(part, out=part)
 
     def dequantize(self, row: int) -> Vector:
         """Return the vector of a record, nearly as it was."""
@@ -244,7 +228,7 @@ class Rows:
     """A user's records at one moment, in the order of their ordinals.
 
     Attributes:
-        table: one structured row (``ROW``) a record.
+        table: one structured row (``INDEX_ROW``) a record.
         vectors: of the records, as far as there are any.
         surroundings: how much each record's neighbours say about it.
         sessions: number of each session in ``table["session"]``.
@@ -307,13 +291,9 @@ class Rows:
         other = int(order[there])
         return other if self.table["thread"][other] == self.table["thread"][row] else None
 
-    def found(self, ordinals: Sequence[int]) -> tuple[Places, Mask]:
+    def found(self, ordinals: Sequence[int] | Ordinals) -> tuple[Places, Mask]:
         """Return the row of each ordinal that is here, and of each ordinal whether it is here."""
-        wanted = np.asarray(ordinals, np.int64)
-        places = np.searchsorted(self.table["ordinal"], wanted)
-        inside = places < len(self.table)
-        inside[inside] = self.table["ordinal"][places[inside]] == wanted[inside]
-        return places[inside], inside
+        return find_rows(self.table["ordinal"], np.asarray(ordinals, np.int64))
 
     def with_lineage(self, lineage: Lineage) -> Rows:
         """Return the same rows with what rests on what, as far as both are here.
@@ -343,6 +323,14 @@ class Rows:
         return both
 
 
+def find_rows(known: Ordinals, wanted: Ordinals) -> tuple[Places, Mask]:
+    """Return the row of each ordinal that is known, and of each ordinal whether it is known."""
+    places = np.searchsorted(known, wanted)
+    inside = places < len(known)
+    inside[inside] = known[places[inside]] == wanted[inside]
+    return places[inside], inside
+
+
 def _places(pairs: Iterable[tuple[int, ...]]) -> Places:
     return np.array(sorted(pairs), np.intp).reshape(-1, 2)
 
@@ -368,9 +356,9 @@ class UserIndex:
 
     def _forget(self) -> None:
         self._version = IndexVersion()
-        self._table = np.empty(0, ROW)
+        self._table = np.empty(0, INDEX_ROW)
         self._vectors = QuantizedVectors.zeros(0, 0)
-        self._numbers: dict[str, dict[str, int]] = {name: {} for name in NUMBERED}
+        self._numbers: dict[str, dict[str, int]] = {name: {} for name in NAMED}
         self._loose = NO_TALK
         self._rows: Rows | None = None
         self.model_checked = False
@@ -387,7 +375,8 @@ class UserIndex:
                 return self._rows
             if changes.reset:
                 self._forget()
-            if changes.rows or changes.revised or changes.ordinals or self._rows is None:
+            changed = (changes.rows, changes.revised, changes.vectors)
+            if self._rows is None or any(map(len, changed)):
                 self._rows = self.extended(changes)
             self._version = changes.version
             return self._rows
@@ -414,22 +403,27 @@ class UserIndex:
         before = self._rows
         start = 0 if before is None else len(before)
         count = start + len(changes.rows)
-        dimensions = changes.vectors.shape[1] or self._vectors.dimensions
+        parts = changes.vectors
+        dimensions = parts[0][1].shape[1] if parts else self._vectors.dimensions
         self._reserve(count, dimensions)
-        if changes.rows:
-            self._table[start:count] = self._table_of(changes.rows)
-        if changes.revised:
+        if len(changes.rows):
+            self._table[start:count] = self._renumbered(changes.rows, changes.names)
+            self._table["thread"][start:count] = self._threads(self._table[start:count])
+        if len(changes.revised):
             self._table = self._table.copy()  # Whoever ranks by the rows of before goes on so.
             known = self._table[:start]
-            places = np.searchsorted(known["ordinal"], [row.ordinal for row in changes.revised])
-            threads = known["thread"][places].tolist()
-            known[places] = self._table_of(changes.revised, threads)
+            places, there = find_rows(known["ordinal"], changes.revised["ordinal"])
+            revised = self._renumbered(changes.revised[there], changes.names)
+            revised["thread"] = known["thread"][places]
+            known[places] = revised
             # What still has a vector comes with it.
-            self._vectors.scales[places[~np.isin(known["ordinal"][places], changes.ordinals)]] = 0
+            came = np.isin(revised["ordinal"], changes.vectors[0][0] if changes.vectors else ())
+            self._vectors.scales[places[~came]] = 0
         table = self._table[:count]
-        if changes.ordinals:
-            places = np.searchsorted(table["ordinal"], np.asarray(changes.ordinals))
-            self._vectors.put(places, changes.vectors)
+        known_ordinals = np.ascontiguousarray(table["ordinal"]) if parts else table["ordinal"]
+        for ordinals, vectors in parts:
+            places, there = find_rows(known_ordinals, ordinals)
+            self._vectors.put(places, vectors if there.all() else vectors[there])
         numbered: Any = {f"{name}s": dict(numbers) for name, numbers in self._numbers.items()}
         rows = Rows(
             table,
@@ -446,70 +440,40 @@ class UserIndex:
         # Rows handed out earlier keep the arrays they were made of.
         if count > len(self._table) or dimensions != self._vectors.dimensions:
             old, known = self._table, self._vectors
-            self._table = np.zeros(max(64, count + count // 4), ROW)
+            self._table = np.zeros(max(64, count + count // 4), INDEX_ROW)
             self._table[: len(old)] = old
             self._vectors = QuantizedVectors.zeros(len(self._table), dimensions)
             if known.dimensions == dimensions:
                 self._vectors.codes[: len(known)] = known.codes
                 self._vectors.scales[: len(known)] = known.scales
 
-    def _table_of(self, rows: Sequence[IndexRow], threads: Sequence[int] = ()) -> Table:
-        """Return rows of the table.
+    def _renumbered(self, rows: Table, names: Sequence[str | None]) -> Table:
+        """Return records with our numbers for their names."""
+        for column in NAMED:
+            known, own = self._numbers[column], np.full(len(names), NO_NUMBER, np.int32)
+            for number in np.unique(rows[column]).tolist():
+                name = names[number]
+                own[number] = NO_NUMBER if name is None else known.setdefault(name, len(known))
+            rows[column] = own[rows[column]]
+        return rows
 
-        Column by column, which takes a quarter of the time that row by row does.
-
-        Args:
-            rows: records, one at least.
-            threads: the talk that each stands in, where that is known.
-        """
-        columns = zip(*rows, strict=True)
-        given: dict[str, Any] = dict(zip(IndexRow._fields, columns, strict=True))
-        sessions = self._number("session", given["session_id"])
-        loose = zip(given["session_id"], given["ordinal"], given["position"], strict=True)
-        over = zip(given["event_ms"], given["event_until_ms"], strict=True)
-        table = np.empty(len(rows), ROW)
-        table["ordinal"] = given["ordinal"]
-        table["thread"] = threads or [*map(self._thread, rows, sessions)]
-        table["position"] = [
-            ordinal if session is None else position or 0 for session, ordinal, position in loose
-        ]
-        table["length"] = given["length"]
-        table["terms"] = given["terms"]
-        table["kind"] = [KINDS[kind] for kind in given["kind"]]
-        table["session"] = sessions
-        for name in ("agent", "speaker", "subject", "attribute"):
-            table[name] = self._number(name, given[name])
-        table["event"] = given["event_ms"]
-        table["created"] = given["created_ms"]
-        table["until"] = [NEVER if until is None else until for until in given["valid_until_ms"]]
-        table["confidence"] = given["confidence"]
-        table["over"] = [event + 1 if until is None else until for event, until in over]
-        table["asks"] = given["asks"]
-        return table
-
-    def _thread(self, row: IndexRow, session: int) -> int:
-        """Return which talk a record stands in.
+    def _threads(self, table: Table) -> Places:
+        """Return which talk each of the records stands in that came.
 
         Episodes of a session do; of those without one, each that happened soon after the one that
         was recorded before it. Other records stand alone.
         """
-        if row.kind != Kind.EPISODE:
-            return -row.ordinal
-        if row.session_id is not None:
-            return session
-        thread, before = self._loose
-        if abs(row.event_ms - before) > SOON_MS:
-            thread = -row.ordinal
-        self._loose = thread, row.event_ms
-        return thread
-
-    def _number(self, column: str, values: Sequence[str | None]) -> list[int]:
-        numbers = self._numbers[column]
-        known: dict[str | None, int] = {
-            value: NO_NUMBER if value is None else numbers.setdefault(value, len(numbers))
-            for value in dict.fromkeys(values)
-        }
-        return [known[value] for value in values]
+        episodes = table["kind"] == KINDS[Kind.EPISODE]
+        loose = np.flatnonzero(episodes & (table["session"] == NO_NUMBER))
+        threads = np.where(episodes, table["session"], -table["ordinal"])
+        if len(loose):
+            thread, before = self._loose
+            events = table["event"][loose]
+            begins = np.abs(np.diff(events, prepend=before)) > SOON_MS
+            begun = np.maximum.accumulate(np.where(begins, np.arange(1, len(loose) + 1), 0))
+            threads[loose] = np.append(thread, -table["ordinal"][loose])[begun]
+            self._loose = threads[loose[-1]], events[-1]
+        return threads
 
 
 class IndexCache:

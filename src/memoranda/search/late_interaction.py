@@ -9,7 +9,7 @@ from the store as they are needed and take no memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from memoranda.model.models import TokenMatch
-from memoranda.model.query import EmbeddedText, RecordTokens, TokenVectors
+from memoranda.model.query import EmbeddedText, TokenVectors
 from memoranda.search.index import Floats, Places, Rows
 
 # Records that are compared. Measured: of LoCoMo's 600 turns 48 are as good as 100 to within three
@@ -99,19 +99,24 @@ def count_candidates(records: int) -> int:
     return min(MOST_CANDIDATES, max(LEAST_CANDIDATES, records // FEWER))
 
 
-def compare_tokens(question: QuestionTokens, rows: Rows, tokens: RecordTokens) -> MaxSimScores:
+def compare_tokens(
+    question: QuestionTokens, rows: Rows, tokens: Mapping[int, TokenVectors]
+) -> MaxSimScores:
     """Return how like the question each of the records is that ``tokens`` are of.
 
     Args:
         question: what is asked.
         rows: the user's records.
-        tokens: of those that may answer.
+        tokens: of those that may answer, by ordinal. Those of another model are of another size,
+            until they are made anew.
     """
-    found, known = rows.found(tokens.ordinals)
+    size = question.vectors.shape[1]
+    told = {key: each for key, each in tokens.items() if len(each) and each.shape[1] == size}
+    found, known = rows.found([*told])
     if not len(found):
         return MaxSimScores(found, *np.empty((2, 0), np.float32))
     order = np.argsort(rows.surroundings.place[found])  # In the order of talk.
-    found, own = found[order], _most_alike(question, tokens)[:, known][:, order]
+    found, own = found[order], _most_alike(question, [*told.values()])[:, known][:, order]
     around = _with_neighbours(own, rows, found)
     nearby, alone = question.weights @ around, question.weights @ own
     return MaxSimScores(found, AROUND * nearby + (1 - AROUND) * alone, alone)
@@ -166,13 +171,14 @@ def explain_match(
     return tuple(match for _, match in ordered[:MOST_MATCHES])
 
 
-def _most_alike(question: QuestionTokens, tokens: RecordTokens) -> Floats:
+def _most_alike(question: QuestionTokens, tokens: Sequence[TokenVectors]) -> Floats:
     """Return of each token of the question, and each text, the cosine of the token most like it.
 
     0 where none is like it at all.
     """
-    alike = _cosines(question.vectors, tokens.vectors)
-    most: Floats = np.maximum.reduceat(alike, tokens.starts[:-1], axis=1)
+    alike = _cosines(question.vectors, np.concatenate(tokens))
+    starts = np.cumsum([0, *map(len, tokens[:-1])])
+    most: Floats = np.maximum.reduceat(alike, starts, axis=1)
     return np.maximum(most, np.float32(0))
 
 

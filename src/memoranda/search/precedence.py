@@ -27,7 +27,8 @@ import numpy as np
 from memoranda.model.models import Kind
 from memoranda.model.ports import Analyzer
 from memoranda.search.evidence import ScoredRecords, pairs_among
-from memoranda.search.index import KINDS, NO_NUMBER, Mask, Places, Rows
+from memoranda.search.index import NO_NUMBER, Mask, Places, Rows
+from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.patterns import LanguageData, compile_pattern, load

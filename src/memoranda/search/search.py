@@ -18,11 +18,12 @@ from memoranda.model.checks import to_ms
 from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, TokenMatch, Why
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor
 from memoranda.model.query import (
+    CandidateQuery,
     Candidates,
     EmbeddedText,
     Filter,
-    RecordTokens,
     TermMatches,
+    TokenVectors,
     Vector,
 )
 from memoranda.search import evidence, precedence
@@ -34,7 +35,7 @@ from memoranda.search.attributes import (
     put_first,
 )
 from memoranda.search.evidence import WITHIN, ScoredRecords
-from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Mask, Rows
+from memoranda.search.index import NO_NUMBER, Floats, IndexCache, Mask, Rows
 from memoranda.search.late_interaction import (
     FUNCTION_WORD,
     MOST_CANDIDATES,
@@ -54,6 +55,7 @@ from memoranda.search.precedence import (
     state_of,
 )
 from memoranda.store.sql.database import read_again
+from memoranda.store.sql.index_reads import KINDS, NEVER
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
 from memoranda.text.small_talk import states_nothing
@@ -246,14 +248,13 @@ class Retriever:
         Of these ``most`` may answer, or more: so many as are compared by their tokens.
         """
         by_tokens = embedded is not None and embedded.tokens is not None
-        return self.store.candidates(
-            scope,
-            where,
+        question = CandidateQuery(
             terms=self.analyzer.query_terms(query)[:MOST_TERMS],
             vector=None if embedded is None else embedded.vector,
             attributes=asked_attributes(query) | {INSTRUCTION},
             most=max(most, MOST_CANDIDATES if by_tokens else FEWER_CANDIDATES),
         )
+        return self.store.candidates(scope, where, question)
 
     def _embed(self, query: str) -> EmbeddedText | None:
         try:
@@ -314,7 +315,7 @@ class SingleSearch:
     matches: TermMatches | None = None
     read: dict[int, Record] = field(default_factory=dict)
     contents: dict[int, str] = field(default_factory=dict)
-    tokens: list[RecordTokens] = field(default_factory=list)
+    tokens: list[Mapping[int, TokenVectors]] = field(default_factory=list)
 
     @cached_property
     def terms(self) -> list[str]:
@@ -398,10 +399,11 @@ class SingleSearch:
 
     def _make_exact(self, likeness: Floats, best: Sequence[int]) -> None:
         """Put into cosines those of the best records by their vectors as they are stored."""
-        stored = self.parts.store.vectors(self.scope, self.rows.table["ordinal"][best].tolist())
-        if stored and self._vector is not None:
-            places, _ = self.rows.found(list(stored))
-            likeness[places] = np.vecdot(np.stack(list(stored.values())), self._vector)
+        ordinals, vector = self.rows.table["ordinal"][best].tolist(), self._vector
+        if vector is not None:
+            for found, vectors in self.parts.store.vectors(self.scope, ordinals):
+                places, _ = self.rows.found(found)
+                likeness[places] = np.vecdot(vectors.astype(np.float32), vector)
 
     def _by_all_arms(self) -> tuple[ScoredRecords, Mask]:
         """Return scores by all arms, with the facts that are asked for first, and what to show."""
@@ -727,7 +729,7 @@ class SingleSearch:
     def _matching(self, row: int) -> Callable[[], tuple[TokenMatch, ...]]:
         """Return what tells which words of a record answer which of the query."""
         ordinal = int(self.rows.table["ordinal"][row])
-        tokens = next((read.of(ordinal) for read in self.tokens), None)
+        tokens = next((read.get(ordinal) for read in self.tokens), None)
         question = None if tokens is None else self.question
         if tokens is None or question is None:
             return tuple

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import selectors
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -21,7 +21,7 @@ from memoranda import errors
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.processes import follow_forks
-from memoranda.model.query import Candidates, Filter, Vector
+from memoranda.model.query import CandidateQuery, Candidates, Filter
 from memoranda.store import postgres_large
 from memoranda.store.postgres_terms import TermCounts
 from memoranda.store.sql.database import (
@@ -117,6 +117,9 @@ MACROS = {
         "WHEN 'string' THEN (held.value #>> '{{}}') COLLATE \"C\" {2} (wanted.value #>> '{{}}') "
         "ELSE FALSE END)"
     ),
+    "numbers": "string_agg(CAST({0} AS text), ',')",
+    "listed": "CAST(json_agg({0}) AS text)",
+    "joined": "string_agg({0}, '')",
     "lock_row": "FOR NO KEY UPDATE",
     "skip_locked": "FOR UPDATE SKIP LOCKED",
     "least": "least(",
@@ -408,21 +411,12 @@ class PostgresStore(Store):
         with self._reading(scope) as (connection, user):
             return postgres_large.large_user(connection, user) is not None
 
-    def candidates(
-        self,
-        scope: Scope,
-        where: Filter,
-        *,
-        terms: Sequence[str],
-        vector: Vector | None,
-        attributes: Collection[str],
-        most: int,
-    ) -> Candidates:
+    def candidates(self, scope: Scope, where: Filter, question: CandidateQuery) -> Candidates:
         """Return what a question may be about among the memories of a large user."""
         with self.snapshot(), self._reading(scope) as (connection, user):
             mine = matching(scope, user, where)
             search = postgres_large.CandidateSearch(connection, user, mine, self.full_text)
-            return search.find(terms, vector, attributes, most)
+            return search.find(question)
 
     def index_large_users(self) -> int:
         """Prepare the search of users with too many memories to rank them all in memory.
@@ -430,7 +424,8 @@ class PostgresStore(Store):
         Where the server lacks what that needs, they are ranked in memory like all others.
         """
         with self.read() as connection:
-            users = postgres_large.users_to_index(connection, self._exact_up_to)
+            found = connection.all(postgres_large.TO_INDEX, {"most": self._exact_up_to})
+            users = [user for (user,) in found]
         if not users:
             return 0
         with self._lend() as connection, connection.raw.transaction():

@@ -8,7 +8,7 @@ them, they are ranked as the records of any other user are.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, islice, zip_longest
 from typing import Any, NamedTuple
 
@@ -16,22 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoranda.model.query import (
+    CandidateQuery,
     Candidates,
     IndexChanges,
     IndexVersion,
-    Lineage,
     TermMatches,
     Vector,
 )
 from memoranda.store.postgres_terms import TermCounts
 from memoranda.store.sql.database import Postings, SqlConnection
-from memoranda.store.sql.reads import (
-    CANDIDATE_ROWS,
-    VECTORS_OF_RECORDS,
-    StoredVectors,
-    Where,
-    read_index_rows,
-)
+from memoranda.store.sql.index_reads import MEMORIES, NO_ROWS, SOME, IndexReader
+from memoranda.store.sql.reads import Where
 from memoranda.store.sql.rows import STORED_FLOAT, dump
 from memoranda.store.sql.store import Store, join_postings
 
@@ -114,15 +109,6 @@ FACTS = f"""
 {PASSING} AND r.user_key = :user AND r.attribute IN (@texts(:attributes))
     AND r.kind = 'fact' AND r.superseded_by IS NULL ORDER BY r.key DESC LIMIT :most
 """
-SOURCES = """
-SELECT j.record_key, s.key FROM record_sources j JOIN records s
-    ON s.user_key = :user AND s.id = j.source_id
-WHERE j.user_key = :user AND j.record_key IN (@ints(:keys))
-"""
-REPLACED = """
-SELECT r.key, s.key FROM records r JOIN records s ON s.user_key = :user AND s.id = r.superseded_by
-WHERE r.user_key = :user AND r.key IN (@ints(:keys)) AND r.superseded_by IS NOT NULL
-"""
 TURNS_AROUND = """
 SELECT n.key FROM records c JOIN records n ON n.user_key = :user AND n.session_id = c.session_id
     AND n.position BETWEEN c.position - :around AND c.position + :around
@@ -150,11 +136,6 @@ def large_user(connection: SqlConnection, user: int) -> LargeUser | None:
     """Return what is known of a user, if their candidates come from the database."""
     row = connection.one(LARGE, {"user": user})
     return None if row is None else LargeUser(*row)
-
-
-def users_to_index(connection: SqlConnection, most: int) -> list[int]:
-    """Return the keys of users with more than ``most`` vectors, unless all is prepared."""
-    return [row[0] for row in connection.all(TO_INDEX, {"most": most})]
 
 
 def drop_vectors(connection: SqlConnection, user: int) -> None:
@@ -235,22 +216,14 @@ class CandidateSearch:
         self, connection: SqlConnection, user: int, where: Where, full_text: TermCounts
     ) -> None:
         """Ask nothing yet."""
-        self._connection, self._user = connection, user
-        self._where, self._full_text = where, full_text
+        self._connection, self._user, self._full_text = connection, user, full_text
+        self._where, self._values = where.sql, where.values | {"user": user}
 
-    def find(
-        self, terms: Sequence[str], vector: Vector | None, attributes: Collection[str], most: int
-    ) -> Candidates:
-        """Return the candidates for a question, with what stands around them.
-
-        Args:
-            terms: of the question.
-            vector: of the question, float32, shape (dimensions,); ``None`` without a model.
-            attributes: the attributes of facts that the question may ask for.
-            most: how many records are to answer at least.
-        """
+    def find(self, question: CandidateQuery) -> Candidates:
+        """Return the candidates for a question, with what stands around them."""
         # A user who has just become none of them is searched by words.
         large = large_user(self._connection, self._user) or LargeUser(0, 1.0, 0, None)
+        terms = question.terms
         held = self._full_text.postings(self._connection, self._user, terms, most=MOST_HELD)
         frequencies = _frequencies(held, large)
         found, counts = join_postings(terms, held, limit=MOST_MATCHES)
@@ -258,28 +231,28 @@ class CandidateSearch:
         covered = np.minimum(counts, 1) @ rarity
         worded = found[np.argsort(-covered, kind="stable")[:MOST_WORDED]].tolist()
         passing = {*self._keys(CHOSEN, keys=dump(sorted(worded)))}
-        like = self._nearest(vector, large)
+        like = self._nearest(question.vector, large)
         ranked = chain(*zip_longest(like, (each for each in worded if each in passing)))
-        keys = {*islice(dict.fromkeys(each for each in ranked if each), 2 * most)}
-        keys.update(self._keys(FACTS, attributes=dump(sorted(attributes)), most=MOST_FACTS))
+        keys = {*islice(dict.fromkeys(each for each in ranked if each), 2 * question.most)}
+        asked = dump(sorted(question.attributes))
+        keys.update(self._keys(FACTS, attributes=asked, most=MOST_FACTS))
         if len(like) < MOST_LIKE // 2:
             keys.update(self._keys(NEWEST, most=MOST_FILTERED))
-        listed = dump(sorted(keys))
-        lineage = Lineage(*(self._all(sql, keys=listed) for sql in (SOURCES, REPLACED)))
+        reader = IndexReader(self._connection, self._values)
+        lineage = reader.lineage(SOME, keys=dump(sorted(keys)))
         keys.update(chain(*lineage.sources, *lineage.replaced))
         keys.update(self._keys(TURNS_AROUND, keys=dump(sorted(keys)), around=AROUND))
-        changes = self._read(sorted(keys), lineage)
-        places = np.flatnonzero(np.isin(found, [row.ordinal for row in changes.rows]))
+        chosen = dump(sorted(keys))
+        rows = reader.rows(f"{SOME} AND {MEMORIES}", 0, max(keys, default=0), keys=chosen)
+        vectors, unread = reader.vectors(SOME, keys=chosen), IndexVersion()
+        changes = IndexChanges(unread, rows, NO_ROWS, reader.names, vectors, lineage, reset=True)
+        places = np.flatnonzero(np.isin(found, rows["ordinal"]))
         matches = TermMatches(found[places].tolist(), counts[places], frequencies)
         return Candidates(changes, matches, large.records, large.terms, sorted(keys))
 
-    def _all(self, sql: str, **values: Any) -> list[Any]:
-        given = self._where.values | {"user": self._user} | values
-        sql = sql.format(where=self._where.sql, table=f"nearest_{self._user:d}")
-        return self._connection.all(sql, given)
-
     def _keys(self, sql: str, **values: Any) -> list[int]:
-        return [key for (key,) in self._all(sql, **values)]
+        sql = sql.format(where=self._where, table=f"nearest_{self._user:d}")
+        return [key for (key,) in self._connection.all(sql, self._values | values)]
 
     def _nearest(self, vector: Vector | None, large: LargeUser) -> list[int]:
         """Return the records that are most like the question, the most alike first."""
@@ -290,18 +263,3 @@ class CandidateSearch:
         found = self._keys(NEAREST, vector=literal_of(vector), most=MOST_LIKE)
         self._connection.run(PLAN, plan | {"other": "on"})
         return found
-
-    def _read(self, keys: Sequence[int], lineage: Lineage) -> IndexChanges:
-        """Return these records as ranking reads them."""
-        listed = dump(list(keys))
-        rows = read_index_rows(self._connection, self._all(CANDIDATE_ROWS, keys=listed))
-        vectors = StoredVectors(self._connection)
-        vectors.add(self._all(VECTORS_OF_RECORDS, keys=listed))
-        return IndexChanges(
-            IndexVersion(),
-            reset=True,
-            rows=rows,
-            ordinals=vectors.ordinals,
-            vectors=vectors.floats,
-            lineage=lineage,
-        )

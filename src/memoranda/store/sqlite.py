@@ -57,6 +57,11 @@ PRAGMA synchronous = {};
 PRAGMA wal_autocheckpoint = 2000;
 PRAGMA journal_mode = WAL;
 """
+# In one row: for a word that many records hold, that takes a third of the time that rows do.
+POSTINGS = """
+SELECT @numbers(doc), @numbers(n) FROM (
+    SELECT doc, count(*) AS n FROM records_terms WHERE term = :term GROUP BY doc) held
+"""
 # How a line begins that tells of damage which no row made anew could mend.
 DAMAGE = "SQLite"
 INDEX = "full-text index"
@@ -117,6 +122,9 @@ DIALECT = Dialect(
             "AND ((a.type = 'text' AND b.type = 'text') "
             "OR (a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
         ),
+        "numbers": "group_concat({0})",
+        "listed": "json_group_array(CAST({0} AS TEXT))",
+        "joined": "CAST(group_concat({0}, '') AS BLOB)",
         "lock_row": "",
         "skip_locked": "",  # Writers take turns.
         "least": "min(",
@@ -206,8 +214,8 @@ class Fts5:
         self, connection: SqlConnection, user: int, terms: Sequence[str]
     ) -> list[Postings]:
         """Return for each term which of the user's records hold it, in order, and how often."""
-        sql = "SELECT doc, count(*) FROM records_terms WHERE term = :term GROUP BY doc"
-        return [Postings.of(connection.all(sql, {"term": _token(user, term)})) for term in terms]
+        asked = ({"term": _token(user, term)} for term in terms)
+        return [Postings.of(*row) for each in asked for row in connection.all(POSTINGS, each)]
 
     def keys(self, connection: SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""

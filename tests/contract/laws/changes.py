@@ -34,7 +34,7 @@ from memoranda.model.query import Filter, RecordRelation
 def changed(ana, since):
     """Return whether readers are told that rows they know have changed since."""
     changes = ana.index_changes(since)
-    return bool(changes.reset or changes.revised)
+    return bool(changes.reset or len(changes.revised))
 
 
 def touched(times):
@@ -245,8 +245,7 @@ class BeliefContract(Contract):
             ana.apply(do.update_record(item.id, at=moment(1), **given))
             assert ana.found(item) == item
         assert (ana.passing(tags=("new",), now=moment(0)), ana.passing(now=LATER)) == (["tea"], [])
-        (row,) = ana.index_changes(UNREAD).rows
-        assert row.valid_until_ms == to_ms(SOON)
+        assert ana.index_changes(UNREAD).rows["until"].tolist() == [to_ms(SOON)]
         before, revision = ana.index_changes(UNREAD).version, ana.fact_revision()
         cleared = {"tags": (), "metadata": {}, "valid_until": None}
         ana.apply(do.update_record(item.id, at=moment(2), **cleared))
@@ -280,7 +279,7 @@ class BeliefContract(Contract):
         late = do.put_vectors(MODEL, {item.id: vector(1, 0, 0, 0)})
         ana.apply(late, do.Enrich(item.id, SOON, named("Dan", "Dan")))
         assert ana.pending() == [other.content]
-        assert list(ana.index_changes(UNREAD).ordinals) == []
+        assert list(ana.index_changes(UNREAD).vectors) == []
         store.reset_vectors("other", DIMENSIONS)
         assert ana.pending() == [other.content]
         assert store.rebuild() == []
@@ -390,8 +389,6 @@ class EraseContract(Contract):
             user.open_conversation("trip")
             user.say("trip", LIE, record_id=item.id)
             user.say("trip", "hello")
-        assert [message.content for message in ana.messages(records=[item.id, new.id])] == [LIE]
-        assert ana.messages(records=[new.id]) == []
         assert ana.related([new.id], RecordRelation.VERSIONS) == [first.id, item.id]
         assert ana.related([first.id], RecordRelation.VERSIONS) == [item.id, new.id]
         assert ana.related([item.id], RecordRelation.DERIVED) == [drawn.id, end.id]

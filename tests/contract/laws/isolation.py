@@ -101,9 +101,9 @@ class IsolationContract(Contract):
             other.sessions(id=talk),
             other.conversations(item.id),
             other.messages(item.id, cleared=True),
-            other.messages(records=[item.id], cleared=True),
             other.prunings(item.id),
             *(other.related([item.id], relation) for relation in RecordRelation),
+            other.learned_from([item.id]),
             *(other.records(Filter.at_any_time(**each)) for each in conditions),
         ]
         assert not any(by_id)

@@ -92,19 +92,19 @@ class ItemContract(Contract):
         item = ana.put("k", "old tea")
         ana.embed([item])
         before = ana.index_changes(IndexVersion(), items=True)
-        assert len(before.ordinals) == 1
+        assert len(before.vectors) == 1
         ana.put("k", "new coffee with milk")
         after = ana.index_changes(before.version, items=True)
-        assert (after.reset, after.ordinals) == (False, [])
-        assert [row.terms for row in after.revised] == [4]
+        assert (after.reset, list(after.vectors)) == (False, [])
+        assert after.revised["terms"].tolist() == [4]
         matches = ana.match_terms(["tea", "coffee"], limit=9, items=True)
         assert matches.counts.tolist() == [[0, 1]]
         assert waiting(ana) == ["new coffee with milk"]
         ana.embed([item], vector(0, 0, 1, 0))
         after = ana.index_changes(after.version, items=True)
-        assert (after.reset, len(after.ordinals), waiting(ana)) == (False, 1, [])
+        assert (after.reset, len(after.vectors), waiting(ana)) == (False, 1, [])
         ana.put("k", "new coffee with milk", tags=("t",))  # Of which nothing is derived anew.
-        assert (waiting(ana), len(ana.index_changes(UNREAD, items=True).ordinals)) == ([], 1)
+        assert (waiting(ana), len(ana.index_changes(UNREAD, items=True).vectors)) == ([], 1)
         assert store.verify() == []
 
     def test_a_vector_of_the_former_content_is_passed_over(self, store, ana):

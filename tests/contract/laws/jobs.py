@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from samples import ALL, MODEL, UNREAD, moment, record
+from samples import ALL, MODEL, UNREAD, moment, record, rows_of, vectors_of
 from steps import do
 
 from laws.base import Contract
@@ -217,7 +217,7 @@ class MaintenanceContract(Contract):
                 if turn % 5 == 0:
                     ana.close(item)
                 changes = ana.index_changes(UNREAD)
-                assert set(changes.ordinals) <= {row.ordinal for row in changes.rows}
+                assert vectors_of(changes).keys() <= rows_of(changes).keys()
                 assert ana.match_terms(["text"], limit=1_000).frequencies[0] > 0
 
         with ThreadPoolExecutor(4) as pool:

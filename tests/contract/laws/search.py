@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import ALL, DIMENSIONS, MANY, MODEL, moment, on_record, vector
+from samples import ALL, DIMENSIONS, MANY, MODEL, moment, on_record, rows_of, vector, vectors_of
 from steps import do
 
 from laws.base import ONE_STORE, Contract
@@ -16,6 +16,7 @@ from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS
 from memoranda.model.query import Filter, IndexVersion
+from memoranda.store.sql.index_reads import KINDS
 from memoranda.store.sql.record_writes import MOST_WAITING
 
 DEEDS = ["add", "add", "embed", "embed", "read", "reset", *map(str, range(len(on_record("", ""))))]
@@ -38,11 +39,12 @@ class Reader:
             self.rows.clear()
             self.vectors.clear()
         self.version = changes.version
-        assert {row.ordinal for row in changes.revised} <= set(self.rows)
-        for row in changes.revised:
-            self.vectors.pop(row.ordinal, None)
-        self.rows.update((row.ordinal, row) for row in (*changes.rows, *changes.revised))
-        self.vectors.update(zip(changes.ordinals, changes.vectors.tolist(), strict=True))
+        revised = changes.revised["ordinal"].tolist()
+        assert set(revised) <= set(self.rows)
+        for ordinal in revised:
+            self.vectors.pop(ordinal, None)
+        self.rows.update(rows_of(changes))
+        self.vectors.update(vectors_of(changes))
         assert set(self.vectors) <= set(self.rows)
         return changes
 
@@ -62,49 +64,53 @@ class IndexContract(Contract):
             valid_until=moment(5),
             confidence=0.5,
         )
-        text = ("s", 0, len("Three little wörds"), 3, "episode", "planner", "user")
-        times = (to_ms(moment(-5)), to_ms(item.created_at), to_ms(moment(5)))
+        times = map(to_ms, (moment(-5), moment(-2), item.created_at, moment(5)))
+        expected = dict(zip(("event", "over", "created", "until"), times, strict=True))
+        expected |= {"thread": 0, "position": 0, "length": len("Three little wörds"), "terms": 3}
+        expected |= {"kind": KINDS[Kind.EPISODE], "confidence": 0.5, "asks": False}
+        names = {"session": "s", "agent": "planner", "speaker": "user"}
+        names |= {"subject": None, "attribute": None}
         for user in (ana, ana.planner, ana.writer):
-            (row,) = user.index_changes(IndexVersion()).rows
-            assert row[1:] == (*text, *times, 0.5, None, None, to_ms(moment(-2)), False)
-        assert ana.get([row.ordinal, row.ordinal + 99]) == {row.ordinal: item}
+            (row,) = rows_of(user.index_changes(IndexVersion())).values()
+            ordinal = row["ordinal"]
+            assert row == {"ordinal": ordinal, **expected, **names}
+        assert ana.get([ordinal, ordinal + 99]) == {ordinal: item}
         for user in (ben, ana.writer):
-            assert user.get([row.ordinal]) == {}
+            assert user.get([ordinal]) == {}
         assert ana.get([]) == {}
 
     def test_a_row_tells_whether_its_text_ends_with_a_question(self, ana):
         """By a question mark among the last forty characters."""
         asking = ("Tea?", "Coffee. " * 9 + "Or tea?", "茶\N{FULLWIDTH QUESTION MARK}")
         ana.remember(*asking, "Tea? " + "No, coffee. " * 9, "Tea.")
-        rows = ana.index_changes(IndexVersion()).rows
-        assert [bool(row.asks) for row in rows] == [True, True, True, False, False]
+        asks = ana.index_changes(IndexVersion()).rows["asks"].tolist()
+        assert asks == [True, True, True, False, False]
 
     def test_only_what_is_new_comes(self, store, ana):
         """A reader gets new rows alone, in the order of ordinals, and vectors when made."""
         reader = Reader()
         changes = reader.read(ana)
-        assert (list(changes.rows), changes.vectors.shape) == ([], (0, 0))
+        assert (list(changes.rows), list(changes.vectors)) == ([], [])
         store.reset_vectors(MODEL, DIMENSIONS)
         one, _ = ana.remember("one", "two")
         reader.read(ana)
         new = ana.remember("three", "four")
         changes = reader.read(ana)
-        ordinals = [row.ordinal for row in changes.rows]
+        ordinals = changes.rows["ordinal"].tolist()
         assert (changes.reset, ordinals) == (False, sorted(ordinals))
         assert [ana.get(ordinals)[ordinal] for ordinal in ordinals] == new
         ana.embed([one], vector(1, -2, 3, 4))
         changes = reader.read(ana)
         assert (changes.reset, list(changes.rows)) == (False, [])
-        assert list(ana.get(changes.ordinals).values()) == [one]
-        assert changes.vectors.dtype == np.float16
-        assert changes.vectors.shape == (1, DIMENSIONS)
-        np.testing.assert_allclose(changes.vectors[0], vector(1, -2, 3, 4), atol=1e-3)
-        stored = store.vectors(ana.scope, ana.ordinals(ALL))
-        assert list(stored) == list(changes.ordinals)
-        np.testing.assert_array_equal(stored[changes.ordinals[0]], changes.vectors[0])
-        assert store.vectors(Scope("nobody"), changes.ordinals) == {}
+        ((ordinals, vectors),) = changes.vectors
+        assert list(ana.get(ordinals.tolist()).values()) == [one]
+        assert (vectors.dtype, vectors.shape) == (np.float16, (1, DIMENSIONS))
+        np.testing.assert_allclose(vectors[0], vector(1, -2, 3, 4), atol=1e-3)
+        ((stored, of_them),) = store.vectors(ana.scope, ana.ordinals(ALL))
+        assert (stored.tolist(), of_them.tolist()) == (ordinals.tolist(), vectors.tolist())
+        assert store.vectors(Scope("nobody"), ordinals.tolist()) == []
         again = reader.read(ana)
-        assert (again.reset, list(again.rows), list(again.ordinals)) == (False, [], [])
+        assert (again.reset, list(again.rows), list(again.vectors)) == (False, [], [])
 
     def test_words_are_found_at_once(self, store, ana, ben):
         """Also where the newest texts wait to be indexed: whatever happens to these meanwhile."""
@@ -137,10 +143,10 @@ class IndexContract(Contract):
         ana.apply(Close(old.id, moment(1), "ended"))
         changes = reader.read(ana)
         assert (changes.reset, list(changes.rows)) == (False, [])
-        assert [row.valid_until_ms for row in changes.revised] == [to_ms(moment(1))]
-        assert list(changes.ordinals) == [row.ordinal for row in changes.revised]
+        assert changes.revised["until"].tolist() == [to_ms(moment(1))]
+        assert list(vectors_of(changes)) == changes.revised["ordinal"].tolist()
         ana.embed([other])  # The vector that it has.
-        assert list(reader.read(ana).ordinals) == []
+        assert list(reader.read(ana).vectors) == []
 
     def test_what_records_say_comes_by_ordinal(self, store, ana, ben):
         """Of the user's own records alone, superseded ones too, whatever else is asked for."""
@@ -164,8 +170,8 @@ class IndexContract(Contract):
             ana.apply(do.put_vectors(MODEL, put, tokens={one.id: tokens, his.id: made}))
         ordinals = [*ana.ordinals(ALL), *ben.ordinals(ALL)]
         found = store.token_vectors(ana.scope, ordinals)
-        assert [ana.get([ordinal])[ordinal].id for ordinal in found.ordinals] == [one.id]
-        np.testing.assert_array_equal(found.of(found.ordinals[0]), made)
+        assert [ana.get([ordinal])[ordinal].id for ordinal in found] == [one.id]
+        np.testing.assert_array_equal(*found.values(), made)
         assert not store.token_vectors(ben.scope, ordinals)
         store.reset_vectors(MODEL, DIMENSIONS)
         assert not store.token_vectors(ana.scope, ordinals)
@@ -328,10 +334,10 @@ class VectorContract(Contract):
         ben.embed(ben.remember("his"))
         assert ana.pending(of_all=True) == []
         changes = ana.index_changes(IndexVersion())
-        assert sorted(changes.ordinals) == [row.ordinal for row in changes.rows]
+        assert sorted(vectors_of(changes)) == changes.rows["ordinal"].tolist()
         store.reset_vectors("other", 2)
         assert ana.pending(of_all=True) == ["one", "two", "his"]
-        assert list(ana.index_changes(IndexVersion()).ordinals) == []
+        assert list(ana.index_changes(IndexVersion()).vectors) == []
         assert store.vector_model() == ("other", 2)
 
     def test_vectors_that_do_not_fit_are_refused(self, store, ana):
@@ -353,5 +359,5 @@ class VectorContract(Contract):
         ana.erase(one, three)
         ana.embed([one, two, his])
         assert ana.pending(of_all=True) == ["his"]
-        assert len(ana.index_changes(IndexVersion()).ordinals) == 1
-        assert len(ben.index_changes(IndexVersion()).ordinals) == 0
+        assert len(vectors_of(ana.index_changes(IndexVersion()))) == 1
+        assert len(ben.index_changes(IndexVersion()).vectors) == 0

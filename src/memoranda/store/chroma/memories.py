@@ -20,7 +20,7 @@ from memoranda.model.query import Vector
 from memoranda.store.chroma.folder import MEMORIES, PAGE, ChromaFolder, batches
 from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.health import meta
-from memoranda.store.sql.reads import DIMENSIONS
+from memoranda.store.sql.index_reads import DIMENSIONS
 from memoranda.store.sql.rows import STORED_FLOAT, Row
 
 # Dimensions of placeholders while no model is known: those of all-MiniLM-L6-v2 (S1.02).

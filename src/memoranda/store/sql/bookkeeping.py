@@ -16,7 +16,6 @@ from memoranda.model.models import Change, ChangeAction, Scope
 from memoranda.model.notes import NotesBase
 from memoranda.model.traces import (
     AgentSession,
-    AgentUsage,
     AuditTrail,
     ErasedRecord,
     SessionRecall,
@@ -75,10 +74,6 @@ READ_SESSIONS = f"""
 SELECT {SESSIONS.selected("c")} FROM sessions c WHERE {OF_AGENTS}
 ORDER BY c.first_seen_at, c.session_id, c.agent
 """
-READ_USAGE = f"""
-SELECT stage, model, agent, {", ".join(rows.USAGE.names)} FROM model_usage WHERE {OF_AGENTS}
-ORDER BY stage, model, agent
-"""
 READ_ERASED = f"""
 SELECT {ERASED.selected("h")} FROM history h WHERE {{mine}} AND h.action = 'erase'
     AND NOT EXISTS (SELECT 1 FROM records r WHERE r.id = h.record_id AND r.user_key = h.user_key)
@@ -123,24 +118,21 @@ class TransferReads(SqlReads):
             )
 
         with self.snapshot():
-            for change in self._made(rows.CHANGES.make, "history", scope, READ_CHANGES, ids=listed):
+            for change in self._made(scope, READ_CHANGES, rows.CHANGES.make, "history", ids=listed):
                 changes[change.record].append(change)
-            for record, session, at in self._query(scope, READ_RECALLS, ids=listed):
+            for record, session, at in self._made(scope, READ_RECALLS, ids=listed):
                 recalls[record].append(SessionRecall(session, from_ms(at)))
-            return dict(self._made(make, "records", scope, READ_TRAILS, ids=listed))
+            return dict(self._made(scope, READ_TRAILS, make, ids=listed))
 
     def user_metadata(self, scope: Scope) -> UserMetadata:
         """Return what is kept of the scope's user as a whole."""
         with self.snapshot():
             return UserMetadata(
-                sessions=tuple(self._made(SESSIONS.make, "sessions", scope, READ_SESSIONS)),
-                usage=tuple(
-                    AgentUsage(stage, model, rows.USAGE.make(used), agent or None)
-                    for stage, model, agent, *used in self._query(scope, READ_USAGE)
-                ),
-                erased=tuple(self._made(ERASED.make, "history", scope, READ_ERASED, "h")),
-                owners=dict(self._query(scope, READ_OWNERS)),
-                deleted=tuple(row[0] for row in self._query(scope, READ_DELETED)),
+                sessions=tuple(self._made(scope, READ_SESSIONS, SESSIONS.make, "sessions")),
+                usage=tuple(self.agent_usage(scope)),
+                erased=tuple(self._made(scope, READ_ERASED, ERASED.make, "history", owner="h")),
+                owners=dict(self._made(scope, READ_OWNERS)),
+                deleted=tuple(row[0] for row in self._made(scope, READ_DELETED)),
             )
 
 

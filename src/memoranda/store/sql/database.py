@@ -8,6 +8,8 @@ cannot be guessed, and these macros, which a :class:`Dialect` puts into its own 
 - ``@attribute(x, y)``: whether the JSON object x holds the only member of the JSON object y;
 - ``@ordered(x, y, <)``: whether the JSON object x has a number or text under the name of the only
   member of y that stands so to it; a number never does to a text;
+- ``@numbers(x)``, ``@listed(x)``, ``@joined(x)``: of all rows together the numbers x, with commas
+  between them; the texts x, as a JSON list; the bytes x, one after another;
 - ``@lock_row()``: after a query for one row, so that others who ask so wait for it;
 - ``@skip_locked()``: after a query that takes rows, so that it passes over those that others are
   just taking;
@@ -25,7 +27,6 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import chain
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -56,7 +57,7 @@ FOLDER = files("memoranda.store.sql")
 COMMENT = re.compile(r" *--[^\n]*")
 DROPPED = re.compile(r"^DROP TABLE (\w+);", re.MULTILINE)
 MACRO = re.compile(
-    r"@(texts|ints|members|attribute|ordered|skip_locked|lock_row)\(([^()]*)\)"
+    r"@(texts|ints|members|attribute|ordered|numbers|listed|joined|skip_locked|lock_row)\(([^()]*)\)"
     r"|\b(least|greatest)\("
 )
 
@@ -147,10 +148,9 @@ class Postings(NamedTuple):
     times: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> Postings:
-        """Return those of rows of two numbers."""
-        flat = np.fromiter(chain.from_iterable(rows), np.int64, 2 * len(rows))
-        return cls(*flat.reshape(-1, 2).T)
+    def of(cls, *columns: str | None) -> Postings:
+        """Return those of two texts of numbers with commas between them."""
+        return cls(*(np.fromstring(text or "", np.int64, sep=",") for text in columns))
 
     def and_later(self, later: Postings) -> Postings:
         """Return these with those of records that came later."""

@@ -203,7 +203,7 @@ class ErasingWrites(ConversationWrites):
         key = self.conversation(id, deleted=erase)
         values = {"user": self.user, "key": key, "session": id, "at": to_ms(at)}
         episodes = [row[0] for row in self.connection.all(EPISODES, values)]
-        learned = self.related(self.scope.whole_user, episodes, RecordRelation.LEARNED)
+        learned = self.learned_from(self.scope.whole_user, episodes)
         every = [*episodes, *learned]
         messages = int(self.connection.value(COUNT_MESSAGES, values))
         self.connection.run(FORGET_RECALLS, values)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Collection, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
-from itertools import accumulate, compress, groupby
-from typing import Any, TypeVar
-
-import numpy as np
+from itertools import groupby
+from typing import Any, Unpack
 
 from memoranda.errors import NotFound
 from memoranda.model.checks import from_ms, to_ms
@@ -33,51 +31,37 @@ from memoranda.model.notes import NotesBase
 from memoranda.model.ports import Key, NameMatcher
 from memoranda.model.query import (
     ORDERED,
-    Candidates,
     Filter,
-    IndexChanges,
-    IndexRow,
-    IndexVersion,
-    Lineage,
-    MetadataCondition,
+    MessageRange,
     Order,
     RecordRelation,
-    RecordTokens,
-    StoredFloats,
-    Vector,
     metadata_conditions,
 )
 from memoranda.model.sessions import SessionInfo
-from memoranda.model.usage import StageUsage
+from memoranda.model.traces import AgentUsage
+from memoranda.model.usage import StageUsage, Usage
 from memoranda.store.sql.database import FOLDER, SqlConnection
 from memoranda.store.sql.rows import (
     CHANGES,
     CONVERSATION,
-    DAMAGE,
     MESSAGE,
     PRUNING,
     PRUNINGS,
     RECORD,
     REMOVED_MESSAGE,
     SESSIONS,
-    STORED_FLOAT,
     USAGE,
     Row,
     conversation,
     decode_namespace,
     dump,
     encode_namespace,
-    index_rows,
     message,
     noted_lines,
-    read_strings,
     record,
 )
 
-T = TypeVar("T")
-
-MODEL = "embedding_model"
-DIMENSIONS = "embedding_dimensions"
+BELOW = "r.namespace >= :namespace AND r.namespace < :beyond_namespace"
 VALID = "(r.valid_until IS NULL OR r.valid_until > :now)"
 FILTERS: dict[str, dict[str, str]] = tomllib.loads((FOLDER / "filters.toml").read_text("utf-8"))
 # That a record was stored stands on the record itself.
@@ -106,66 +90,45 @@ SELECT c.session_id, min(c.first_seen_at),
                 AND coalesce(r.agent, '') = n.agent)), max(c.noted)) END,
     max(c.tries), max(c.unread)
 FROM sessions c WHERE c.user_key = :user
-    AND (CAST(:agent AS text) IS NULL OR c.agent IN ('', :agent)) AND {chosen}
+    AND (CAST(:agent AS text) IS NULL OR c.agent IN ('', :agent)) {chosen}
     AND NOT EXISTS (SELECT 1 FROM conversations d
         WHERE d.user_key = :user AND d.id = c.session_id AND d.deleted_at IS NOT NULL)
-GROUP BY c.session_id ORDER BY min(c.first_seen_at), c.session_id
+GROUP BY c.session_id {pending} ORDER BY min(c.first_seen_at), c.session_id
 """
-PENDING_SESSIONS = """
-c.session_id IN (SELECT session_id FROM sessions p WHERE p.user_key = :user
-    AND p.consolidated_at IS NULL AND (CAST(:agent AS text) IS NULL OR p.agent IN ('', :agent)))
-"""
-READ_USAGE = """
-SELECT stage, model, CAST(sum(requests) AS bigint), CAST(sum(failures) AS bigint),
-    CAST(sum(input_tokens) AS bigint), CAST(sum(output_tokens) AS bigint), sum(cost), sum(seconds)
-FROM model_usage
+# Of which the episodes of some agent were not all read.
+PENDING = "HAVING count(*) > count(c.consolidated_at)"
+READ_USAGE = f"""
+SELECT stage, model, agent, {", ".join(USAGE.names)} FROM model_usage
 WHERE user_key = :user AND (CAST(:agent AS text) IS NULL OR agent IN ('', :agent))
-GROUP BY stage, model ORDER BY stage, model
-"""
-SOURCES = """
-SELECT r.key, s.key FROM records r
-JOIN record_sources j ON j.record_key = r.key
-JOIN records s ON s.id = j.source_id AND s.user_key = r.user_key
-WHERE r.user_key = :user AND r.source_ids <> '[]' ORDER BY r.key, s.key
-"""
-REPLACED = """
-SELECT r.key, s.key FROM records r JOIN records s ON s.id = r.superseded_by
-    AND s.user_key = r.user_key
-WHERE r.user_key = :user AND r.superseded_by IS NOT NULL ORDER BY r.key
+ORDER BY stage, model, agent
 """
 DECIDED = """
 SELECT d.folded, d.target FROM entity_decisions d
 WHERE d.user_key = :user AND (CAST(:agent AS text) IS NULL OR (
     SELECT count(DISTINCT l.folded) FROM record_entities l JOIN records r ON r.key = l.record_key
     WHERE r.user_key = :user AND l.user_key = :user AND (r.agent IS NULL OR r.agent = :agent)
-        AND l.folded IN (d.folded, d.target)) = CASE WHEN d.folded = d.target THEN 1 ELSE 2 END)
+        AND l.folded IN (d.folded, d.target)) = 2)
 ORDER BY d.folded
 """
 OTHERS = """
 SELECT r.id FROM records r
 WHERE r.id IN ({related}) AND r.id NOT IN (@texts(:ids)) AND {mine} ORDER BY r.key
 """
-RESTING = """
-SELECT r.id, r.kind, r.source_ids FROM records r
-WHERE {mine} AND r.origin NOT IN ('api', 'tool') AND r.key IN (
-    SELECT record_key FROM record_sources
-    WHERE user_key = :user AND source_id IN (@texts(:ids))) ORDER BY r.key
-"""
-LINKED = """
-SELECT r.key, count(DISTINCT l.entity_key) AS matched FROM entity_names n
-JOIN record_entities l ON l.entity_key = n.entity_key JOIN records r ON r.key = l.record_key
-WHERE {mine} AND n.user_key = :user AND l.user_key = :user AND n.folded IN (@texts(:folded))
-GROUP BY r.key ORDER BY matched DESC, r.key DESC
-"""
 CONVERSATIONS = f"""
-SELECT {CONVERSATION} FROM conversations c WHERE c.deleted_at IS NULL AND {{mine}}
+SELECT {CONVERSATION} FROM conversations c
+WHERE c.deleted_at IS NULL AND {{mine}}{{chosen}} ORDER BY c.created_at DESC, c.key DESC
 """
-NEWEST_FIRST = "ORDER BY c.created_at DESC, c.key DESC"
 MESSAGES = f"""
 SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key
-WHERE c.deleted_at IS NULL AND {{mine}} AND m.user_key = :user
+WHERE c.deleted_at IS NULL AND {{mine}} AND m.user_key = :user AND c.id = :id AND {{chosen}}
+ORDER BY m.position DESC LIMIT :last
 """
-# More than any position.
+PAGE = f"""
+SELECT (SELECT name FROM users WHERE key = r.user_key), {RECORD} FROM {{records}}
+WHERE {{mine}} {{beyond}} ORDER BY {{order}} LIMIT :limit OFFSET :offset
+"""
+AFTER = "AND r.key > (SELECT key FROM records WHERE user_key = :user AND id = :after)"
+# More than any position or number of rows.
 BEYOND = 1 << 62
 # Word for word as the partial indexes of the schema have it. The sign has SQLite look for the
 # message of a record, and not among all messages of the conversation.
@@ -187,38 +150,20 @@ EXPIRED = """
         WHERE n.user_key = :user AND n.conversation_key = m.conversation_key
         AND n.position > m.position AND n.record_id IS NOT NULL ORDER BY n.position LIMIT 1))))
 """
-# Id, conversation, model and text, or message. Of all agents, also of conversations that were
-# deleted without being erased.
-KEPT = {
-    PlaceKind.RECORD: """
-        SELECT id, NULL, NULL, content || ' | ' || tags || ' | ' || metadata
-        FROM records WHERE user_key = :user ORDER BY key
-    """,
-    PlaceKind.SYSTEM: """
-        SELECT id, id, model, system FROM conversations
-        WHERE user_key = :user AND system IS NOT NULL
-    """,
-    PlaceKind.SUMMARY: """
-        SELECT p.id, c.id, c.model, p.spans FROM prunings p
-        JOIN conversations c ON c.key = p.conversation_key
-        WHERE c.user_key = :user AND p.user_key = :user
-    """,
-    PlaceKind.MESSAGE: f"""
-        SELECT m.id, c.id, c.model, {MESSAGE} FROM messages m
-        JOIN conversations c ON c.key = m.conversation_key
-        WHERE c.user_key = :user AND m.user_key = :user ORDER BY m.key
-    """,
-}
-
-
-def _kept_text(kind: PlaceKind, row: Row) -> KeptText:
-    id_, conversation, model, *told = row
-    place = TextPlace(kind, id_, conversation)
-    if kind is PlaceKind.MESSAGE:
-        return KeptText(place, message=message(told), model=model)
-    return KeptText(place, told[0], model=model)
-
-
+# Of all agents, also of conversations that were deleted without being erased.
+KEPT_TEXTS = f"""
+SELECT '{PlaceKind.RECORD}', id, NULL, content || ' | ' || tags || ' | ' || metadata, NULL
+FROM records WHERE user_key = :user
+UNION ALL SELECT '{PlaceKind.SYSTEM}', id, id, system, model FROM conversations
+WHERE user_key = :user AND system IS NOT NULL
+UNION ALL SELECT '{PlaceKind.SUMMARY}', p.id, c.id, p.spans, c.model
+FROM prunings p JOIN conversations c ON c.key = p.conversation_key
+WHERE c.user_key = :user AND p.user_key = :user
+"""
+KEPT_MESSAGES = f"""
+SELECT c.id, c.model, {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key
+WHERE c.user_key = :user AND m.user_key = :user ORDER BY m.key
+"""
 READ_PRUNINGS = f"""
 SELECT {PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}} AND p.user_key = :user AND c.id = :id ORDER BY p.at, p.key
@@ -227,70 +172,30 @@ TOMBSTONES = f"""
 SELECT t.id, t.at, t.count, {REMOVED_MESSAGE}
 FROM conversations c JOIN tombstones t ON t.user_key = :user AND t.conversation_key = c.key
 LEFT JOIN messages m ON m.user_key = :user AND m.tombstone_key = t.key
-WHERE {{mine}} AND c.id = :id AND c.deleted_at IS NULL{{chosen}} ORDER BY t.key, m.position
+WHERE {{mine}} AND c.id = :id AND c.deleted_at IS NULL ORDER BY t.key, m.position
 """
 NOTES = """
 SELECT agent, folder, lines FROM notes_bases WHERE user_key = :user
     AND (CAST(:agent AS text) IS NULL OR agent = :agent) ORDER BY agent, folder
 """
-COUNTED = """
-SELECT e.key, e.id, e.name, e.type, count(DISTINCT l.record_key) AS times
-FROM entities e
+ENTITIES = """
+SELECT e.key, e.id, e.name, e.type, count(DISTINCT l.record_key) AS times FROM entities e
 JOIN record_entities l ON e.user_key = :user AND l.user_key = :user AND l.entity_key = e.key
 JOIN records r ON r.key = l.record_key
+WHERE {mine} AND {chosen} GROUP BY e.key, e.id, e.name, e.type
+ORDER BY times DESC, e.name, e.key LIMIT :limit
 """
-# An IndexVersion, and the last write that removed rows. Most searches find that nothing has
-# changed, and read no more than this.
-NEWEST = """
-SELECT revision, coalesce((SELECT max(r.key) FROM records r WHERE r.user_key = :user), 0),
-    vector_seq, removal_revision
-FROM users WHERE key = :user
+NAMED = """
+e.key IN (SELECT entity_key FROM entity_names WHERE user_key = :user AND folded = :folded)
 """
-NOTHING_STORED = (0, 0, 0, 0)
-NO_VECTORS = np.empty((0, 0), STORED_FLOAT)
+# Dates are only given where they are asked for.
+OF_TYPE = "(e.type = :type OR (CAST(:type AS text) IS NULL AND e.type <> 'date'))"
+ALIASES = """
+SELECT DISTINCT l.entity_key, n.name FROM record_entities l JOIN records r ON r.key = l.record_key
+JOIN entity_names n ON n.user_key = :user AND n.folded = l.folded AND n.entity_key = l.entity_key
+WHERE {mine} AND l.user_key = :user AND l.entity_key IN (@ints(:keys)) ORDER BY n.name
+"""
 FACT_REVISION = "SELECT fact_revision FROM users WHERE key = :user"
-# Whether a text asks is seen by a question mark among its last forty characters.
-INDEX_ROWS = """
-SELECT key, session_id, position, length(content), term_count, kind, agent, source_role,
-    event_time, created_at, valid_until, confidence, subject, attribute, event_until,
-    substr(content, greatest(length(content) - 39, 1)) LIKE '%?%'
-        OR substr(content, greatest(length(content) - 39, 1)) LIKE '%\N{FULLWIDTH QUESTION MARK}%'
-FROM records r WHERE user_key = :user AND {new} AND {part} ORDER BY key
-"""
-# What came since. It has an end, as a server that plans for any beginning takes what has none for a
-# third of all.
-LATER = "key > :ordinal AND key <= :last"
-# Those that have changed since; the last condition names an index.
-REVISED = "revised > :revision AND revised > 0"
-INDEX_VECTORS = """
-SELECT v.seq, v.record_key, v.embedding FROM vectors v JOIN records r ON r.key = v.record_key
-WHERE v.user_key = :user AND r.user_key = :user AND v.seq > :seq AND v.seq <= :newest AND {part}
-ORDER BY v.seq LIMIT :most
-"""
-# Vectors that are read at once.
-AT_ONCE = 4_096
-# Of a number of 16 bits.
-EXPONENT = np.int16(0x7C00)
-TEXTS = "SELECT r.key, r.content FROM records r WHERE r.key IN (@ints(:keys)) AND {mine}"
-VECTORS_OF_RECORDS = """
-SELECT record_key, embedding FROM vectors
-WHERE record_key IN (@ints(:keys)) AND user_key = :user
-"""
-VECTORS_OF_TOKENS = """
-SELECT record_key, size, tokens FROM token_vectors
-WHERE record_key IN (@ints(:keys)) AND user_key = :user
-"""
-# The same of some of the memories, by their keys.
-SOME = "key IN (@ints(:keys))"
-CANDIDATE_ROWS = INDEX_ROWS.format(new=SOME, part="r.kind <> 'item'")
-# Items have an index of their own: what an application keeps changes no ranking of memories.
-INDEX_STATEMENTS = {
-    items: tuple(
-        sql.format(part=part, new=new)
-        for sql, new in ((INDEX_ROWS, LATER), (INDEX_ROWS, REVISED), (INDEX_VECTORS, ""))
-    )
-    for items, part in ((False, "r.kind <> 'item'"), (True, "r.kind = 'item'"))
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,34 +228,36 @@ def matching(scope: Scope | None, user: int, where: Filter) -> Where:
     base = owned(scope, user)
     sql, values = [base.sql], base.values | {"now": to_ms(where.as_of or where.now)}
     if where.as_of is not None:
-        sql.append("r.created_at <= :now AND " + VALID)
-    elif not where.retired:
+        sql.append("r.created_at <= :now")
+    if where.as_of is not None or not where.retired:
         sql.append(VALID)
-    of_kinds = _of_kinds(where)
-    sql.append(of_kinds.sql)
-    values |= of_kinds.values
+    if where.kinds and set(where.kinds) != set(Kind):
+        # In these words, for the index of rarer kinds.
+        sql.append("({})".format(" OR ".join(f"r.kind = '{kind.value}'" for kind in where.kinds)))
+    if where.namespace is not None:
+        # What begins with a text is before that text with a next character in the last place.
+        start = encode_namespace(where.namespace)
+        values |= {"namespace": start, "beyond_namespace": f"{start[:-1]}-"}
+        sql += ["r.kind = 'item'", BELOW if where.key is None else "r.namespace = :namespace"]
+    elif not where.kinds:
+        sql.append("r.kind <> 'item'")
     if where.subset is not None:
         sql.append(FILTERS["subsets"][where.subset])
     for name, condition in FILTERS["conditions"].items():
         value = getattr(where, name)
-        if value is not None:
+        if value is not None and value != ():
             sql.append(condition)
             values[name] = _bound(value)
-    for number, tag in enumerate(where.tags):
-        sql.append(f":tag{number} IN (@members(r.tags))")
-        values[f"tag{number}"] = tag
     for number, one in enumerate(metadata_conditions(where.metadata)):
-        meets, wanted = _comparison(one, f"attribute{number}")
+        meets, values[f"attribute{number}"] = _comparison(*one, f"attribute{number}")
         sql.append(meets)
-        values[f"attribute{number}"] = wanted
     # What waits is few: SQLite takes the tables of a CROSS JOIN in their order.
     source = "records r" if where.waiting is None else "derivations w CROSS JOIN records r"
     return Where(" AND ".join(sql), values, source)
 
 
-def _comparison(condition: MetadataCondition, parameter: str) -> tuple[str, str]:
+def _comparison(name: str, operator: str, wanted: Any, parameter: str) -> tuple[str, str]:
     """Return a condition on metadata as SQL over ``parameter``, and the value of that."""
-    name, operator, wanted = condition
     if operator in ORDERED:
         sql = f"@ordered(r.metadata, :{parameter}, {ORDERED[operator]})"
     elif operator == "in":
@@ -359,28 +266,6 @@ def _comparison(condition: MetadataCondition, parameter: str) -> tuple[str, str]
     else:
         sql = f"{'NOT ' if operator == 'ne' else ''}@attribute(r.metadata, :{parameter})"
     return sql, dump({name: wanted})
-
-
-def _of_kinds(where: Filter) -> Where:
-    """Limit to the kinds that a filter names, and to the namespace and key of items."""
-    sql: list[str] = []
-    values: dict[str, Any] = {}
-    if where.kinds and set(where.kinds) != set(Kind):
-        # In these words, for the index of rarer kinds.
-        sql.append("({})".format(" OR ".join(f"r.kind = '{kind.value}'" for kind in where.kinds)))
-    if where.namespace is not None:
-        sql.append("r.kind = 'item'")
-        start = values["namespace"] = encode_namespace(where.namespace)
-        if where.key is not None:
-            sql.append("r.namespace = :namespace AND r.item_key = :item_key")
-            values["item_key"] = where.key
-        elif start:
-            # What begins with a text is before that text with a next character in the last place.
-            sql.append("r.namespace >= :namespace AND r.namespace < :beyond_namespace")
-            values["beyond_namespace"] = f"{start[:-1]}-"
-    elif not where.kinds:
-        sql.append("r.kind <> 'item'")
-    return Where(" AND ".join(sql) or "TRUE", values)
 
 
 def _bound(value: datetime | Sequence[str] | str | int) -> str | int:
@@ -403,30 +288,37 @@ class SqlReads:
         """Let all reads of this thread inside the block see one moment."""
         raise NotImplementedError
 
-    def _query(self, scope: Scope, sql: str, owner: str = "r", **values: Any) -> list[Any]:
-        """Return the rows of a statement that knows a user, an agent and ``values``.
+    def _rows(
+        self,
+        scope: Scope | None,
+        sql: str,
+        make: Callable[[Row], Any] = tuple,
+        table: str = "records",
+        *,
+        owner: str = "r",
+        where: Filter | None = None,
+        **values: Any,
+    ) -> list[Any]:
+        """Return what ``make`` makes of the rows of a statement; ``None`` for a damaged one.
 
-        ``{mine}`` in it limits the table of that name to what the scope may see.
+        Args:
+            scope: whose rows; ``None`` is those of all users.
+            sql: a query that knows a user, an agent and ``values``. ``{mine}`` in it limits the
+                table of the name ``owner`` to what the scope may see and ``where`` lets through.
+            make: makes a value of a row, or raises one of ``DAMAGE``.
+            table: what the rows are of, for the warning.
+            owner: the name of a table in the query.
+            where: which records count.
+            **values: parameters of the query.
         """
         with self._reading(scope) as (connection, user):
-            mine = owned(scope, user, owner)
-            return connection.all(sql.replace("{mine}", mine.sql), mine.values | values)
+            mine = owned(scope, user, owner) if where is None else matching(scope, user, where)
+            sql = sql.replace("{records}", mine.source).replace("{mine}", mine.sql)
+            return connection.made(make, table, sql, mine.values | values)
 
-    def _made(
-        self,
-        make: Callable[[Row], T],
-        table: str,
-        scope: Scope,
-        sql: str,
-        owner: str = "r",
-        **values: Any,
-    ) -> list[T]:
-        """Return what ``make`` makes of the rows of a statement, without those that are damaged."""
-        with self._reading(scope) as (connection, user):
-            mine = owned(scope, user, owner)
-            every = mine.values | values
-            made = connection.made(make, table, sql.replace("{mine}", mine.sql), every)
-        return [each for each in made if each is not None]
+    def _made(self, scope: Scope | None, sql: str, *args: Any, **values: Any) -> list[Any]:
+        """Return the same without the rows that are damaged."""
+        return [each for each in self._rows(scope, sql, *args, **values) if each is not None]
 
     # Records
 
@@ -439,13 +331,8 @@ class SqlReads:
         def make(row: Row) -> tuple[Key, Record]:
             return row[0], record(scope.user, row[1:])
 
-        found = dict(self._made(make, "records", scope, sql, keys=dump(list(keys))))
+        found = dict(self._made(scope, sql, make, keys=dump(list(keys))))
         return {key: found[key] for key in keys if key in found}
-
-    def texts(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, str]:
-        """Return the text of each of these records, as far as they exist."""
-        rows: Any = self._made(tuple, "records", scope, TEXTS, keys=dump(list(ordinals)))
-        return dict(rows)
 
     def records(
         self,
@@ -466,228 +353,85 @@ class SqlReads:
                 f"after={after!r} is no record of this user; pass the id of the last record you got"
             )
             raise NotFound(message)
-        beyond = "<" if order is Order.LATEST else ">"
-        theirs = "TRUE" if scope is None else "user_key = :user"
-        other = f"AND r.key {beyond} (SELECT key FROM records WHERE id = :after AND {theirs}) "
-        end = "" if after is None else other
-        page = "" if limit is None else " LIMIT :limit OFFSET :offset"
-        end += f"ORDER BY {FILTERS['orders'][order]}{page}"
+        beyond = AFTER.replace(">", "<") if order is Order.LATEST else AFTER
+        sql = PAGE.replace("{order}", FILTERS["orders"][order])
+        sql = sql.replace("{beyond}", "" if after is None else beyond)
+        most = BEYOND if limit is None else limit
         found: list[Record] = []
         while True:  # A page that damaged rows leave short is filled: it is no last page.
-            missing = None if limit is None else limit - len(found)
-            made = self._of_matching(
-                scope,
-                where,
-                f"(SELECT name FROM users WHERE key = r.user_key), {RECORD}",
-                end,
-                lambda row: record(row[0], row[1:]),
-                after=after,
-                limit=missing,
-                offset=offset,
-            )
+            page: dict[str, Any] = {"limit": most - len(found), "offset": offset, "after": after}
+            made = self._rows(scope, sql, lambda row: record(row[0], row[1:]), where=where, **page)
             found += [each for each in made if each is not None]
             offset += len(made)
-            if limit is None or len(found) == limit or not made:
+            if len(found) == most or len(made) < page["limit"]:
                 return found
 
     def count(self, scope: Scope | None, where: Filter) -> dict[Kind, int]:
         """Return how many records match, by kind."""
-        made = self._of_matching(
-            scope, where, "r.kind, count(*)", "GROUP BY r.kind", lambda row: (Kind(row[0]), row[1])
-        )
-        return dict(each for each in made if each is not None)
+        sql = "SELECT r.kind, count(*) FROM {records} WHERE {mine} GROUP BY r.kind"
+        return dict(self._made(scope, sql, lambda row: (Kind(row[0]), row[1]), where=where))
 
     def namespaces(self, scope: Scope, where: Filter) -> list[tuple[str, ...]]:
         """Return the namespaces of the matching items, each once."""
-        made = self._of_matching(
-            scope, where, "DISTINCT r.namespace", make=lambda row: decode_namespace(row[0])
-        )
-        return sorted(each for each in made if each is not None)
+        sql = "SELECT DISTINCT r.namespace FROM {records} WHERE {mine}"
+        return sorted(self._made(scope, sql, lambda row: decode_namespace(row[0]), where=where))
 
     def ordinals(self, scope: Scope, where: Filter) -> list[int]:
         """Return the ordinals of the matching records."""
-        return [row[0] for row in self._of_matching(scope, where, "r.key")]
-
-    def _of_matching(
-        self,
-        scope: Scope | None,
-        where: Filter,
-        columns: str,
-        end: str = "",
-        make: Callable[[Row], Any] = tuple,
-        **values: Any,
-    ) -> list[Any]:
-        with self._reading(scope) as (connection, user):
-            clause = matching(scope, user, where)
-            sql = f"SELECT {columns} FROM {clause.source} WHERE {clause.sql} {end}"
-            return connection.made(make, "records", sql, clause.values | values)
+        found = self._made(scope, "SELECT r.key FROM {records} WHERE {mine}", where=where)
+        return [row[0] for row in found]
 
     def related(self, scope: Scope, ids: Sequence[str], relation: RecordRelation) -> list[str]:
         """Return the other records that stand in a relation to ``ids``, oldest first."""
-        if relation is RecordRelation.LEARNED:
-            return self._learned_only_from(scope, ids)
         sql = OTHERS.replace("{related}", FILTERS["relations"][relation])
-        return [row[0] for row in self._query(scope, sql, ids=dump(list(ids)))]
+        return [row[0] for row in self._made(scope, sql, ids=dump(list(ids)))]
 
-    def _learned_only_from(self, scope: Scope, ids: Sequence[str]) -> list[str]:
+    def learned_from(self, scope: Scope, ids: Sequence[str]) -> list[str]:
+        """Return the records that were derived from ``ids`` alone, oldest first.
+
+        A fact, if all its sources are among them; anything else, as a weekly insight, if one of
+        them is.
+        """
+        derived = self.get(scope, self.related(scope, ids, RecordRelation.DERIVED))
         gone = set(ids)
-        learned: list[str] = []
-
-        def make(row: Row) -> tuple[str, str, tuple[str, ...]]:
-            return row[0], row[1], read_strings(row[2])
-
-        while True:
-            rows = self._made(make, "records", scope, RESTING, ids=dump(sorted(gone)))
-            new = [
-                found
-                for found, kind, sources in rows
-                if kind != Kind.FACT or gone.issuperset(sources)
-                if found not in gone
-            ]
-            if not new:
-                return learned
-            learned += new
-            gone.update(new)
+        for each in derived.values():  # Oldest first: what a record rests on comes before it.
+            rests = gone.issuperset if each.kind is Kind.FACT else gone.intersection
+            if rests(each.source_ids):
+                gone.add(each.id)
+        return [id_ for id_ in derived if id_ in gone]
 
     def history(self, scope: Scope, id: str) -> list[Change]:
         """Return what was done to a record, oldest first."""
-        return self._made(CHANGES.make, "history", scope, HISTORY, ids=dump([id]))
+        return self._made(scope, HISTORY, CHANGES.make, "history", ids=dump([id]))
 
     # Upkeep
 
     def sessions(
-        self,
-        scope: Scope,
-        *,
-        id: str | None = None,
-        pending: bool = False,
-        exclude: str | None = None,
+        self, scope: Scope, *, id: str | None = None, pending: bool = False
     ) -> dict[str, SessionInfo]:
         """Return the sessions of which the scope sees episodes, the first seen first.
 
         Where agents read their own episodes of one session, it waits until all are done; it is
         told as far as it is of the agent that has something to tell and told least.
         """
-        chosen = ["TRUE"] if id is None else ["c.session_id = :id"]
-        if exclude is not None:
-            chosen.append("c.session_id <> :exclude")
-        if pending:
-            chosen.append(PENDING_SESSIONS)
-        sql = SESSIONS_OF_SCOPE.replace("{chosen}", " AND ".join(chosen))
-        found = self._made(SESSIONS.make, "sessions", scope, sql, id=id, exclude=exclude)
-        return {each.id: each for each in found}
+        sql = SESSIONS_OF_SCOPE.replace("{chosen}", "" if id is None else "AND c.session_id = :id")
+        sql = sql.replace("{pending}", PENDING if pending else "")
+        return {each.id: each for each in self._made(scope, sql, SESSIONS.make, "sessions", id=id)}
+
+    def agent_usage(self, scope: Scope) -> list[AgentUsage]:
+        """Return what stages have used of language models for each agent, by stage and model."""
+
+        def make(row: Row) -> AgentUsage:
+            return AgentUsage(row[0], row[1], USAGE.make(row[3:]), row[2] or None)
+
+        return self._made(scope, READ_USAGE, make, "model_usage")
 
     def usage(self, scope: Scope) -> list[StageUsage]:
         """Return what stages have used of language models, by stage and model."""
-        return [
-            StageUsage(stage, model, USAGE.make(used))
-            for stage, model, *used in self._query(scope, READ_USAGE)
-        ]
-
-    def vector_model(self) -> tuple[str, int] | None:
-        """Return name and dimensions of the stored vectors' model."""
-        with self._reading(None) as (connection, _):
-            return vector_model(connection)
-
-    # Search
-
-    def index_changes(
-        self, scope: Scope, since: IndexVersion, *, items: bool = False
-    ) -> IndexChanges:
-        """Return what came after ``since``, or everything where known rows changed.
-
-        Vectors are float16 rows by user. Measured at 384 dimensions against a vec0 table with a
-        partition for each user: 1.1 kB a record instead of 1.9 (10 users with 5,000 records) or
-        32 (2,000 users with 50), and once read, a tenth of vec0's time for a search.
-        """
-        later_rows, revised_rows, later_vectors = INDEX_STATEMENTS[items]
-        with self.snapshot(), self._reading(scope) as (connection, user):
-            *newest, removal = connection.one(NEWEST, {"user": user}) or NOTHING_STORED
-            version = IndexVersion(*newest)
-            if version == since:
-                return IndexChanges(since, reset=False, vectors=NO_VECTORS)
-            reset = since.revision < removal or since.revision < 0
-            start = IndexVersion(version.revision) if reset else since
-            values: dict[str, Any] = {
-                "user": user,
-                "ordinal": start.ordinal,
-                "last": version.ordinal,
-                "seq": start.vector,
-                "newest": version.vector,
-                "revision": start.revision,
-                "most": AT_ONCE,
-            }
-            rows = read_index_rows(connection, connection.rows(later_rows, values))
-            changed = read_index_rows(connection, connection.rows(revised_rows, values))
-            revised = [row for row in changed if row.ordinal <= start.ordinal]
-            vectors = StoredVectors(connection)
-            if revised:
-                values["keys"] = dump([row.ordinal for row in revised])
-                vectors.add(connection.rows(VECTORS_OF_RECORDS, values))
-            while values["seq"] < version.vector:
-                found = connection.rows(later_vectors, values)
-                vectors.add(found)
-                last = [row[0] for row in found if row][-1:] if len(found) == AT_ONCE else []
-                values["seq"] = last[0] if last else version.vector
-            lineage = None
-            # What is only said rests on nothing, so adding it changes no lineage.
-            if reset or revised or any(row.kind != Kind.EPISODE for row in rows):
-                pairs: list[Any] = [connection.all(sql, values) for sql in (SOURCES, REPLACED)]
-                lineage = Lineage(*pairs)
-        return IndexChanges(
-            version=version,
-            reset=reset,
-            rows=rows,
-            revised=revised,
-            ordinals=vectors.ordinals,
-            vectors=vectors.floats,
-            lineage=lineage,
-        )
-
-    def is_large(self, scope: Scope) -> bool:
-        """Return that every user's memories can be ranked in memory."""
-        del scope
-        return False
-
-    def candidates(
-        self,
-        scope: Scope,
-        where: Filter,
-        *,
-        terms: Sequence[str],
-        vector: Vector | None,
-        attributes: Collection[str],
-        most: int,
-    ) -> Candidates:
-        """Refuse: no user is large."""
-        raise NotImplementedError(scope, where, terms, vector, attributes, most)
-
-    def vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Vector]:
-        """Return the vectors of these records as they are stored, of those that have one."""
-
-        def make(row: Row) -> tuple[int, Vector]:
-            return row[0], np.frombuffer(row[1], STORED_FLOAT).astype(np.float32)
-
-        rows = self._made(make, "vectors", scope, VECTORS_OF_RECORDS, keys=dump(list(ordinals)))
-        return dict(rows)
-
-    def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> RecordTokens:
-        """Return the vectors of the tokens of these records, of those that have some."""
-        listed = dump(list(ordinals))
-        rows = self._made(_tokens, "token_vectors", scope, VECTORS_OF_TOKENS, keys=listed)
-        # Those of another model are of another size, until they are made anew.
-        rows = [row for row in rows if row[2] and row[1] == rows[-1][1]]
-        if not rows:
-            return RecordTokens((), (0,), np.empty((0, 0), np.int8))
-        keys, sizes, blobs = zip(*rows, strict=True)
-        ends = accumulate(len(blob) // size for blob, size in zip(blobs, sizes, strict=True))
-        vectors = np.frombuffer(b"".join(blobs), np.int8).reshape(-1, sizes[0])
-        return RecordTokens(keys, (0, *ends), vectors)
-
-    def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
-        """Return ordinals of records that mention entities of these names; most of them first."""
-        folded = dump([self.names.fold(name) for name in names])
-        return self._query(scope, LINKED, folded=folded)
+        total: defaultdict[tuple[str, str], Usage] = defaultdict(Usage)
+        for each in self.agent_usage(scope):
+            total[each.stage, each.model] += each.usage
+        return [StageUsage(*key, used) for key, used in total.items()]
 
     # Entities
 
@@ -698,138 +442,109 @@ class SqlReads:
         *,
         name: str | None = None,
         type: str | None = None,
-        except_type: str | None = None,
         limit: int,
     ) -> list[Entity]:
         """Return the entities of matching records, most mentioned first, then by name."""
-        chosen = "" if type is None else " AND e.type = :type"
-        chosen += "" if except_type is None else " AND e.type <> :except_type"
-        if name is not None:
-            chosen += (
-                " AND e.key IN (SELECT entity_key FROM entity_names "
-                "WHERE user_key = :user AND folded = :folded)"
+        aliases: defaultdict[int, list[str]] = defaultdict(list)
+        sql = ENTITIES.replace("{chosen}", OF_TYPE if name is None else NAMED)
+        asked = {"type": type, "limit": limit, "folded": self.names.fold(name or "")}
+        with self.snapshot():
+            found = self._made(scope, sql, where=where, **asked)
+            listed = dump([row[0] for row in found])
+            for entity, alias in self._made(scope, ALIASES, where=where, keys=listed):
+                aliases[entity].append(alias)
+        return [
+            Entity(
+                id=id_,
+                name=known,
+                type=kind,
+                aliases=tuple(each for each in aliases[key] if each != known),
+                mention_count=times,
             )
-        asked = {
-            "type": type,
-            "except_type": except_type,
-            "limit": limit,
-            "folded": self.names.fold(name or ""),
-        }
-        with self.snapshot(), self._reading(scope) as (connection, user):
-            clause = matching(scope, user, where)
-            rows = connection.all(
-                f"{COUNTED} WHERE {clause.sql}{chosen} GROUP BY e.key, e.id, e.name, e.type "
-                "ORDER BY times DESC, e.name, e.key LIMIT :limit",
-                clause.values | asked,
-            )
-            return [
-                Entity(
-                    id=row[1],
-                    name=row[2],
-                    type=row[3],
-                    aliases=_aliases(connection, clause, row[0], row[2]),
-                    mention_count=row[4],
-                )
-                for row in rows
-            ]
+            for key, id_, known, kind, times in found
+        ]
 
     def decisions(self, scope: Scope) -> dict[str, str]:
         """Return to which names' entities persons gave names."""
-        found: Any = self._made(tuple, "entity_decisions", scope, DECIDED)
-        return dict(found)
+        return dict(self._made(scope, DECIDED, tuple, "entity_decisions"))
 
     # Conversations
 
     def conversations(self, scope: Scope, id: str | None = None) -> dict[str, ConversationInfo]:
         """Return the conversations that the scope sees, or the one of that id; newest first."""
-        chosen = "" if id is None else "AND c.id = :id"
-        sql = f"{CONVERSATIONS} {chosen} {NEWEST_FIRST}"
-        found = self._made(conversation, "conversations", scope, sql, "c", id=id)
+        sql = CONVERSATIONS.replace("{chosen}", "" if id is None else " AND c.id = :id")
+        found = self._made(scope, sql, conversation, "conversations", owner="c", id=id)
         return {each.id: each for each in found}
 
     def messages(
-        self,
-        scope: Scope,
-        id: str | None = None,
-        *,
-        records: Sequence[str] | None = None,
-        now: datetime | None = None,
-        last: int | None = None,
-        after: int | None = None,
-        cleared: bool = False,
-        pinned: bool = False,
-        expired: bool = False,
+        self, scope: Scope, id: str, *, now: datetime | None = None, **which: Unpack[MessageRange]
     ) -> list[Message]:
-        """Return messages in order, of one conversation or with the text of these records."""
-        through = -1 if now is None or id is None else self.expired_through(scope, id, now=now)
+        """Return messages of a conversation in order; without a ``now`` none has expired."""
+        through = -1 if now is None else self.expired_through(scope, id, now=now)
+        expired, after = which.get("expired", False), which.get("after", -1)
         if expired and through < 0:
             return []
-        start = "-1" if cleared else "c.cleared_through"
-        chosen = [f"m.position > greatest(:after, {start})"]
-        if after is not None:
+        conditions = {
             # With an end, a server that plans for any beginning takes them for a few of all.
-            chosen.append("m.position > :after AND m.position < :beyond")
-        if through >= 0:
-            chosen.append(EXPIRED if expired else f"NOT {EXPIRED}")
-        if id is not None:
-            chosen.append("c.id = :id")
-        if records is not None:
-            chosen.append("m.record_id IN (@texts(:records))")
-        if pinned:
-            chosen.append("m.pinned = 1")
-        limit = "" if last is None else "LIMIT :last"
+            "m.position > :after AND m.position < :beyond": True,
+            "m.position > c.cleared_through": not which.get("cleared", False),
+            EXPIRED: expired,
+            f"NOT {EXPIRED}": through >= 0 and not expired,
+            "m.pinned = 1": which.get("pinned", False),
+        }
+        chosen = " AND ".join(sql for sql, applies in conditions.items() if applies)
         found = self._made(
+            scope,
+            MESSAGES.replace("{chosen}", chosen),
             message,
             "messages",
-            scope,
-            f"{MESSAGES} AND {' AND '.join(chosen)} ORDER BY m.position DESC {limit}",
-            "c",
+            owner="c",
             id=id,
-            records=None if records is None else dump(list(records)),
-            after=-1 if after is None else after,
+            after=after,
             beyond=BEYOND,
-            last=last,
+            last=which.get("last", BEYOND),
             now=None if now is None else to_ms(now),
         )
         return found[::-1]
 
     def expired_through(self, scope: Scope, id: str, *, now: datetime) -> int:
         """Return the position of the message that expired last; -1, if none has."""
-        rows = self._query(scope, EXPIRED_THROUGH, "c", id=id, now=to_ms(now))
+        rows = self._made(scope, EXPIRED_THROUGH, owner="c", id=id, now=to_ms(now))
         return rows[0][0] if rows else -1
 
     def prunings(self, scope: Scope, id: str) -> list[Pruning]:
         """Return the receipts of all prunings of a conversation, oldest first."""
-        return self._made(PRUNINGS.make, "prunings", scope, READ_PRUNINGS, "c", id=id)
+        return self._made(scope, READ_PRUNINGS, PRUNINGS.make, "prunings", owner="c", id=id)
 
-    def tombstones(self, scope: Scope, id: str, tombstone: str | None = None) -> list[Tombstone]:
-        """Return the tombstones of a conversation, oldest first, or one."""
-        chosen = "" if tombstone is None else " AND t.id = :tombstone"
-        sql = TOMBSTONES.replace("{chosen}", chosen)
+    def tombstones(self, scope: Scope, id: str) -> list[Tombstone]:
+        """Return the tombstones of a conversation, oldest first."""
 
         def make(row: Row) -> tuple[str, datetime, int, Message | None]:
             name, at, count, *left = row
             return name, from_ms(at), count, message(left) if left[0] is not None else None
 
-        rows = self._made(make, "tombstones", scope, sql, "c", id=id, tombstone=tombstone)
+        rows = self._made(scope, TOMBSTONES, make, "tombstones", owner="c", id=id)
+        found = groupby(rows, key=lambda row: row[:3])
         return [
-            Tombstone(
-                id=name,
-                at=at,
-                count=count,
-                messages=tuple(row[3] for row in left if row[3] is not None),
-            )
-            for (name, at, count), left in groupby(rows, key=lambda row: row[:3])
+            Tombstone(id=name, at=at, count=count, messages=tuple(row[3] for row in left if row[3]))
+            for (name, at, count), left in found
         ]
 
     def kept_texts(self, scope: Scope) -> list[KeptText]:
         """Return every text of the user, in records and beside them."""
+
+        def text_of(row: Row) -> KeptText:
+            place = TextPlace(PlaceKind(row[0]), row[1], row[2])
+            return KeptText(place, row[3], model=row[4])
+
+        def message_of(row: Row) -> KeptText:
+            kept = message(row[2:])
+            place = TextPlace(PlaceKind.MESSAGE, kept.id, row[0])
+            return KeptText(place, message=kept, model=row[1])
+
         with self.snapshot():
-            return [
-                text
-                for kind, sql in KEPT.items()
-                for text in self._made(partial(_kept_text, kind), kind, scope, sql)
-            ]
+            texts = self._made(scope, KEPT_TEXTS, text_of, "records or conversations")
+            return texts + self._made(scope, KEPT_MESSAGES, message_of, "messages")
 
     # Notes
 
@@ -840,7 +555,7 @@ class SqlReads:
             agent, folder, lines = row
             return (Scope(scope.user, agent or None), folder), NotesBase(folder, noted_lines(lines))
 
-        return dict(self._made(make, "notes_bases", scope, NOTES))
+        return dict(self._made(scope, NOTES, make, "notes_bases"))
 
     def fact_revision(self, scope: Scope) -> int:
         """Return the number of the user's last write that changed which facts there are.
@@ -849,86 +564,3 @@ class SqlReads:
         """
         with self._reading(scope) as (connection, user):
             return connection.value(FACT_REVISION, {"user": user}) or 0
-
-
-def vector_model(connection: SqlConnection) -> tuple[str, int] | None:
-    """Return name and dimensions of the stored vectors' model."""
-    rows = connection.all(
-        "SELECT name, value FROM meta WHERE name IN (:model, :dimensions)",
-        {"model": MODEL, "dimensions": DIMENSIONS},
-    )
-    meta: dict[str, Any] = dict(rows)
-    if not str(meta.get(DIMENSIONS, "")).isdecimal() or not isinstance(meta.get(MODEL), str):
-        return None  # None yet, or damaged: the vectors are made anew.
-    return meta[MODEL], int(meta[DIMENSIONS])
-
-
-def read_index_rows(connection: SqlConnection, rows: Sequence[Any]) -> list[IndexRow]:
-    """Return what ranking reads of records, without those that are damaged."""
-    try:
-        return index_rows(rows)
-    except DAMAGE:
-        made = [connection.make(lambda row: index_rows([row])[0], "records", row) for row in rows]
-        return [each for each in made if each is not None]
-
-
-class StoredVectors:
-    """Vectors as they are stored, without those that are damaged.
-
-    Args:
-        connection: where they are, all of one model.
-
-    Attributes:
-        ordinals: the records that they are of.
-    """
-
-    def __init__(self, connection: SqlConnection) -> None:
-        """Begin without any."""
-        self._dimensions = (vector_model(connection) or ("", 0))[1]
-        self._damage_log = connection.damage_log
-        self._blobs = bytearray()
-        self.ordinals: list[int] = []
-
-    def add(self, rows: Sequence[Any]) -> None:
-        """Add those of rows that end with an ordinal and a vector."""
-        size = STORED_FLOAT.itemsize * self._dimensions
-        whole = [row for row in rows if row and isinstance(row[-1], bytes) and len(row[-1]) == size]
-        blobs = b"".join(row[-1] for row in whole)
-        floats = np.frombuffer(blobs, STORED_FLOAT).reshape(len(whole), self._dimensions)
-        # By the bits of exponents, which all are set in no finite number: this is quicker.
-        finite = (floats.view(np.int16) & EXPONENT).max(axis=1, initial=0) < EXPONENT
-        if np.count_nonzero(finite) < len(rows):
-            why = f"a vector is no {self._dimensions} numbers"
-            self._damage_log.warn("vectors", why)
-            blobs, whole = floats[finite].tobytes(), [*compress(whole, finite.tolist())]
-        self._blobs += blobs
-        self.ordinals += [row[-2] for row in whole]
-
-    @property
-    def floats(self) -> StoredFloats:
-        """All of them, in the order of ``ordinals``."""
-        if not self.ordinals:
-            return NO_VECTORS
-        return np.frombuffer(self._blobs, STORED_FLOAT).reshape(-1, self._dimensions)
-
-
-def _tokens(row: Row) -> Row:
-    """Return ordinal, size and vectors of the tokens of a record; raises where it is damaged."""
-    _, size, blob = row
-    if size < 1 or len(blob) % size:
-        message = f"{len(blob)} bytes are no tokens of {size}"
-        raise ValueError(message)
-    return row
-
-
-def _aliases(connection: SqlConnection, where: Where, entity: int, name: str) -> tuple[str, ...]:
-    rows = connection.all(
-        "SELECT DISTINCT n.name FROM record_entities l "
-        "JOIN records r ON r.key = l.record_key "
-        "JOIN entity_names n ON n.user_key = r.user_key AND n.folded = l.folded "
-        "AND n.entity_key = l.entity_key "
-        "WHERE l.entity_key = :entity AND l.user_key = :user AND n.name <> :name "
-        f"AND {where.sql} ORDER BY n.name",
-        where.values | {"entity": entity, "name": name},
-    )
-    return tuple(row[0] for row in rows)

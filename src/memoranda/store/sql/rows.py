@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, fields
 from datetime import datetime
 from enum import StrEnum
-from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -32,7 +31,6 @@ from memoranda.model.models import (
     Trust,
 )
 from memoranda.model.notes import NotedLine
-from memoranda.model.query import IndexRow
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import Usage
 
@@ -249,9 +247,6 @@ PRUNINGS = Columns(
 SESSIONS = Columns(SessionInfo, {"first_seen_at": TIME, "consolidated_at": OPTIONAL_TIME})
 USAGE = Columns(Usage, {})
 CHANGES = Columns(Change, {"at": TIME, "action": _choice(ChangeAction), "detail": OBJECT})
-KINDS = frozenset(Kind)
-# What ranking calculates with.
-INDEX_NUMBERS = ("ordinal", "length", "terms", "event_ms", "created_ms", "confidence")
 RECORD = RECORDS.selected("r")
 STRENGTH, STRENGTH_AT, CREATED_AT = map(
     RECORDS.names.index, ("strength", "strength_at", "created_at")
@@ -306,23 +301,3 @@ def conversation(row: Row) -> ConversationInfo:
 def noted_lines(text: str) -> tuple[NotedLine, ...]:
     """Return the lines of a notes base; version 0.2 wrote a number more in each."""
     return tuple(NotedLine(*line[:2]) for line in json.loads(text))
-
-
-def index_rows(rows: Sequence[Row]) -> list[IndexRow]:
-    """Make what ranking reads of records, of all at once: they are many.
-
-    Raises:
-        TypeError: a row is damaged.
-        ValueError: the same.
-    """
-    made: list[IndexRow] = [*map(partial(tuple.__new__, IndexRow), rows)]  # Quicker than `_make`.
-    columns: dict[str, Any] = dict(zip(IndexRow._fields, zip(*made, strict=True), strict=False))
-    if unknown := set(columns.get("kind", ())) - KINDS:
-        message = f"kind is {min(unknown)!r}"
-        raise ValueError(message)
-    for name in INDEX_NUMBERS:
-        wrong = {each.__name__ for each in set(map(type, columns.get(name, ())))} - {"int", "float"}
-        if wrong:
-            message = f"{name} is of type {min(wrong)}"
-            raise TypeError(message)
-    return made

@@ -33,7 +33,7 @@ from memoranda.store.sql.database import (
     indexed,
 )
 from memoranda.store.sql.erasing import ErasingWrites
-from memoranda.store.sql.reads import DIMENSIONS, MODEL, vector_model
+from memoranda.store.sql.index_reads import DIMENSIONS, MODEL, IndexReads, vector_model
 from memoranda.store.sql.record_writes import (
     CHANGE_ALL,
     NOBODY,
@@ -210,7 +210,7 @@ def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> Known
 ForeignMemory = tuple[str, str, dict[str, Any]]
 
 
-class Store(Database[Any], TransferReads):
+class Store(Database[Any], TransferReads, IndexReads):
     """A whole memory in one database: units of work, the reads of all rooms, and its own upkeep.
 
     Common to every method:
@@ -304,7 +304,8 @@ class Store(Database[Any], TransferReads):
                 found = connection.all(WAITING, {"user": user, "through": 0})
                 texts = [(key, Counter(each)) for key, each in waiting_terms(self._analyzer, found)]
                 for place, term in enumerate(wanted if texts else ()):
-                    later = Postings.of([(key, count[term]) for key, count in texts if count[term]])
+                    held = [(key, count[term]) for key, count in texts if count[term]]
+                    later = Postings(*np.array(held, np.int64).reshape(-1, 2).T)
                     postings[place] = postings[place].and_later(later)
             keys, counts = join_postings(terms, postings, limit)
             return TermMatches(keys.tolist(), counts, [len(each.keys) for each in postings])
