@@ -100,11 +100,12 @@ def test_a_recall_starts_the_curve_anew(item, days, more):
 
 @given(facts, DAYS)
 def test_the_day_of_its_end_is_foretold(item, days):
-    """Before that day a fact is kept, after it retired; where there is no day, it stays."""
+    """Before that day a fact is kept, after it retired; also one that was superseded."""
     day = decay.retirement_date(item, THRESHOLD)
     now = START + timedelta(days=days)
     retired = left(item, now, THRESHOLD) is None
     assert day is not None
+    assert decay.retirement_date(replace(item, superseded_by="fact_2"), THRESHOLD) == day
     if abs(now - day) > timedelta(minutes=1):
         assert retired == (now > day)
 
@@ -117,16 +118,6 @@ def test_what_does_not_fade_never_does():
         assert decay.plan([item], later) == []
         assert decay.retirement_date(item) is None
         assert decay.confidence(item, later) == item.confidence
-
-
-def test_what_was_superseded_fades_from_what_is_left_of_it():
-    """Believed at 0.3 since something took its place, it goes on fading and is retired."""
-    old = fact(superseded_by="fact_2", strength=0.3, confidence=0.3)
-    assert left(old, START + 5 * DAY) == pytest.approx(0.3 * math.exp(-0.5))
-    assert left(old, START + 18 * DAY, THRESHOLD) is None
-    assert decay.retirement_date(old) == pytest.approx(
-        START + math.log(6) * 10 * DAY, abs=timedelta(seconds=1)
-    )
 
 
 def test_the_clock_on_the_wall_makes_no_difference():

@@ -72,7 +72,10 @@ def test_a_memory_of_mem0_keeps_its_end(plain, tmp_path):
 
 
 def test_a_knowledge_graph_becomes_facts_with_entities(plain, tmp_path):
-    """Observations and relations are sentences; entities keep name and type."""
+    """Observations and relations are sentences; entities keep name and type.
+
+    What ``read_graph`` returns, the whole graph as one object, gives the same facts.
+    """
     path = tmp_path / "memory.jsonl"
     path.write_text("\n".join(map(json.dumps, GRAPH)))
     report = plain.import_(path)
@@ -83,16 +86,10 @@ def test_a_knowledge_graph_becomes_facts_with_entities(plain, tmp_path):
     assert (ana.type, acme.type) == ("person", "organization")
     assert {each.content for each in ana.records} == FACTS
     assert [each.content for each in acme.records] == ["Ana Prado works at Acme"]
-
-
-def test_what_read_graph_returns_is_read_too(plain, tmp_path):
-    """The whole graph as one object gives the same facts."""
-    whole = {
-        "entities": [each for each in GRAPH if each["type"] == "entity"],
-        "relations": [each for each in GRAPH if each["type"] == "relation"],
-    }
-    plain.import_(written(tmp_path / "graph.json", whole))
-    assert {each.content for each in plain.records(kind="fact")} == FACTS
+    whole = {"entities": GRAPH[1:3], "relations": GRAPH[:1]}
+    ben = plain.as_user("ben")
+    assert ben.import_(written(tmp_path / "graph.json", whole)).format == "mcp-memory"
+    assert {each.content for each in ben.records(kind="fact")} == FACTS
 
 
 def test_a_bad_item_is_named_and_passed_over(opened, tmp_path, wordless):

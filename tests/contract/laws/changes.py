@@ -500,9 +500,7 @@ class EraseContract(Contract):
         ana.erase(one)
         assert ana.page() == ["two", "own"]
         assert ana.found(own).source_ids == (two.id,)
-
-    def test_what_was_only_superseded_stays(self, ana):
-        """An older word that was believed less is no former version of the one that is erased."""
+        # Nor is an older word that was believed less a former version of the one that is erased.
         old, new = ana.remember("old", "new", origin="consolidation")
         ana.apply(do.Supersede(old.id, new.id, SOON, 0.3, "moved"))
         assert ana.related([new.id], RecordRelation.VERSIONS) == []
