@@ -134,17 +134,17 @@ def test_what_came_last_is_found_by_its_place(postgres):
         ana = User(store)
         store.reset_vectors(MODEL, DIMENSIONS)
         ana.open_conversation("trip")
-        ana.say("trip", *(f"turn {number}" for number in range(1_000)))
-        ana.embed(ana.remember(*(f"fact {number}" for number in range(1_000))))
+        ana.say("trip", *(f"turn {number}" for number in range(300)))
+        ana.embed(ana.remember(*(f"fact {number}" for number in range(300))))
         known = ana.index_changes(UNREAD).version
         with connected(address) as connection:
             connection.execute("ANALYZE")
         ana.embed(ana.turns("trip", "tea"))
         with store.snapshot(), store.read() as connection:
             before = connection.value(LOOKED_AT)
-            (last,) = ana.messages("trip", now=LATER, after=998)
+            (last,) = ana.messages("trip", now=LATER, after=298)
             changes = ana.index_changes(known)
             looked_at = connection.value(LOOKED_AT) - before
-    assert last.content == "turn 999"
+    assert last.content == "turn 299"
     assert len(changes.rows) == len(changes.vectors) == 1
     assert looked_at < 50
