@@ -89,8 +89,12 @@ SELECT id FROM records WHERE user_key = :user AND id IN (@texts(:ids)) AND conte
 """
 # The origin of what was learned of what was said.
 LEARNED = "consolidation"
-INSERT = insertion(
-    "records", (*RECORDS.names, "term_count", "key", "user_key", "reason", "closed_at", "indexed")
+STATE = ("reason", "closed_at", "indexed")
+# What says nothing of its strength fades from its confidence, since it was recorded.
+INSERT = (
+    insertion("records", (*RECORDS.names, "term_count", "key", "user_key", *STATE))
+    .replace(":strength,", "coalesce(:strength, :confidence),")
+    .replace(":strength_at,", "coalesce(:strength_at, :created_at),")
 )
 QUEUE = insertion("derivations", ("work", "record_key", "user_key"))
 HELD_ITEM = """
@@ -99,7 +103,8 @@ WHERE kind = 'item' AND user_key = :user_key AND namespace = :namespace AND item
     AND closed_at IS NULL AND coalesce(agent, '') = coalesce(CAST(:agent AS text), '')
 """
 STAYING = {"id", "kind", "agent", "namespace", "item_key", "created_at", "access_count"}
-REPLACED_FIELDS = sorted({*RECORDS.names} - STAYING - {"last_accessed", "enriched_at"})
+NOT_OF_ITEMS = {"last_accessed", "enriched_at", "strength", "strength_at"}
+REPLACED_FIELDS = sorted({*RECORDS.names} - STAYING - NOT_OF_ITEMS)
 REPLACE_ITEM = f"""
 UPDATE records SET indexed = 1, term_count = :term_count, reason = :reason, revised = :revision,
     {", ".join(f"{name} = :{name}" for name in REPLACED_FIELDS)}
@@ -430,7 +435,7 @@ class RecordWrites(EntityWrites, SqlReads):
             state: tuple[str, int | None, int] = change.reason, None, 1
             if trail is not None:
                 state = trail.reason, rows.optional_ms(trail.closed_at), int(not trail.retired)
-            lines.append((*rows.record_row(item), len(terms), key, self.user, *state))
+            lines.append((*RECORDS.row(item), len(terms), key, self.user, *state))
             sources += [{"source_id": source, "record_key": key} for source in item.source_ids]
             if state[-1]:
                 queued.append((VECTORS, key, self.user))
@@ -458,8 +463,7 @@ class RecordWrites(EntityWrites, SqlReads):
         """
         item = change.record
         self.register()
-        values = dict(zip(RECORDS.names, rows.record_row(item), strict=True))
-        values |= {"user_key": self.user, "reason": change.reason}
+        values = RECORDS.values(item) | {"user_key": self.user, "reason": change.reason}
         held = self.connection.one(HELD_ITEM, values)
         if held is None:
             return self._insert_new([change])[0]

@@ -248,9 +248,6 @@ SESSIONS = Columns(SessionInfo, {"first_seen_at": TIME, "consolidated_at": OPTIO
 USAGE = Columns(Usage, {})
 CHANGES = Columns(Change, {"at": TIME, "action": _choice(ChangeAction), "detail": OBJECT})
 RECORD = RECORDS.selected("r")
-STRENGTH, STRENGTH_AT, CREATED_AT = map(
-    RECORDS.names.index, ("strength", "strength_at", "created_at")
-)
 MESSAGE = MESSAGES.selected("m")
 REMOVED_MESSAGE = MESSAGES.selected("m", position="m.removed_from")
 LAST_CLEARED = (
@@ -273,19 +270,6 @@ def insertion(table: str, columns: Sequence[str]) -> str:
 def record(user: str, row: Row) -> Record:
     """Make the record of ``user`` from a row of ``RECORD``'s columns."""
     return Record(user=user, **RECORDS.fields(row))
-
-
-def record_row(item: Record) -> list[Any]:
-    """Return the values of ``RECORD``'s columns for a new row, in their order.
-
-    What says nothing of its strength fades from its confidence, since it was recorded.
-    """
-    row = RECORDS.row(item)
-    if item.strength is None:
-        row[STRENGTH] = item.confidence
-    if item.strength_at is None:
-        row[STRENGTH_AT] = row[CREATED_AT]
-    return row
 
 
 def message(row: Row) -> Message:
