@@ -361,22 +361,22 @@ class RecordWrites(EntityWrites, SqlReads):
         same.
         """
         stored: dict[str, StoredRecord] = {}
-        new: dict[str, Insert] = {}
         restated: dict[str, Record] = {}
+        new: list[Insert] = []
+        planned_facts: set[str] = set()
 
         def store_new() -> None:
             if new:
-                made = self._insert_new([*new.values()])
+                made = self._insert_new(new)
                 stored.update((item.id, StoredRecord(item, is_new=True)) for item in made)
                 new.clear()
 
         for each in changes:
             item = each.record
-            mark = item.id
             if each.unless_known and item.kind is Kind.FACT:
-                mark = item.content_hash
-                if mark in new:  # The same is planned, and is to be found.
+                if item.content_hash in planned_facts:  # The same is to be found.
                     store_new()
+                planned_facts.add(item.content_hash)
                 if (known := self._known_fact(item)) is not None:
                     restated[known.id] = self._restate(known, item)
                     stored[item.id] = StoredRecord(known, is_new=False)
@@ -384,7 +384,7 @@ class RecordWrites(EntityWrites, SqlReads):
             if item.kind is Kind.ITEM and each.trail is None:
                 stored[item.id] = StoredRecord(self._put_item(each), is_new=True)
             else:
-                new[mark] = each
+                new.append(each)
         store_new()
         found = [stored[each.record.id] for each in changes]
         return [
