@@ -10,8 +10,8 @@ from __future__ import annotations
 from contextlib import ExitStack, closing
 
 import pytest
-from both_stores import remembering
 from goldens import check_golden, encode
+from noting import by_hand as remembering
 from postgres_server import new_database
 from session_script import DAY, START, play, with_vectors
 

@@ -8,8 +8,8 @@ from contextlib import closing
 from datetime import timedelta
 
 import pytest
-from both_stores import remembering
 from kept_bytes import holding
+from noting import by_hand as remembering
 
 from memoranda import Memory, Settings
 from memoranda.errors import MissingExtra

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from memoranda import AsyncConversation, AsyncMemory, Memory, Settings, errors
+from memoranda import AsyncConversation, AsyncMemory, Memory, Settings
 from memoranda.aio import AsyncNotes
-from memoranda.errors import StoreClosed
+from memoranda.errors import InvalidInput, StoreClosed
 from memoranda.store.sqlite import SqliteConnection
 from memoranda.testing.embedders import HashEmbedder
 
@@ -159,36 +159,21 @@ def test_the_handlers_of_mcp_do_not_block(tmp_path):
 
 
 def test_a_memory_is_used_from_a_loop(tmp_path):
-    """Write, find, recall, talk and close, all awaited."""
+    """Write, find, talk and close, all awaited; what is wrong is raised as it is."""
 
     async def work():
-        async with AsyncMemory(
-            tmp_path / "m.db",
-            user="ana",
-            embedder=HashEmbedder(),
-            settings=Settings(timezone="UTC"),
-        ) as memory:
-            record = await memory.remember("Ana likes jasmine tea", tags=["tea"])
-            await memory.remember_many(["one", "two"])
-            assert await memory.get(record.id) == record
-            assert (await memory.search("jasmine", tags=["tea"]))[0].record == record
-            assert "jasmine" in (await memory.recall("tea")).text
+        location, embedder = tmp_path / "m.db", HashEmbedder()
+        async with AsyncMemory(location, settings=SETTINGS, embedder=embedder) as memory:
+            await memory.remember("Ana likes jasmine tea")
             chat = await memory.conversation("c", system="You are kind.")
-            await chat.add("user", "Hello there.")
-            await chat.extend([{"role": "assistant", "content": "Hi!"}])
-            assert await chat.count() == 2
-            assert len(await chat.recent(1)) == 1
+            await chat.extend([{"role": "user", "content": "Hello there."}])
+            assert [message.content for message in await chat.recent(1)] == ["Hello there."]
             context = await chat.context("Which tea?", budget=1_000)
-            assert context.tokens <= 1_000
             assert "jasmine" in context.messages[0]["content"]
-            new = await memory.correct(record.id, "Ana likes mint tea")
-            assert (await memory.forget(new.id, erase=True)).erased
-            assert (await memory.stats()).records["fact"] == 2
-            bob = memory.as_user("bob")
-            assert await bob.search("tea") == []
-            with pytest.raises(errors.InvalidInput, match="query is empty"):
+            assert await memory.as_user("bob").search("tea") == []
+            with pytest.raises(InvalidInput, match="query is empty"):
                 await memory.search("")
-        with pytest.raises(errors.StoreClosed):
+        with pytest.raises(StoreClosed):
             await memory.search("tea")
 
     asyncio.run(work())

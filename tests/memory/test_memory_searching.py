@@ -314,3 +314,11 @@ def test_the_latest_insight_comes_with_a_recall(memory):
     text = memory.recall("tea").text
     assert text.count("## Weekly insight") == 1
     assert "Ana sleeps better\nwith tea" in text.split("## Weekly insight")[1]
+
+
+def test_a_session_can_be_left_out_of_a_recall(memory):
+    """What a model sees anyway need not be recalled."""
+    memory.remember("tea here", kind="episode", session="here")
+    there = memory.remember("tea there", kind="episode", session="there")
+    hits = memory.recall("tea", exclude_session="here").hits
+    assert [hit.record.id for hit in hits] == [there.id]

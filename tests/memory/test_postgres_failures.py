@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from both_stores import remembering
+from noting import by_hand as remembering
 from postgres_server import (
     connected,
     control,

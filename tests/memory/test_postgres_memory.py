@@ -5,7 +5,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from both_stores import remembering
+from noting import by_hand as remembering
 from postgres_server import as_role, connected, new_database, new_role
 from psycopg.sql import SQL
 from tables import each_row

@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import psycopg
 import pytest
-from both_stores import remembering
+from noting import by_hand as remembering
 from postgres_server import as_role, connected, new_database
 
 from memoranda.errors import StoreError
