@@ -1,7 +1,6 @@
 """The shared statements keep the contract of a store on a real PostgreSQL server, too."""
 
 import string
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from laws import StoreContract
 from postgres_server import NUMBERS, as_role, connected, empty, new_database, new_role
-from samples import ALL, ANA, DIMENSIONS, LATER, MODEL, UNREAD, User, record
+from samples import DIMENSIONS, LATER, MODEL, UNREAD, User, record
 from steps import do
 
 from memoranda.errors import StoreError, UserDeleted
@@ -72,18 +71,6 @@ class TestPostgres(StoreContract):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(PostgresConnection, "_execute", execute)
             yield
-
-    def test_writers_at_once_give_each_place_once(self, store):
-        """Writers of one session wait for each other: no place in it is given twice."""
-
-        def write(number):
-            for turn in range(5):
-                User(store).remember(f"{number} says {turn}", session_id="trip")
-
-        with ThreadPoolExecutor(4) as threads:
-            list(threads.map(write, range(4)))
-        positions = [item.position for item in store.records(ANA, ALL)]
-        assert sorted(positions) == list(range(20)), User(store).page()
 
     @settings(max_examples=15, deadline=None)
     @given(counts=st.dictionaries(WORDS, st.integers(1, 300), min_size=1, max_size=8))

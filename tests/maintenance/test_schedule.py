@@ -159,31 +159,21 @@ def test_a_lease_lasts_as_long_as_its_run(begin, store):
     assert seen == [True]
 
 
-def test_who_is_told_to_stop_finishes_the_user_at_hand(begin):
-    """Another process does the rest at once."""
+def test_who_is_stopped_leaves_the_rest_to_others(begin):
+    """Told to stop, it finishes the user at hand; a closed store leaves that user free."""
     made, stop = [], Event()
-
-    def run(user):
-        made.append(user)
-        stop.set()
-
-    assert [run.count for run in begin(run, stop=stop).step()] == [1]
-    begin(made.append).step()
-    assert made == USERS
-
-
-def test_a_store_that_is_closed_ends_the_run(begin):
-    """What was done till then is kept, and the user at hand is free."""
 
     def run(user):
         if user == "ben":
             raise StoreClosed("over")
+        made.append(user)
+        stop.set()
 
+    assert [run.count for run in begin(run, stop=stop).step()] == [1]
     with pytest.raises(StoreClosed):
         begin(run).step()
-    made = []
     begin(made.append).step()
-    assert made == ["ben", "cy"]
+    assert made == USERS
 
 
 def test_next_runs_say_when_and_what_was(begin, clock):

@@ -107,7 +107,7 @@ def test_swap_looks_again_at_the_last_moment(notes, monkeypatch):
 
 
 def test_a_file_that_is_not_utf8(notes):
-    """What cannot be read as UTF-8 is named with its place, and stays as it is."""
+    """What cannot be read as UTF-8 is named with its place, and stays; entries come after it."""
     notes.write_memory("a")
     path = notes.folder / "MEMORY.md"
     for data in (b"caf\xe9\n", "\ufeffAna".encode("utf-16-le")):
@@ -116,15 +116,10 @@ def test_a_file_that_is_not_utf8(notes):
             with pytest.raises(StoreError, match=r"MEMORY.md is not UTF-8 .* save it as UTF-8"):
                 call()
         assert path.read_bytes() == data
-
-
-def test_an_append_keeps_bytes_that_are_not_utf8(notes):
-    """What is in a history in another encoding is neither changed nor in the way of an entry."""
-    notes.append_history("a")
-    path = notes.folder / "HISTORY.md"
-    path.write_bytes(b"caf\xe9")
+    history = notes.folder / "HISTORY.md"
+    history.write_bytes(b"caf\xe9")
     notes.append_history("b")
-    assert path.read_bytes().startswith(b"caf\xe9\n## ")
+    assert history.read_bytes().startswith(b"caf\xe9\n## ")
     with pytest.raises(StoreError, match=r"HISTORY.md is not UTF-8"):
         notes.search("b")
 

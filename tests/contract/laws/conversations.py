@@ -182,16 +182,6 @@ class TranscriptContract(Contract):
         assert (texts(ana), texts(ana, cleared=True)) == ("d", "bd")
         assert (info.cleared_through, info.messages, info.start) == (kept.id, 2, 3)
 
-    def test_counting_again(self, ana):
-        """Counts of the named messages are set; what is not in the conversation is passed over."""
-        ana.open_conversation("trip")
-        ana.open_conversation("other")
-        first, second = ana.say("trip", "a", "b")
-        (third,) = ana.say("other", "c")
-        ana.apply(do.set_token_counts("trip", {first.id: 70, third.id: 90, "msg_gone": 1}))
-        assert ana.messages("trip") == placed(replace(first, tokens=70), second)
-        assert ana.messages("other") == placed(third)
-
     def test_readers_learn_that_what_they_know_has_changed(self, ana):
         """Any change of what was there raises the revision; messages added leave it as it is."""
         (item,) = ana.remember("secret")
@@ -203,7 +193,7 @@ class TranscriptContract(Contract):
         receipt = pruning(cut(0, 1))
         for action in (
             do.pin_message("trip", first.id, pinned=True),
-            do.set_token_counts("trip", {first.id: 99}),
+            do.set_token_counts("trip", {first.id: 99, "msg_gone": 1}),  # What is there alone.
             do.add_pruning("trip", receipt),
             do.add_summaries("trip", receipt.id, {0: "in short"}),
             do.update_conversation("trip", clear=True),
@@ -213,6 +203,8 @@ class TranscriptContract(Contract):
             assert known(ana).revision > before, action
             before = known(ana).revision
             assert [info.revision for info in ana.conversations().values()] == [before]
+        (kept,) = ana.messages("trip", cleared=True)
+        assert (kept.id, kept.tokens, kept.pinned) == (first.id, 99, True)
 
 
 class RemovalContract(Contract):
