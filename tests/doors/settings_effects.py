@@ -10,7 +10,7 @@ from threading import Event, Timer
 from typing import Any
 
 import apsw
-from model_server import Act, ModelServer, answered, failing, said, talked
+from model_server import Act, ModelServer, answered, failing, said, stalling, talked
 from typer.testing import CliRunner
 
 from memoranda import Agent, Memory, Settings
@@ -318,6 +318,9 @@ EFFECTS = {
     "embedding.base_url": embedded(
         ("{server}/v1", "{server}/v2"), lambda sight: {each.path for each in sight.server.received}
     ),
+    "embedding.timeout": effect(
+        (0.06, 0.05), shown(r"within [\d.]+ s"), (DOG, WHICH, FIGURES), play=stalling, **EMBED
+    ),
     "embedding.api_key": embedded(("one", "two"), asked("authorization")),
     "embedding.folder": effect(
         ("{folder}/one", "{folder}/two"), shown("/two"), embedding__model="local"
@@ -415,15 +418,15 @@ EFFECTS = {
 HERE = "tests/doors/test_settings_everywhere.py::"
 HTTP = "tests/doors/test_mcp_http.py::"
 LIMITS = "tests/doors/test_http_limits.py::"
-LARGE = "tests/memory/test_large_users.py::"
+LARGE = "tests/memory/test_postgres_memory.py::"
 SECRETS = "tests/memory/test_secret_policies.py::"
 # What is not seen by such steps (only by a power cut, a hanging server, time, or over HTTP),
 # by the tests that prove it.
 ELSEWHERE = {
     HERE + "test_durability_is_whether_commits_wait_for_the_disk": ["storage.durability"],
-    HERE + "test_threads_are_those_of_the_local_model": ["embedding.threads"],
-    "tests/memory/test_embedding_server.py::test_the_timeout_is_that_of_the_settings": [
-        "embedding.timeout"
+    HERE + "test_threads_and_megabytes_are_those_of_the_settings": [
+        "embedding.threads",
+        "retrieval.cache_size",
     ],
     "tests/tokens/test_exact_openai.py::test_a_download_that_hangs_ends_in_an_estimate": [
         "tokens.load_timeout"
@@ -431,8 +434,7 @@ ELSEWHERE = {
     "tests/memory/test_vectors.py::test_words_find_what_a_search_does_not_wait_for": [
         "retrieval.wait"
     ],
-    LARGE + "test_memory_is_bounded_by_the_setting": ["retrieval.cache_size"],
-    LARGE + "test_a_user_of_few_records_is_ranked_in_memory": ["retrieval.exact_up_to"],
+    LARGE + "test_candidates_of_the_database_give_the_same_answers": ["retrieval.exact_up_to"],
     "tests/doors/test_mcp_tools.py::test_the_tools_are_these": ["mcp.tools"],
     "tests/settings/test_profile.py::test_each_of_the_four_means_one_of_ours": [
         f"memory.{name}"
@@ -458,7 +460,7 @@ ELSEWHERE = {
     SECRETS + "test_a_program_may_store_a_secret_unless_the_settings_say_otherwise": [
         "secrets.remember"
     ],
-    SECRETS + "test_tools_refuse_a_secret_and_say_what_to_do": ["secrets.tools", "secrets.mcp"],
+    SECRETS + "test_tools_refuse_mask_or_keep_a_secret": ["secrets.tools", "secrets.mcp"],
     SECRETS + "test_nothing_shows_a_secret_unless_the_settings_say_so": [
         "secrets.search",
         "secrets.recall",

@@ -12,6 +12,7 @@ from settings_effects import EFFECTS, ELSEWHERE, LOCKS, Sight, command, visit
 
 from memoranda import Memory, Settings
 from memoranda.mcp.run import make_server
+from memoranda.search.index import MEGABYTE
 from memoranda.settings.fields import fields
 
 # What makes a setting visible, where it needs others: a window that fills up, a task that ends.
@@ -201,7 +202,9 @@ def test_durability_is_whether_commits_wait_for_the_disk(tmp_path):
             assert memory._services.store._writer.raw.pragma("synchronous") == level
 
 
-def test_threads_are_those_of_the_local_model():
-    """``embedding.threads`` is how many threads the local model takes."""
-    with Memory(":memory:", settings=Settings(embedding={"model": "local", "threads": 2})) as it:
-        assert it._services.embedder._inner._threads == 2
+def test_threads_and_megabytes_are_those_of_the_settings():
+    """How many threads the local model takes, and how much memory the indexes of users."""
+    chosen = {"embedding": {"model": "local", "threads": 2}, "retrieval": {"cache_size": 3}}
+    with Memory(":memory:", settings=Settings(**chosen)) as memory:
+        assert memory._services.embedder._inner._threads == 2
+        assert memory._services.retriever.cache._limit == 3 * MEGABYTE
