@@ -89,11 +89,6 @@ class Lives(RuleBasedStateMachine):
         """Begin in memory alone."""
         self.hands = [alone(settings=chosen(**self.options), **self.arguments)]
 
-    @rule(role=ROLES, size=SIZES)
-    def add(self, role, size):
-        """Add a message; system messages are short, so that they fit."""
-        self.said([self.chat.add(role, "A rule." if role == "system" else sized(size))])
-
     def said(self, messages):
         """Take note of messages that were added; no place is used twice."""
         for message in messages:
@@ -101,10 +96,11 @@ class Lives(RuleBasedStateMachine):
             self.highest = message.position
             self.listed.append(message.id)
 
-    @rule(text=TEXTS, role=st.sampled_from(["user", "assistant"]), shows=st.booleans())
-    def say(self, text, role, shows):
-        """Add a message that says something, perhaps with a picture."""
-        self.said([self.chat.add(role, text, images=[PICTURE] if shows else ())])
+    @rule(role=ROLES, text=TEXTS | SIZES.map(sized), shows=st.booleans())
+    def add(self, role, text, shows):
+        """Add a message, perhaps with a picture; system messages are short, so that they fit."""
+        images = [PICTURE] if shows and role == "user" else ()
+        self.said([self.chat.add(role, "A rule." if role == "system" else text, images=images)])
 
     @rule(sizes=st.lists(SIZES, max_size=6))
     def extend(self, sizes):

@@ -7,6 +7,7 @@ from effort import examples
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from talks import affordable
 
 from memoranda import Memory, Settings
 from memoranda.memory import scope_of, services_of
@@ -165,21 +166,13 @@ def test_a_view_follows_from_transcript_budget_and_now(steps, budget):
             else:
                 take(chat, step, value, f"text {number}")
             fresh = memory.stored_conversations.open_read_only("trip")
-            shown, again = view(chat, budget), view(fresh, budget)
+            shown, again = (affordable(each.view, budget).messages for each in (chat, fresh))
             assert shown == again
             calls = {call.id for message in shown for call in message.tool_calls}
             assert calls == {each.tool_result.call_id for each in shown if each.tool_result}
             for message in shown:
                 old = message.role != "system" and message.record_id is not None
                 assert not (old and clock.now() >= message.timestamp + MONTH)
-
-
-def view(chat, budget):
-    """Return the messages of a view, as far as there is room for what has to stay."""
-    try:
-        return chat.view(budget).messages
-    except ValueError:
-        return ()
 
 
 def take(chat, step, value, text):

@@ -60,42 +60,35 @@ def test_pictures_of_every_form_are_kept_whole():
     assert alone == NewMessage(role="user", content="", images=(Image(PICTURE),))
 
 
-@each_row(
-    "message",
-    [
-        {"role": "assistant", "content": None, "refusal": "No."},
-        {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
-        {"type": "message", "role": "assistant", "content": "No."},
-        {"role": "model", "content": "No."},
-        ChatCompletionMessage(role="assistant", refusal="No."),
-        Block(type="message", role="assistant", content=[{"type": "text", "text": "No."}]),
-        {"role": "assistant", "content": [Block(type="text", text="No.")]},
-        {"role": "assistant", "content": (Block(type="text", text="No."),)},
-    ],
-)
-def test_what_the_assistant_said_is_kept_in_any_form(message):
-    """A refusal is an answer; objects of an SDK are read whole and in parts."""
-    assert parse_message(message) == [NewMessage(role="assistant", content="No.")]
+NO = {"type": "text", "text": "No."}
+SEALED = {"type": "thinking", "thinking": "hm", "signature": "x"}
+SUMMARY = [{"type": "summary_text", "text": "hm"}]
 
 
 @each_row(
-    "thought",
+    ("message", "text"),
     [
-        {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]},
-        ResponseReasoningItem(id="rs_1", type="reasoning", summary=[]),
-        {
-            "role": "assistant",
-            "content": [{"type": "thinking", "thinking": "hm", "signature": "x"}],
-        },
-        {"role": "assistant", "content": [{"type": "redacted_thinking", "data": "x"}]},
+        ({"role": "assistant", "content": None, "refusal": "No."}, "No."),
+        ({"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}, "No."),
+        ({"type": "message", "role": "assistant", "content": "No."}, "No."),
+        ({"role": "model", "content": "No."}, "No."),
+        (ChatCompletionMessage(role="assistant", refusal="No."), "No."),
+        (Block(type="message", role="assistant", content=[NO]), "No."),
+        ({"role": "assistant", "content": [Block(type="text", text="No.")]}, "No."),
+        ({"role": "assistant", "content": (Block(type="text", text="No."),)}, "No."),
+        # What a model thought is a message without a text, so that nothing learns from it.
+        ({"type": "reasoning", "id": "rs_1", "summary": SUMMARY}, ""),
+        (ResponseReasoningItem(id="rs_1", type="reasoning", summary=[]), ""),
+        ({"role": "assistant", "content": [SEALED]}, ""),
+        ({"role": "assistant", "content": [{"type": "redacted_thinking", "data": "x"}]}, ""),
     ],
 )
-def test_reasoning_is_kept_and_no_part_of_what_was_said(thought):
-    """What a model thought is a message without a text, so that nothing learns from it."""
-    assert parse_message(thought) == [NewMessage(role="assistant", content="")]
-    [new] = parse.parse_messages([thought])
-    given = thought if isinstance(thought, dict) else thought.model_dump(exclude_unset=True)
-    assert new.raw == given
+def test_what_the_assistant_said_is_kept_in_any_form(message, text):
+    """A refusal is an answer, reasoning is none; objects of an SDK are read whole and in parts."""
+    assert parse_message(message) == [NewMessage(role="assistant", content=text)]
+    [new] = parse.parse_messages([message])
+    given = message if isinstance(message, dict) else message.model_dump(exclude_unset=True)
+    assert text or new.raw == given
 
 
 NEW = {"type": "new", "at": 1}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from memoranda import Conversation, Memory, Settings, errors
+from memoranda import Memory, Settings, errors
 from memoranda.settings.configure import explain, list_settings
 from memoranda.settings.nested import nest
 from memoranda.settings.profile import chroma_location, derive_settings
@@ -179,20 +179,6 @@ def test_each_value_says_what_it_follows_from(written):
     assert told["user"] == "default"
     assert explain("location").value == "chroma:///m"
     assert explain("retrieval.min_score").source == "memory"
-
-
-def test_a_window_has_as_many_turns_as_is_set(written):
-    """S1.23: the size of the window is a setting; what the caller says wins."""
-    written("memory:\n  context_window_size: 2\n  path: /m\n")
-    chat = Conversation()
-    for number in range(6):
-        chat.add("user", f"question {number}")
-        chat.add("assistant", f"answer {number}")
-    window = [message.content for message in chat.window()]
-    assert window == ["question 4", "answer 4", "question 5", "answer 5"]
-    assert len(chat.window(3)) == 6
-    sent = [m["content"] for m in chat.context().messages if m["role"] != "system"]
-    assert sent == window
 
 
 def test_without_a_model_nothing_is_opened(tmp_path):
