@@ -18,6 +18,7 @@ from steps import Step, carry_out, do
 
 from memoranda.model.changes import Insert
 from memoranda.model.checks import content_hash
+from memoranda.model.erasure import erase_message
 from memoranda.model.models import (
     Calibration,
     Change,
@@ -469,7 +470,7 @@ class User:
                 ),
                 at=moment(51),
                 reason="asked",
-                tokens={message.id: 5},
+                messages={message.id: replace(erase_message(message), tokens=5)},
             ),
         ]
 

@@ -8,7 +8,6 @@ from samples import (
     BEN,
     DIMENSIONS,
     MODEL,
-    NOTES,
     User,
     cut,
     moment,
@@ -218,19 +217,6 @@ def test_a_backup_opens_as_a_store(path, filled, open_store):
     assert copy.verify() == []
     assert User(copy).page() == [text for text in User(filled).page() if text != "later"]
     assert User(copy, BEN).everything() == User(filled, BEN).everything()
-
-
-def test_a_rebuild_does_not_touch_what_a_file_says(filled):
-    """A line of what was erased stays known through a rebuild: the file may still have it."""
-    ana = User(filled)
-    gone, kept = ana.remember("secret", "known")
-    ana.apply(do.keep_notes_base(noted(gone, kept)))
-    ana.erase(gone)
-    filled.purge()
-    lines = filled.verify()
-    assert [line for line in lines if NOTES in line and "erased" in line] == lines
-    assert filled.rebuild() == lines
-    assert ana.notes_bases()[ANA, NOTES] == noted(gone, kept)
 
 
 def test_a_long_list_is_cut(store):

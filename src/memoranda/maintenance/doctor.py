@@ -274,8 +274,6 @@ def _soundness(problems: list[str]) -> Finding:
         return True, "index, links and vectors agree with records", None
     if all("--purge" in problem for problem in problems):
         remedy = "memoranda doctor --purge"
-    elif all("may hold notes of what was erased" in problem for problem in problems):
-        remedy = "memoranda notes sync, as the user whose notes they are"
     elif any(problem.startswith(("SQLite: ", "rows of ")) for problem in problems):
         remedy = "restore a backup, or see docs/reliability.md"  # Nothing can derive these.
     else:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from memoranda.model.clock import Clock
@@ -56,13 +56,13 @@ class ErasurePlan:
     Attributes:
         copies: ids of records that go as they say the same, and nothing else.
         places: what is replaced by ``[erased]``.
-        tokens: the lengths of messages after that, by their ids.
+        messages: what is left of messages after that, by their ids.
         independent: ids of records and messages that say the same and stay.
     """
 
     copies: list[str] = field(default_factory=list)
     places: list[TextPlace] = field(default_factory=list)
-    tokens: dict[str, int] = field(default_factory=dict)
+    messages: dict[str, Message] = field(default_factory=dict)
     independent: list[str] = field(default_factory=list)
 
 
@@ -119,7 +119,7 @@ class Eraser:
                 done = tx.erase(ids, at=at, reason=REASON, where=where, copies=plan.copies)
             else:
                 done = tx.delete_conversation(conversation, at=at, erase=True)
-            places = tx.redact(plan.places, at=at, reason=REASON, tokens=plan.tokens)
+            places = tx.redact(plan.places, at=at, reason=REASON, messages=plan.messages)
         for _ in range(LOOKS):  # What came while the plan was made.
             later = search.plan()
             if not later.copies and not later.places:
@@ -127,7 +127,7 @@ class Eraser:
             with self.store.write(self.scope) as tx:
                 if later.copies:
                     tx.erase(later.copies, at=at, reason=REASON)
-                places += tx.redact(later.places, at=at, reason=REASON, tokens=later.tokens)
+                places += tx.redact(later.places, at=at, reason=REASON, messages=later.messages)
         cleaned += files.lines()  # It changes the store, too: before the wipe.
         sources = dict.fromkeys(source for each in memories for source in each.source_ids)
         left = self.store.get(self.scope, list(sources))
@@ -256,4 +256,5 @@ class _CopySearch:
         plan.places.append(kept.place)
         if kept.message is not None:
             erased = erase_message(kept.message)
-            plan.tokens[erased.id] = self._eraser.count_tokens(kept.model, erased)
+            tokens = self._eraser.count_tokens(kept.model, erased)
+            plan.messages[erased.id] = replace(erased, tokens=tokens)

@@ -27,6 +27,7 @@ from steps import do
 from laws.base import Contract
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
 from memoranda.model.checks import to_ms
+from memoranda.model.erasure import erase_message
 from memoranda.model.models import Erasure, Kind, PlaceKind, TextPlace, ToolCall, Trust
 from memoranda.model.query import Filter, RecordRelation
 
@@ -431,7 +432,9 @@ class EraseContract(Contract):
         places = [each.place for each in ana.kept_texts()]
         message = next(each for each in ana.messages("talk"))
         theirs = [each.place for each in ben.kept_texts() if each.place.kind in OF_ONE_ID]
-        redact = do.redact((*places, *theirs), at=LATER, reason="asked", tokens={message.id: 5})
+        said = [each.message for user in (ana, ben) for each in user.kept_texts() if each.message]
+        left = {each.id: replace(erase_message(each), tokens=5) for each in said}
+        redact = do.redact((*places, *theirs), at=LATER, reason="asked", messages=left)
         (done,) = ana.apply(redact)
         assert {each.kind for each in done} == set(PlaceKind) - {PlaceKind.TYPED}
         left = whole_repr([ana.kept_texts(), ana.everything(), ana.messages("talk")])
@@ -518,7 +521,8 @@ class EraseContract(Contract):
         assert ana.found(own) == own
         # Nor does a fact come of a turn that was read before it was replaced.
         (turn,) = ana.turns("s", LIE)
-        ana.apply(do.redact([TextPlace(PlaceKind.RECORD, turn.id)], at=LATER, reason="asked"))
+        place = TextPlace(PlaceKind.RECORD, turn.id)
+        ana.apply(do.redact([place], at=LATER, reason="asked", messages={}))
         with pytest.raises(NotFound, match=turn.id):
             ana.remember(LIE, source_ids=(turn.id,), origin="consolidation")
         ana.remember("my own word", source_ids=(turn.id,), origin="api")

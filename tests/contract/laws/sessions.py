@@ -197,18 +197,14 @@ class NotesBaseContract(Contract):
         assert ana.planner.notes_bases() == kept[ana.planner.scope]
         assert User(ana.store, Scope("nobody")).notes_bases() == {}
 
-    def test_an_erased_line_is_known_until_the_file_is_cleaned(self, store, ana):
-        """An erasure leaves the base, or the line would count as a new one; ``verify`` tells."""
+    def test_an_erased_line_is_known_until_the_file_is_cleaned(self, ana):
+        """An erasure leaves the base, or the line would count as a new one."""
         gone, kept = ana.remember("secret", "tea")
         ana.apply(do.keep_notes_base(noted(gone, kept)))
-        assert store.verify() == []
         ana.erase(gone)
-        store.purge()
         assert ana.notes_bases() == {(ana.scope, NOTES): noted(gone, kept)}
-        assert any(NOTES in line for line in store.verify())
-        ana.apply(do.keep_notes_base(noted(kept)))
-        store.purge()
-        assert store.verify() == []
+        ana.store.rebuild()
+        assert ana.notes_bases() == {(ana.scope, NOTES): noted(gone, kept)}
 
 
 DEEDS = ["add", "add", "correct", "restore", *map(str, range(len(on_record("", ""))))]

@@ -192,15 +192,12 @@ class ChromaFolder:
             self._lock.release()
 
     def _prepare(self) -> None:
-        path = self.path
-        if path.exists() and not path.is_dir():
-            held = {path}
-        else:
-            path.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
-            held = {*path.iterdir()} - {path / LOCK}
-        if held and path / DATABASE not in held:
-            message = f"{path} is a file, or not Chroma's; choose an empty or a new folder"
-            raise errors.NotADatabase(message)
+        if not self.path.is_file():
+            self.path.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
+            if (self.path / DATABASE).exists() or {*self.path.iterdir()} <= {self.path / LOCK}:
+                return
+        message = f"{self.path} is a file, or not Chroma's; choose an empty or a new folder"
+        raise errors.NotADatabase(message)
 
     def _open_client(self) -> Any:  # The interface of Chroma's clients lacks `close`.
         settings = Settings(anonymized_telemetry=False)

@@ -19,7 +19,7 @@ from memoranda.store.sql.database import schema_steps
 from memoranda.store.sql.health import reindex
 from memoranda.store.sql.store import ForeignMemory
 from memoranda.store.sqlite import DIALECT, MEMORY, ErrorTranslator, SqliteConnection, SqliteStore
-from memoranda.store.sqlite_schema import APPLICATION_ID
+from memoranda.store.sqlite_schema import bring_up_to_date
 
 log = logging.getLogger("memoranda.store.chroma")
 
@@ -63,6 +63,8 @@ class ChromaStore(SqliteStore):
         self._memories = Memories(self.folder)
         try:
             super().__init__(MEMORY, analyzer=analyzer, names=names)
+            with self._lend_writer() as connection, connection.raw:
+                reindex(connection, self, analyzer)  # Of this index, nothing is in the journal.
         except BaseException:
             self.folder.close()
             raise
@@ -115,20 +117,11 @@ class ChromaStore(SqliteStore):
 
     def _upgrade(self, raw: apsw.Connection, schema: int) -> None:
         """Bring the tables to a schema, as the journal goes on in it."""
-        steps = DIALECT.schema()
-        for number in range(self._version(raw), schema):
-            raw.execute(steps[number]).fetchall()
-            raw.execute(f"PRAGMA user_version = {number + 1}")
-            if not number:
-                raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                sql = (files("memoranda.store.chroma") / "changes.sql").read_text("utf-8")
-                raw.execute(sql).fetchall()
-
-    def _begin_with(self, analyzer: Analyzer, names: NameMatcher) -> None:
-        """Index everything anew: of the full-text index, nothing is in the journal."""
-        super()._begin_with(analyzer, names)
-        with self._lend_writer() as connection, connection.raw:
-            reindex(connection, self, analyzer)
+        done = self._version(raw)
+        if done < schema:
+            bring_up_to_date(raw, DIALECT.schema()[:schema], self.location)
+        if done < min(schema, 1):
+            raw.execute((files(__package__) / "changes.sql").read_text("utf-8")).fetchall()
 
     # Memories of other programs
 

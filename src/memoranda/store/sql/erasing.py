@@ -15,8 +15,16 @@ from functools import partial
 
 from memoranda.errors import NotFound
 from memoranda.model.checks import content_hash, to_ms
-from memoranda.model.erasure import ERASED, erase_message
-from memoranda.model.models import ChangeAction, Erasure, Kind, PlaceKind, PrunedSpan, TextPlace
+from memoranda.model.erasure import ERASED
+from memoranda.model.models import (
+    ChangeAction,
+    Erasure,
+    Kind,
+    Message,
+    PlaceKind,
+    PrunedSpan,
+    TextPlace,
+)
 from memoranda.model.query import Filter, RecordRelation
 from memoranda.model.replacements import Replacement
 from memoranda.store.sql import rows
@@ -70,7 +78,14 @@ SHORTEN_SESSIONS = f"""
 UPDATE sessions SET through = least(through, {LAST_POSITION}), noted = least(noted, {LAST_POSITION})
 WHERE user_key = :user AND session_id IN (@texts(:sessions))
 """
-
+FORGET_SOURCES = """
+DELETE FROM record_sources WHERE user_key = :user AND source_id IN (@texts(:ids))
+"""
+FORGET_HISTORY = "DELETE FROM history WHERE user_key = :user AND record_id IN (@texts(:ids))"
+FORGET_TRACES = (
+    *(FORGET_SOURCES, FORGET_GIVEN_NAMES),
+    *(FORGET_REPLACEMENTS, FORGET_SESSIONS, SHORTEN_SESSIONS),
+)
 FINISH_SESSIONS = f"""
 UPDATE sessions SET consolidated_at = coalesce(consolidated_at, :at),
     through = greatest(through, {LAST_POSITION}), noted = greatest(noted, {LAST_POSITION})
@@ -106,13 +121,10 @@ MARK_DELETED = "UPDATE users SET deleted = 1, deletions = deletions + 1 WHERE ke
 
 
 OF_CONVERSATION = "SELECT key FROM conversations WHERE user_key = :user AND id = :id"
-FIND_MESSAGE = f"""
-SELECT {rows.MESSAGE}, m.conversation_key FROM messages m WHERE m.user_key = :user AND m.id = :id
-"""
 CHANGED = ("content", "task", "tool_calls", "images", "raw", "tokens")
 CHANGE_MESSAGE = f"""
 UPDATE messages SET {", ".join(f"{each} = :{each}" for each in CHANGED)}
-WHERE user_key = :user AND id = :id
+WHERE user_key = :user AND id = :id AND content <> :content RETURNING conversation_key, position
 """
 SET_SYSTEM = """
 UPDATE conversations SET system = :text, revision = revision + 1
@@ -200,45 +212,43 @@ class ErasingWrites(ConversationWrites):
         self, id: str, *, at: datetime, erase: bool, reason: str = "conversation deleted"
     ) -> Erasure:
         """Take a conversation off every list; remove it for good where that is wanted."""
-        key = self.conversation(id, deleted=erase)
-        values = {"user": self.user, "key": key, "session": id, "at": to_ms(at)}
-        episodes = [row[0] for row in self.connection.all(EPISODES, values)]
+        values = {"key": self.conversation(id, deleted=erase), "session": id, "at": to_ms(at)}
+        episodes = [row[0] for row in self.all(EPISODES, **values)]
         learned = self.learned_from(self.scope.whole_user, episodes)
         every = [*episodes, *learned]
-        messages = int(self.connection.value(COUNT_MESSAGES, values))
-        self.connection.run(FORGET_RECALLS, values)
+        messages = int(self.value(COUNT_MESSAGES, **values))
+        self.run(FORGET_RECALLS, **values)
         if erase:
-            self.connection.run(REMOVE_CONVERSATION, values)
+            self.run(REMOVE_CONVERSATION, **values)
             self._remove(every, at, reason)
         else:
             every = self.end(every, at, reason)
-            self.connection.run(f"{HIDE_CONVERSATIONS} AND key = :key", values)
-            self.connection.run(f"{FINISH_SESSIONS} AND session_id = :session", values)
+            self.run(f"{HIDE_CONVERSATIONS} AND key = :key", **values)
+            self.run(f"{FINISH_SESSIONS} AND session_id = :session", **values)
         derived = tuple(id_ for id_ in every if id_ not in set(episodes))
         return Erasure(records=len(every), derived=derived, messages=messages, conversations=1)
 
     def delete_user(self, *, at: datetime, erase: bool, reason: str = "user deleted") -> Erasure:
         """Take a user off every list; remove every row of theirs where that is wanted."""
-        if self.connection.value(USER_NAME, {"user": self.user}) is None:
-            raise NotFound(f"there is no user {self.scope.user!r}")
-        values = {"user": self.user, "at": to_ms(at), "name": self.scope.user}
-        values["digest"] = name_digest(self.scope.user)
-        held: dict[int, str] = dict(self.connection.all(RECORDS, values))
+        name = self.scope.user
+        if self.value(USER_NAME) is None:
+            raise NotFound(f"there is no user {name!r}")
+        held: dict[int, str] = dict(self.all(RECORDS))
         records = len(held)
-        messages, conversations = self.connection.all(COUNT_CONVERSATIONS, values)[0]
+        messages, conversations = self.all(COUNT_CONVERSATIONS)[0]
         if erase:
             self.full_text.remove(self.connection, self.user, [*held])
             self.connection.keep_last_key()
             self.connection.drop_indexed_vectors(self.user)
             tables = (f"DELETE FROM {each} WHERE user_key = :user" for each in user_tables()[::-1])
             for sql in (*tables, FORGET_NAME, FORGET_LEASES):
-                self.connection.run(sql, values)
+                self.run(sql, name=name, digest=name_digest(name))
             self.ask_for_purge()
         else:
             records = len(self.end([*held.values()], at, reason))
-            self.connection.run(HIDE_CONVERSATIONS, values)
-            self.connection.run(FINISH_SESSIONS, values)
-        self.connection.run(MARK_DELETED, values)
+            for sql in (HIDE_CONVERSATIONS, FINISH_SESSIONS):
+                self.run(sql, at=to_ms(at))
+        self.run(MARK_DELETED)
         self.removes_rows = self.changes_facts = True
         return Erasure(records=records, messages=messages, conversations=conversations)
 
@@ -258,42 +268,28 @@ class ErasingWrites(ConversationWrites):
         self.removes_rows = self.changes_facts = True
         messages = self._erase_messages(ids, leading)
         self.full_text.remove(self.connection, self.user, keys)
-        values = {"user": self.user, "ids": dump(list(ids)), "keys": dump(keys)}
+        values = {"ids": dump(list(ids)), "keys": dump(keys)}
         self.connection.keep_last_key()
         self.drop_derived(keys)
-        gone = self.connection.all(DELETE, values)
-        values["sessions"] = dump(sorted({row[0] for row in gone if row[0] is not None}))
-        self.connection.run(
-            "DELETE FROM history WHERE user_key = :user AND record_id IN (@texts(:ids))", values
-        )
+        sessions = {row[0] for row in self.all(DELETE, **values)} - {None}
+        values["sessions"] = dump(sorted(sessions))
+        self.run(FORGET_HISTORY, **values)
         self.log(targets, at, ChangeAction.ERASE, reason)
-        self.connection.run(FORGET_GIVEN_NAMES, values)
-        self._forget_sources(ids)
-        self.connection.run(FORGET_REPLACEMENTS, values)
-        self.connection.run(FORGET_SESSIONS, values)
-        self.connection.run(SHORTEN_SESSIONS, values)
+        for key, text in self.all(CITING, **values):
+            left = [each for each in json.loads(text) if each not in {*ids}]
+            self.run(CITE, key=key, sources=dump(left))
+        for sql in FORGET_TRACES:
+            self.run(sql, **values)
         # The digests of their lines in `notes_bases` stay: by these the caller knows the lines in
         # MEMORY.md, which without them would be read back as additions of a person. It cleans the
-        # file and replaces the base right after; until then `verify` says that it has not.
+        # file and replaces the base right after; or the next synchronization does.
         self.ask_for_purge()
         return messages
-
-    def _forget_sources(self, ids: Sequence[str]) -> None:
-        values = {"user": self.user, "ids": dump(ids)}
-        gone = set(ids)
-        for key, text in self.connection.all(CITING, values):
-            left = [each for each in json.loads(text) if each not in gone]
-            self.connection.run(CITE, {"user": self.user, "key": key, "sources": dump(left)})
-        self.connection.run(
-            "DELETE FROM record_sources WHERE user_key = :user AND source_id IN (@texts(:ids))",
-            values,
-        )
 
     def _erase_messages(self, records: Sequence[str], leading: str) -> int:
         """Delete the messages of records; return how many. Those removed before go, too."""
         gone: defaultdict[int, list[int]] = defaultdict(list)
-        values = {"records": dump(records), "user": self.user}
-        found = self.connection.all(MESSAGES.format(leading), values)
+        found = self.all(MESSAGES.format(leading), records=dump(records))
         for conversation, position in sorted(found):
             if position >= 0:
                 gone[conversation].append(position)
@@ -308,7 +304,7 @@ class ErasingWrites(ConversationWrites):
         *,
         at: datetime,
         reason: str,
-        tokens: Mapping[str, int] | None = None,
+        messages: Mapping[str, Message],
     ) -> tuple[TextPlace, ...]:
         """Put ``[erased]`` in these places, and drop what was derived from their texts.
 
@@ -316,15 +312,15 @@ class ErasingWrites(ConversationWrites):
             places: those of which everything goes; what is not there is passed over.
             at: when.
             reason: why, for the history of records.
-            tokens: the lengths of messages after that, by their ids.
+            messages: what is left of each message, by its id.
 
         Returns:
             The places that were changed.
         """
         redact: dict[PlaceKind, Callable[[TextPlace], bool]] = {
             PlaceKind.RECORD: partial(self._redact_record, at=at, reason=reason),
-            PlaceKind.MESSAGE: partial(self._redact_message, tokens=tokens or {}),
-            PlaceKind.SYSTEM: self._redact_system,
+            PlaceKind.MESSAGE: lambda place: self._redact_message(messages[place.id]),
+            PlaceKind.SYSTEM: lambda place: self.change(SET_SYSTEM, id=place.id, text=ERASED) > 0,
             PlaceKind.SUMMARY: self._redact_summaries,
         }
         changed = tuple(place for place in places if redact[place.kind](place))
@@ -342,27 +338,19 @@ class ErasingWrites(ConversationWrites):
             self.log([target], at, ChangeAction.ERASE, reason)
         return bool(changed)
 
-    def _redact_message(self, place: TextPlace, *, tokens: Mapping[str, int]) -> bool:
-        row = self.connection.one(FIND_MESSAGE, {"user": self.user, "id": place.id})
-        if row is None or (before := rows.message(row)) == (after := erase_message(before)):
-            return False
-        after = replace(after, tokens=tokens.get(after.id, after.tokens))
-        stored = rows.MESSAGES.values(after)
-        values = {name: stored[name] for name in CHANGED} | {"user": self.user, "id": after.id}
-        self.connection.run(CHANGE_MESSAGE, values)
-        # Whatever summarises it may quote it.
-        self.change_cuts({"conversation": row[-1]}, "TRUE", partial(_tear_at, after.position or 0))
-        self.revise(row[-1])
-        return True
-
-    def _redact_system(self, place: TextPlace) -> bool:
-        values = {"user": self.user, "id": place.id, "text": ERASED}
-        return self.connection.change(SET_SYSTEM, values) > 0
+    def _redact_message(self, left: Message) -> bool:
+        stored = rows.MESSAGES.values(left)
+        found = self.all(CHANGE_MESSAGE, id=left.id, **{name: stored[name] for name in CHANGED})
+        for conversation, position in found:
+            # Whatever summarises it may quote it.
+            self.change_cuts({"conversation": conversation}, "TRUE", partial(_tear_at, position))
+            self.revise(conversation)
+        return bool(found)
 
     def _redact_summaries(self, place: TextPlace) -> bool:
         """Tear all spans of a pruning, so that nobody makes their summaries again."""
-        held = {"user": self.user, "id": place.conversation}
-        values = {"conversation": self.connection.value(OF_CONVERSATION, held), "id": place.id}
+        conversation = self.value(OF_CONVERSATION, id=place.conversation)
+        values = {"conversation": conversation, "id": place.id}
         return self.change_cuts(values, "id = :id", lambda cuts: tuple(cut.tear() for cut in cuts))
 
 

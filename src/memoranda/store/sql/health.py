@@ -31,7 +31,6 @@ COUNT_TERMS = "UPDATE records SET term_count = :count WHERE user_key = :user AND
 HASH_ANEW = "UPDATE records SET content_hash = :hash WHERE key = :key"
 UNEMBED = "DELETE FROM vectors WHERE record_key = :key"
 UNPURGED = "erased text may remain in free space; run memoranda doctor --purge"
-STILL_NOTED = "may hold notes of what was erased; write the notes of its user there anew"
 # The tables that a rebuild empties, as every row of them can be made of rows of others; and those
 # of which it keeps what is right, as it is dear to make.
 EMPTIED: Final = (
@@ -200,7 +199,6 @@ def _differences(connection: SqlConnection, database: Database[Any]) -> Iterator
     # Not every index has a row for a text without terms. What came since waits, and is not there.
     wrong = [row[2] for row in texts if row[6] and (row[0] in known) != (row[0] <= through[row[1]])]
     yield from _report("records missing from the full-text index, or there too early", wrong)
-    yield from _noted_problems(connection)
 
 
 def _report(name: str, found: list[Any], most: int = SAMPLE) -> list[str]:
@@ -209,24 +207,6 @@ def _report(name: str, found: list[Any], most: int = SAMPLE) -> list[str]:
         return []
     more = ", …" if len(found) > most else ""
     return [f"{name}: {len(found)} ({', '.join(map(str, found[:most]))}{more})"]
-
-
-def _noted_problems(connection: SqlConnection) -> set[str]:
-    """Return the folders whose notes may hold lines of records that are gone."""
-    bases = connection.made(
-        lambda row: (row[0], row[1], rows.dump([line.id for line in rows.noted_lines(row[2])])),
-        "notes_bases",
-        "SELECT user_key, folder, lines FROM notes_bases",
-    )
-    gone = (
-        "SELECT count(*) FROM (@texts(:ids)) j WHERE NOT EXISTS "
-        "(SELECT 1 FROM records r WHERE r.id = j.value AND r.user_key = :user)"
-    )
-    return {
-        f"{folder} {STILL_NOTED}"
-        for user, folder, ids in filter(None, bases)
-        if connection.value(gone, {"ids": ids, "user": user})
-    }
 
 
 def rebuild(database: Database[Any], analyzer: Analyzer) -> list[str]:
