@@ -451,7 +451,7 @@ class UserIndex:
         """Return records with our numbers for their names."""
         for column in NAMED:
             known, own = self._numbers[column], np.full(len(names), NO_NUMBER, np.int32)
-            for number in np.unique(rows[column]).tolist():
+            for number in np.flatnonzero(np.bincount(rows[column])).tolist():
                 name = names[number]
                 own[number] = NO_NUMBER if name is None else known.setdefault(name, len(known))
             rows[column] = own[rows[column]]

@@ -415,8 +415,7 @@ class PostgresStore(Store):
         """Return what a question may be about among the memories of a large user."""
         with self.snapshot(), self._reading(scope) as (connection, user):
             mine = matching(scope, user, where)
-            search = postgres_large.CandidateSearch(connection, user, mine, self.full_text)
-            return search.find(question)
+            return postgres_large.find_candidates(connection, user, mine, question)
 
     def index_large_users(self) -> int:
         """Prepare the search of users with too many memories to rank them all in memory.

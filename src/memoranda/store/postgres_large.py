@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice, zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,9 @@ from memoranda.model.query import (
     Vector,
 )
 from memoranda.store.postgres_terms import TermCounts
-from memoranda.store.sql.database import Postings, SqlConnection
-from memoranda.store.sql.index_reads import MEMORIES, NO_ROWS, SOME, IndexReader
-from memoranda.store.sql.reads import Where
+from memoranda.store.sql.database import Postings, Row, SqlConnection
+from memoranda.store.sql.index_reads import MEMORIES, NO_ROWS, SOME, THEIR_VECTORS, IndexReader
+from memoranda.store.sql.reads import BEYOND, Where
 from memoranda.store.sql.rows import STORED_FLOAT, dump
 from memoranda.store.sql.store import Store, join_postings
 
@@ -73,9 +73,10 @@ NEEDED = (
 # An index that does not fit into it is made at a tenth of the speed.
 MEMORY = "SET LOCAL maintenance_work_mem = '2GB'"
 INDEX = "CREATE INDEX ON {table} USING hnsw (embedding halfvec_ip_ops)"
+NEWEST_VECTOR = "SELECT vector_seq FROM users WHERE key = :user"
 NEXT_VECTORS = """
-SELECT seq, record_key, embedding FROM vectors
-WHERE user_key = :user AND seq > :seq ORDER BY seq LIMIT :most
+SELECT record_key, embedding FROM vectors
+WHERE user_key = :user AND seq > :seq AND seq <= :through
 """
 PUT = """
 INSERT INTO {table} (record_key, embedding)
@@ -116,26 +117,9 @@ WHERE c.user_key = :user AND c.key IN (@ints(:keys)) AND c.kind = 'episode'
 """
 
 
-class LargeUser(NamedTuple):
-    """What is known of a user whose candidates come from the database.
-
-    Attributes:
-        records: how many they have, about.
-        terms: how many terms one had, in the mean, when the index was made.
-        dimensions: of the vectors that are indexed.
-        first: the key of their oldest record.
-    """
-
-    records: int
-    terms: float
-    dimensions: int
-    first: int | None
-
-
-def large_user(connection: SqlConnection, user: int) -> LargeUser | None:
-    """Return what is known of a user, if their candidates come from the database."""
-    row = connection.one(LARGE, {"user": user})
-    return None if row is None else LargeUser(*row)
+def large_user(connection: SqlConnection, user: int) -> Row | None:
+    """Return what is known of a user, the columns of ``LARGE``, if candidates answer them."""
+    return connection.one(LARGE, {"user": user})
 
 
 def drop_vectors(connection: SqlConnection, user: int) -> None:
@@ -163,25 +147,23 @@ def index_user(store: Store, user: int) -> None:
     _, dimensions = store.vector_model() or ("", 0)
     made = {"table": f"nearest_{user:d}", "user": user, "dimensions": dimensions}
 
-    def copy_vectors(connection: Any, after: int, most: int | None) -> int:
-        rows = connection.all(NEXT_VECTORS, {"user": user, "seq": after, "most": most})
-        put_vectors(connection, user, {key: blob for _, key, blob in rows})
-        return rows[-1][0] if rows else 0
+    def copy_vectors(connection: SqlConnection, seq: int, through: int) -> None:
+        values = {"user": user, "seq": seq, "through": through}
+        put_vectors(connection, user, dict(connection.all(NEXT_VECTORS, values)))
 
     with store.transact() as connection:
         for sql in MAKE:
             connection.change(sql.format(**made))
-    last, copied = 0, -1
-    while copied:
+        newest = connection.value(NEWEST_VECTOR, made)
+    for seq in range(0, newest, AT_ONCE):
         with store.transact() as connection:
-            copied = copy_vectors(connection, last, AT_ONCE)
-        last = copied or last
+            copy_vectors(connection, seq, min(seq + AT_ONCE, newest))
     with store.transact() as connection:
         connection.run(MEMORY)
         connection.run(INDEX.format(**made))
     with store.transact() as connection:
         connection.run(LOCK_USER, {"user": user})
-        copy_vectors(connection, last, None)
+        copy_vectors(connection, newest, BEYOND)
         connection.run(COUNT, {"user": user, "dimensions": dimensions})
 
 
@@ -190,76 +172,71 @@ def literal_of(vector: NDArray[Any]) -> str:
     return json.dumps(vector.tolist(), separators=(",", ":"))
 
 
-def _frequencies(postings: Sequence[Postings], large: LargeUser) -> list[int]:
-    """Return how many of a user's records hold each term, about, where only the newest are read."""
+def _frequencies(postings: Sequence[Postings], records: int, first: int) -> list[int]:
+    """Return how many of a user's records hold each term, about, where only the newest are read.
+
+    Args:
+        postings: of each term.
+        records: how many the user has, about.
+        first: the key of the oldest.
+    """
     newest = max((int(keys[-1]) for keys, _ in postings if len(keys)), default=0)
-    all_keys = newest - (large.first or 0)
     return [
-        min(large.records, round(len(keys) * all_keys / (newest - int(keys[0]) + 1)))
+        min(records, round(len(keys) * (newest - first) / (newest - int(keys[0]) + 1)))
         if len(keys) == MOST_HELD
         else len(keys)
         for keys, _ in postings
     ]
 
 
-class CandidateSearch:
-    """Finds what a question may be about among the records of one large user.
+def find_candidates(
+    connection: SqlConnection, user: int, where: Where, question: CandidateQuery
+) -> Candidates:
+    """Return what a question may be about among a large user's records, and what is around it.
 
     Args:
         connection: a snapshot.
         user: the key of the user.
         where: which records count.
-        full_text: the index of terms.
+        question: what is asked.
     """
+    values = where.values | {"user": user}
 
-    def __init__(
-        self, connection: SqlConnection, user: int, where: Where, full_text: TermCounts
-    ) -> None:
-        """Ask nothing yet."""
-        self._connection, self._user, self._full_text = connection, user, full_text
-        self._where, self._values = where.sql, where.values | {"user": user}
+    def keys_of(sql: str, **others: Any) -> list[int]:
+        sql = sql.format(where=where.sql, table=f"nearest_{user:d}")
+        return [key for (key,) in connection.all(sql, values | others)]
 
-    def find(self, question: CandidateQuery) -> Candidates:
-        """Return the candidates for a question, with what stands around them."""
-        # A user who has just become none of them is searched by words.
-        large = large_user(self._connection, self._user) or LargeUser(0, 1.0, 0, None)
-        terms = question.terms
-        held = self._full_text.postings(self._connection, self._user, terms, most=MOST_HELD)
-        frequencies = _frequencies(held, large)
-        found, counts = join_postings(terms, held, limit=MOST_MATCHES)
-        rarity = np.log1p(large.records / (np.array(frequencies, np.float64) + 1))
-        covered = np.minimum(counts, 1) @ rarity
-        worded = found[np.argsort(-covered, kind="stable")[:MOST_WORDED]].tolist()
-        passing = {*self._keys(CHOSEN, keys=dump(sorted(worded)))}
-        like = self._nearest(question.vector, large)
-        ranked = chain(*zip_longest(like, (each for each in worded if each in passing)))
-        keys = {*islice(dict.fromkeys(each for each in ranked if each), 2 * question.most)}
-        asked = dump(sorted(question.attributes))
-        keys.update(self._keys(FACTS, attributes=asked, most=MOST_FACTS))
-        if len(like) < MOST_LIKE // 2:
-            keys.update(self._keys(NEWEST, most=MOST_FILTERED))
-        reader = IndexReader(self._connection, self._values)
-        lineage = reader.lineage(SOME, keys=dump(sorted(keys)))
-        keys.update(chain(*lineage.sources, *lineage.replaced))
-        keys.update(self._keys(TURNS_AROUND, keys=dump(sorted(keys)), around=AROUND))
-        chosen = dump(sorted(keys))
-        rows = reader.rows(f"{SOME} AND {MEMORIES}", 0, max(keys, default=0), keys=chosen)
-        vectors, unread = reader.vectors(SOME, keys=chosen), IndexVersion()
-        changes = IndexChanges(unread, rows, NO_ROWS, reader.names, vectors, lineage, reset=True)
-        places = np.flatnonzero(np.isin(found, rows["ordinal"]))
-        matches = TermMatches(found[places].tolist(), counts[places], frequencies)
-        return Candidates(changes, matches, large.records, large.terms, sorted(keys))
-
-    def _keys(self, sql: str, **values: Any) -> list[int]:
-        sql = sql.format(where=self._where, table=f"nearest_{self._user:d}")
-        return [key for (key,) in self._connection.all(sql, self._values | values)]
-
-    def _nearest(self, vector: Vector | None, large: LargeUser) -> list[int]:
-        """Return the records that are most like the question, the most alike first."""
-        if vector is None or len(vector) != large.dimensions:
-            return []
+    def nearest(vector: Vector) -> list[int]:
         plan = {"most": str(MOST_LIKE), "other": "off"}
-        self._connection.run(PLAN, plan)
-        found = self._keys(NEAREST, vector=literal_of(vector), most=MOST_LIKE)
-        self._connection.run(PLAN, plan | {"other": "on"})
+        connection.run(PLAN, plan)
+        found = keys_of(NEAREST, vector=literal_of(vector), most=MOST_LIKE)
+        connection.run(PLAN, plan | {"other": "on"})
         return found
+
+    # A user who has just become none of them is searched by words.
+    records, terms, dimensions, first = large_user(connection, user) or (0, 1.0, 0, 0)
+    held = TermCounts().postings(connection, user, question.terms, most=MOST_HELD)
+    frequencies = _frequencies(held, records, first or 0)
+    found, counts = join_postings(question.terms, held, limit=MOST_MATCHES)
+    rarity = np.log1p(records / (np.array(frequencies, np.float64) + 1))
+    covered = np.minimum(counts, 1) @ rarity
+    worded = found[np.argsort(-covered, kind="stable")[:MOST_WORDED]].tolist()
+    passing = {*keys_of(CHOSEN, keys=dump(sorted(worded)))}
+    vector = question.vector
+    like = [] if vector is None or len(vector) != dimensions else nearest(vector)
+    ranked = chain(*zip_longest(like, (each for each in worded if each in passing)))
+    keys = {*islice(dict.fromkeys(each for each in ranked if each), 2 * question.most)}
+    keys.update(keys_of(FACTS, attributes=dump(sorted(question.attributes)), most=MOST_FACTS))
+    if len(like) < MOST_LIKE // 2:
+        keys.update(keys_of(NEWEST, most=MOST_FILTERED))
+    reader = IndexReader(connection, values)
+    lineage = reader.lineage(SOME, keys=dump(sorted(keys)))
+    keys.update(chain(*lineage.sources, *lineage.replaced))
+    keys.update(keys_of(TURNS_AROUND, keys=dump(sorted(keys)), around=AROUND))
+    chosen = dump(sorted(keys))
+    rows = reader.rows(f"{SOME} AND {MEMORIES}", 0, max(keys, default=0), keys=chosen)
+    vectors, unread = reader.vectors(THEIR_VECTORS, keys=chosen), IndexVersion()
+    changes = IndexChanges(unread, rows, NO_ROWS, reader.names, vectors, lineage, reset=True)
+    places = np.flatnonzero(np.isin(found, rows["ordinal"]))
+    matches = TermMatches(found[places].tolist(), counts[places], frequencies)
+    return Candidates(changes, matches, records, terms, sorted(keys))

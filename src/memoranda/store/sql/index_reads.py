@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,10 +27,6 @@ from memoranda.store.sql.rows import DAMAGE, STORED_FLOAT, Row, dump
 
 MODEL = "embedding_model"
 DIMENSIONS = "embedding_dimensions"
-VECTOR_MODEL = f"""
-SELECT (SELECT value FROM meta WHERE name = '{MODEL}'),
-    (SELECT value FROM meta WHERE name = '{DIMENSIONS}')
-"""
 # An IndexVersion, and the last write that removed rows. Most searches find that nothing has
 # changed, and read no more than this.
 NEWEST = """
@@ -94,16 +89,17 @@ MEMORIES, ITEMS = "r.kind <> 'item'", "r.kind = 'item'"
 VECTORS = """
 SELECT @numbers(key), @joined(embedding) FROM (
     SELECT r.key, v.embedding FROM vectors v JOIN records r ON r.key = v.record_key
-    WHERE v.user_key = :user AND r.user_key = :user AND octet_length(v.embedding) = :size
-        AND {which}
+    WHERE r.user_key = :user AND octet_length(v.embedding) = :size AND {which}
 ) one HAVING count(*) > 0
 """
-NEXT_VECTORS = "v.seq > :seq AND v.seq <= :through"
+NEXT_VECTORS = "v.user_key = :user AND v.seq > :seq AND v.seq <= :through"
 # Vectors that are read at once: what a processor's cache has room for.
 AT_ONCE = 1_024
 TEXTS = "SELECT r.key, r.content FROM records r WHERE r.key IN (@ints(:keys)) AND {mine}"
 # Of some records.
 SOME = "r.key IN (@ints(:keys))"
+# The sign has SQLite find vectors by their records, and not among all of the user's.
+THEIR_VECTORS = f"+v.user_key = :user AND {SOME}"
 VECTORS_OF_TOKENS = """
 SELECT record_key, size, tokens FROM token_vectors
 WHERE record_key IN (@ints(:keys)) AND user_key = :user
@@ -157,7 +153,7 @@ class IndexReads(SqlReads):
             rows = reader.rows(part, start.ordinal, version.ordinal)
             revised = reader.rows(f"{REVISED} AND {part}", 0, start.ordinal)
             keys = dump(revised["ordinal"].tolist())
-            vectors = reader.vectors(SOME, keys=keys) if len(revised) else []
+            vectors = reader.vectors(THEIR_VECTORS, keys=keys) if len(revised) else []
             for seq in range(start.vector, version.vector, AT_ONCE):
                 through = min(seq + AT_ONCE, version.vector)
                 vectors += reader.vectors(f"{NEXT_VECTORS} AND {part}", seq=seq, through=through)
@@ -183,7 +179,7 @@ class IndexReads(SqlReads):
         """Return these records with their vectors as they are stored, those that have one."""
         with self._reading(scope) as (connection, user):
             reader = IndexReader(connection, {"user": user})
-            return reader.vectors(SOME, keys=dump(list(ordinals)))
+            return reader.vectors(THEIR_VECTORS, keys=dump(list(ordinals)))
 
     def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, TokenVectors]:
         """Return the vectors of the tokens of these records, of those that have some."""
@@ -207,10 +203,10 @@ class IndexReads(SqlReads):
 
 def vector_model(connection: SqlConnection) -> tuple[str, int] | None:
     """Return name and dimensions of the stored vectors' model."""
-    name, dimensions = connection.one(VECTOR_MODEL) or (None, None)
-    if not isinstance(name, str) or not str(dimensions).isdecimal():
-        return None  # None yet, or damaged: the vectors are made anew.
-    return name, int(dimensions)
+    meta: dict[str, Any] = dict(connection.all("SELECT name, value FROM meta"))
+    name, dimensions = meta.get(MODEL), str(meta.get(DIMENSIONS))
+    # None yet, or damaged: the vectors are made anew.
+    return (name, int(dimensions)) if isinstance(name, str) and dimensions.isdecimal() else None
 
 
 class IndexReader:
@@ -224,6 +220,7 @@ class IndexReader:
     def __init__(self, connection: SqlConnection, values: Mapping[str, Any]) -> None:
         """Read nothing yet."""
         self._connection, self._values = connection, values
+        self._dimensions = (vector_model(connection) or ("", 0))[1]
         self._numbers: defaultdict[str | None, int] = defaultdict(lambda: len(self._numbers))
 
     @property
@@ -268,10 +265,6 @@ class IndexReader:
             made[name] = column
         return made[np.argsort(made["ordinal"], kind="stable")]
 
-    @cached_property
-    def _dimensions(self) -> int:
-        return (vector_model(self._connection) or ("", 0))[1]
-
     def vectors(self, which: str, **values: Any) -> list[VectorPart]:
         """Return records that a condition chooses with their vectors, in one part or none.
 
@@ -290,5 +283,4 @@ class IndexReader:
     def lineage(self, which: str, **values: Any) -> Lineage:
         """Return what records that a condition chooses rest on, and what took their places."""
         given = {**self._values, **values}
-        found = (self._connection.all(sql.format(which=which), given) for sql in LINEAGE)
-        return Lineage(*found)
+        return Lineage(*(self._connection.all(sql.format(which=which), given) for sql in LINEAGE))

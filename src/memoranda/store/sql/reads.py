@@ -195,7 +195,6 @@ SELECT DISTINCT l.entity_key, n.name FROM record_entities l JOIN records r ON r.
 JOIN entity_names n ON n.user_key = :user AND n.folded = l.folded AND n.entity_key = l.entity_key
 WHERE {mine} AND l.user_key = :user AND l.entity_key IN (@ints(:keys)) ORDER BY n.name
 """
-FACT_REVISION = "SELECT fact_revision FROM users WHERE key = :user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -562,5 +561,5 @@ class SqlReads:
 
         Facts that end by themselves change nothing that is stored, and it tells nothing of these.
         """
-        with self._reading(scope) as (connection, user):
-            return connection.value(FACT_REVISION, {"user": user}) or 0
+        rows = self._made(scope, "SELECT fact_revision FROM users WHERE key = :user")
+        return rows[0][0] if rows else 0
