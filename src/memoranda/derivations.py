@@ -289,14 +289,8 @@ class DerivationWorker:
         embedded = self._embed(embedder, texts, hurry=hurry)
         made = {each.id: text for each, text in zip(records, embedded, strict=True)}
         for user, own in _by_user(records).items():
-            tokens = {each.id: made[each.id].tokens for each in own}
             with self._store.write(Scope(user), patience=PATIENCE if hurry else None) as tx:
-                tx.put_vectors(
-                    model=embedder.name,
-                    vectors={each.id: made[each.id].vector for each in own},
-                    hashes={each.id: each.content_hash for each in own if each.kind is Kind.ITEM},
-                    tokens={id_: each for id_, each in tokens.items() if each is not None},
-                )
+                tx.put_vectors(embedder.name, [(each, made[each.id]) for each in own])
 
     def _embed(
         self, embedder: CachedEmbedder, texts: Sequence[str], *, hurry: bool, query: bool = False

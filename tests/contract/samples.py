@@ -40,6 +40,7 @@ from memoranda.model.models import (
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.model.query import (
+    EmbeddedText,
     Filter,
     IndexChanges,
     IndexVersion,
@@ -260,7 +261,7 @@ class User:
     def embed(self, items: Sequence[Record], row: Vector | None = None) -> None:
         """Give each record the vector ``row``."""
         chosen = vector(1, 2, 3, 4) if row is None else row
-        self.apply(do.put_vectors(MODEL, {item.id: chosen for item in items}))
+        self.apply(do.put_vectors(MODEL, [(item, EmbeddedText(chosen)) for item in items]))
 
     def link(self) -> None:
         """Link the records that wait for it to the names in them."""
@@ -442,8 +443,10 @@ class User:
             do.RecordAccess((one.id, two.id), moment(50)),
             do.put_vectors(
                 MODEL,
-                {new.id: vector(1, 0, 0, 0), one.id: vector(0, 1, 0, 0)},
-                tokens={new.id: np.ones((2, 3), np.int8)},
+                [
+                    (new, EmbeddedText(vector(1, 0, 0, 0), np.ones((2, 3), np.int8))),
+                    (one, EmbeddedText(vector(0, 1, 0, 0))),
+                ],
             ),
             do.append_messages(
                 "trip", [replace(messages[0], id=f"{message.id}x", record_id=new.id)]

@@ -28,7 +28,7 @@ from memoranda.errors import (
     StoreError,
 )
 from memoranda.model.changes import Close
-from memoranda.model.query import IndexVersion
+from memoranda.model.query import EmbeddedText, IndexVersion
 from memoranda.store.chroma import folder as folders
 from memoranda.store.chroma import store as stores
 from memoranda.store.chroma.folder import JOURNAL
@@ -156,7 +156,11 @@ def test_another_model_makes_the_collection_anew(opened, folder):
     items = ana.remember("tea", "milk")
     ana.embed(items)
     store.reset_vectors("wider", 7)
-    carry_out(store, ANA, [do.put_vectors("wider", {items[0].id: vector(3, 4, 0, 0, 0, 0, 0)})])
+    carry_out(
+        store,
+        ANA,
+        [do.put_vectors("wider", [(items[0], EmbeddedText(vector(3, 4, 0, 0, 0, 0, 0)))])],
+    )
     assert store.verify() == []
     store.close()
     with bare(folder) as client:

@@ -29,7 +29,7 @@ from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
 from memoranda.model.checks import to_ms
 from memoranda.model.erasure import erase_message
 from memoranda.model.models import Erasure, Kind, PlaceKind, TextPlace, ToolCall, Trust
-from memoranda.model.query import Filter, RecordRelation
+from memoranda.model.query import EmbeddedText, Filter, RecordRelation
 
 
 def changed(ana, since):
@@ -277,7 +277,7 @@ class BeliefContract(Contract):
         assert ana.page(earlier) == [item.content, other.content]
         change = ana.history(item.id)[-1]
         assert (change.action, change.reason, change.at) == ("retire", "faded away", SOON)
-        late = do.put_vectors(MODEL, {item.id: vector(1, 0, 0, 0)})
+        late = do.put_vectors(MODEL, [(item, EmbeddedText(vector(1, 0, 0, 0)))])
         ana.apply(late, do.Enrich(item.id, SOON, named("Dan", "Dan")))
         assert ana.pending() == [other.content]
         assert list(ana.index_changes(UNREAD).vectors) == []

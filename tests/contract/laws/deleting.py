@@ -65,7 +65,7 @@ class UserDeletionContract(Contract):
             uses = [
                 partial(before.records, ALL),
                 partial(before.remember, "back again"),
-                partial(before.apply, do.put_vectors(MODEL, {})),
+                partial(before.apply, do.put_vectors(MODEL, [])),
                 before.conversations,
                 before.notes_bases,
                 partial(before.index_changes, UNREAD),

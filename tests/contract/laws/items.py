@@ -100,7 +100,7 @@ class ItemContract(Contract):
         matches = ana.match_terms(["tea", "coffee"], limit=9, items=True)
         assert matches.counts.tolist() == [[0, 1]]
         assert waiting(ana) == ["new coffee with milk"]
-        ana.embed([item], vector(0, 0, 1, 0))
+        ana.embed([ana.item("k")], vector(0, 0, 1, 0))
         after = ana.index_changes(after.version, items=True)
         assert (after.reset, len(after.vectors), waiting(ana)) == (False, 1, [])
         ana.put("k", "new coffee with milk", tags=("t",))  # Of which nothing is derived anew.
@@ -112,10 +112,9 @@ class ItemContract(Contract):
         store.reset_vectors(MODEL, DIMENSIONS)
         old = ana.put("k", "old")
         new = ana.put("k", "new")
-        row = {old.id: vector(1, 0, 0, 0)}
-        ana.apply(do.put_vectors(MODEL, row, hashes={old.id: old.content_hash}))
+        ana.embed([old])
         assert waiting(ana) == ["new"]
-        ana.apply(do.put_vectors(MODEL, row, hashes={old.id: new.content_hash}))
+        ana.embed([new])
         assert waiting(ana) == []
 
     def test_a_key_that_was_forgotten_is_free(self, store, ana):

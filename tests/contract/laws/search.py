@@ -15,7 +15,7 @@ from memoranda.model.changes import Close
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS
-from memoranda.model.query import Filter, IndexVersion
+from memoranda.model.query import EmbeddedText, Filter, IndexVersion
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.store.sql.record_writes import MOST_WAITING
 
@@ -166,8 +166,9 @@ class IndexContract(Contract):
         (his,) = ben.remember("his")
         made, again = (np.full((2, 3), number, np.int8) for number in (-127, 1))
         for tokens in (made, again):
-            put = {each.id: vector(1, 0, 0, 0) for each in (one, two)}
-            ana.apply(do.put_vectors(MODEL, put, tokens={one.id: tokens, his.id: made}))
+            with_tokens = EmbeddedText(vector(1, 0, 0, 0), tokens)
+            put = [(one, with_tokens), (two, EmbeddedText(vector(1, 0, 0, 0))), (his, with_tokens)]
+            ana.apply(do.put_vectors(MODEL, put))
         ordinals = [*ana.ordinals(ALL), *ben.ordinals(ALL)]
         found = store.token_vectors(ana.scope, ordinals)
         assert [ana.get([ordinal])[ordinal].id for ordinal in found] == [one.id]

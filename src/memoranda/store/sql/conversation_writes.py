@@ -53,53 +53,40 @@ UPDATE conversations AS r SET message_count = message_count + :count,
     next_position = next_position + :count
 WHERE r.id = :id AND r.deleted_at IS NULL AND {MINE} RETURNING key, next_position
 """
-PIN = """
-UPDATE messages SET pinned = :pinned WHERE user_key = :user AND id = :id
-    AND conversation_key = :conversation AND position >= 0
-"""
-SET_TOKENS = """
-UPDATE messages SET tokens = :tokens WHERE user_key = :user AND id = :id
-    AND conversation_key = :conversation AND tokens <> :tokens
-"""
+THIS_MESSAGE = "user_key = :user AND id = :id AND conversation_key = :conversation"
+PIN = f"UPDATE messages SET pinned = :pinned WHERE {THIS_MESSAGE} AND position >= 0"
+SET_TOKENS = f"UPDATE messages SET tokens = :tokens WHERE {THIS_MESSAGE} AND tokens <> :tokens"
+IN_CONVERSATION = "user_key = :user AND conversation_key = :conversation"
 FOLLOWING = """
 SELECT (SELECT min(m.position) FROM messages m
         WHERE m.user_key = :user AND m.conversation_key = c.key AND m.position > :first),
     c.next_position, c.cleared_through
 FROM conversations c WHERE c.user_key = :user AND c.key = :conversation
 """
-MOVE = """
-UPDATE messages SET position = position + :shift
-WHERE user_key = :user AND conversation_key = :conversation AND position >= :following
+MOVE = f"""
+UPDATE messages SET position = position + :shift WHERE {IN_CONVERSATION} AND position >= :following
 """
-RECOUNT = """
+RECOUNT = f"""
 UPDATE conversations SET message_count = message_count + :more, revision = revision + 1,
-    next_position = greatest(next_position, 1 + coalesce((SELECT max(position) FROM messages m
-        WHERE m.user_key = :user AND conversation_key = :conversation), -1))
+    next_position = greatest(next_position, 1 + coalesce(
+        (SELECT max(position) FROM messages WHERE {IN_CONVERSATION}), -1))
 WHERE user_key = :user AND key = :conversation
 """
-IN_SPAN = """
-FROM messages m WHERE m.user_key = :user AND m.conversation_key = :conversation
-    AND m.position BETWEEN :first AND :last
-"""
+IN_SPAN = f"FROM messages m WHERE {IN_CONVERSATION} AND position BETWEEN :first AND :last"
 COUNT_BETWEEN = f"SELECT count(*) {IN_SPAN}"
 BETWEEN = f"SELECT {rows.MESSAGE} {IN_SPAN} ORDER BY m.position"
 # By their ids alone, which are unique: so no index of the conversation is walked through.
 NAMED = "id IN (@texts(:ids)) AND +conversation_key = :conversation AND position >= 0"
-NEWEST = """
-key IN (SELECT key FROM messages m WHERE m.user_key = :user AND conversation_key = :conversation
-    AND position >
-        (SELECT cleared_through FROM conversations c
-            WHERE c.user_key = :user AND key = :conversation)
+NEWEST = f"""
+key IN (SELECT key FROM messages WHERE {IN_CONVERSATION} AND position > (
+        SELECT cleared_through FROM conversations c WHERE user_key = :user AND key = :conversation)
     ORDER BY position DESC LIMIT :newest)
 """
 CHOSEN = f"SELECT {rows.MESSAGE} FROM messages m WHERE m.user_key = :user AND {{chosen}}"
-LOWEST = """
-SELECT least(coalesce(min(position), 0), 0) FROM messages
-WHERE user_key = :user AND conversation_key = :conversation
-"""
-TAKE_OUT = """
+LOWEST = f"SELECT least(coalesce(min(position), 0), 0) FROM messages WHERE {IN_CONVERSATION}"
+TAKE_OUT = f"""
 UPDATE messages SET tombstone_key = :tombstone, removed_from = position, position = :position
-WHERE user_key = :user AND id = :id
+WHERE {THIS_MESSAGE}
 """
 ADD_MESSAGE = rows.insertion(
     "messages",
@@ -295,7 +282,9 @@ class ConversationWrites(RecordWrites):
         left = Tombstone(id=tombstone, at=at, count=len(gone), messages=tuple(gone))
         key = self._add_tombstone(conversation, left)
         for place, message in zip(self._removed_places(conversation, gone), gone, strict=True):
-            self.run(TAKE_OUT, tombstone=key, position=place, id=message.id)
+            self.run(
+                TAKE_OUT, conversation=conversation, tombstone=key, position=place, id=message.id
+            )
         episodes = [message.record_id for message in gone if message.record_id is not None]
         if episodes:
             self.end(episodes, at, "its message was removed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -19,7 +19,7 @@ from memoranda.model.changes import RecordChange, StoredRecord
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Record, Scope
 from memoranda.model.ports import Analyzer, NameMatcher
-from memoranda.model.query import TermMatches, TokenVectors, Vector
+from memoranda.model.query import EmbeddedText, TermMatches
 from memoranda.model.sessions import JobRun, StageLease
 from memoranda.store.sql import health, rows
 from memoranda.store.sql.bookkeeping import BookkeepingWrites, TransferReads
@@ -40,7 +40,6 @@ from memoranda.store.sql.record_writes import (
     PURGE,
     SET_META,
     WAITING,
-    RecordWrites,
     name_digest,
     waiting_terms,
 )
@@ -113,68 +112,52 @@ UPDATE users SET vector_seq = vector_seq + :count WHERE key = :user RETURNING ve
 """
 
 
-class VectorWrites(RecordWrites):
-    """Stores the vectors of records in an open transaction."""
-
-    def put_vectors(
-        self,
-        model: str,
-        vectors: Mapping[str, Vector],
-        *,
-        hashes: Mapping[str, str] | None = None,
-        tokens: Mapping[str, TokenVectors] | None = None,
-    ) -> None:
-        """Store the embeddings of records that wait for them, and take these off the queue.
-
-        Args:
-            model: name of the model that made them.
-            vectors: record id → its vector. Records that wait no longer are passed over.
-            hashes: record id → the hash of the content that the vector is of, where that can
-                change. A record with another content by now waits on.
-            tokens: record id → the vectors of its tokens, where the model gives some.
-
-        Raises:
-            InvalidInput: they are not of the store's model, or of another length.
-        """
-        self._require_vectors(model, vectors)
-        made: dict[int, bytes] = {}
-        tokened = []
-        for id_, key, content in self.all(TO_EMBED, ids=dump(list(vectors))):
-            if (hashes or {}).get(id_, content) != content:
-                continue
-            made[key] = vectors[id_].astype(rows.STORED_FLOAT).tobytes()
-            each = (tokens or {}).get(id_)
-            if each is not None and len(each):
-                blob = each.astype(np.int8).tobytes()
-                tokened.append({"record_key": key, "size": each.shape[1], "tokens": blob})
-        if not made:
-            return
-        last = self.value(NEXT_VECTORS, count=len(made))
-        numbered = enumerate(made.items(), last - len(made) + 1)
-        self.add(
-            "vectors",
-            [{"seq": seq, "record_key": key, "embedding": blob} for seq, (key, blob) in numbered],
-        )
-        self.add("token_vectors", tokened)
-        self.run(EMBEDDED, keys=dump(sorted(made)))
-        self.connection.index_vectors(self.user, made)
-
-    def _require_vectors(self, model: str, vectors: Mapping[str, Vector]) -> None:
-        name, dimensions = vector_model(self.connection) or (None, 0)
-        if name != model:
-            message = f"the vectors of this store are of {name!r}, not of {model!r}"
-            raise InvalidInput(message)
-        for id_, vector in vectors.items():
-            if vector.shape != (dimensions,):
-                message = f"the vector of {id_!r} has shape {vector.shape}, not ({dimensions},)"
-                raise InvalidInput(message)
-
-
-class Transaction(ErasingWrites, BookkeepingWrites, VectorWrites):
+class Transaction(ErasingWrites, BookkeepingWrites):
     """An open write transaction of a user: all that can be changed, as one unit of work.
 
     It is committed when its block ends, and undone when anything in the block raises.
     """
+
+    def put_vectors(self, model: str, embedded: Iterable[tuple[Record, EmbeddedText]]) -> None:
+        """Store the vectors of records that wait for them, and take these off the queue.
+
+        Passed over are records that wait no longer. One that has another content by now waits on.
+
+        Args:
+            model: name of the model that made them.
+            embedded: records, with what the model says of the text of each.
+
+        Raises:
+            InvalidInput: the vectors are not of the store's model, or of another length.
+        """
+        said = {record.id: (record.content_hash, text) for record, text in embedded}
+        known = vector_model(self.connection)
+        sizes = {len(text.vector) for _, text in said.values()}
+        if known is None or known[0] != model or sizes - {known[1]}:
+            message = f"the vectors of this store are of {known}, not of {model!r} and {sizes}"
+            raise InvalidInput(message)
+        vectors: dict[int, bytes] = {}
+        tokens = []
+        for id_, key, content in self.all(TO_EMBED, ids=dump(list(said))):
+            content_hash, text = said[id_]
+            if content_hash != content:
+                continue
+            vectors[key] = text.vector.astype(rows.STORED_FLOAT).tobytes()
+            if text.tokens is not None and len(text.tokens):
+                blob = text.tokens.astype(np.int8).tobytes()
+                size = text.tokens.shape[1]
+                tokens.append({"record_key": key, "size": size, "tokens": blob})
+        if not vectors:
+            return
+        last = self.value(NEXT_VECTORS, count=len(vectors))
+        numbered = enumerate(vectors.items(), last - len(vectors) + 1)
+        self.add(
+            "vectors",
+            ({"seq": seq, "record_key": key, "embedding": blob} for seq, (key, blob) in numbered),
+        )
+        self.add("token_vectors", tokens)
+        self.run(EMBEDDED, keys=dump(sorted(vectors)))
+        self.connection.index_vectors(self.user, vectors)
 
 
 class KnownUser(NamedTuple):
