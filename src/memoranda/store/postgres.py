@@ -32,6 +32,7 @@ from memoranda.store.sql.database import (
     Row,
     SqlConnection,
     Values,
+    require_known,
     tables,
 )
 from memoranda.store.sql.reads import matching
@@ -102,20 +103,14 @@ MACROS = {
         'SELECT value COLLATE "C" AS value FROM jsonb_array_elements_text('
         "CASE WHEN {0} IS JSON ARRAY THEN CAST({0} AS jsonb) END) AS elements (value)"
     ),
-    "attribute": (
-        "EXISTS (SELECT 1 FROM jsonb_each(CAST({1} AS jsonb)) wanted "
-        "WHERE CASE WHEN {0} IS JSON OBJECT THEN CAST({0} AS jsonb) END -> wanted.key "
-        "= wanted.value)"
-    ),
-    "ordered": (
+    "compared": (
         "EXISTS (SELECT 1 FROM jsonb_each(CAST({1} AS jsonb)) wanted "
         "JOIN jsonb_each(CASE WHEN {0} IS JSON OBJECT THEN CAST({0} AS jsonb) END) held "
         "ON held.key = wanted.key "
         "AND jsonb_typeof(held.value) = jsonb_typeof(wanted.value) "
         "WHERE CASE jsonb_typeof(held.value) "
-        "WHEN 'number' THEN held.value {2} wanted.value "
         "WHEN 'string' THEN (held.value #>> '{{}}') COLLATE \"C\" {2} (wanted.value #>> '{{}}') "
-        "ELSE FALSE END)"
+        "ELSE held.value {2} wanted.value END)"
     ),
     "numbers": "string_agg(CAST({0} AS text), ',')",
     "listed": "CAST(json_agg({0}) AS text)",
@@ -323,13 +318,10 @@ class PostgresStore(Store):
 
     def _migrate(self) -> None:
         """Bring the database to the newest schema; several processes may do so at once."""
-        newest = len(DIALECT.schema())
         with self._lend() as connection, connection.raw.transaction():
             done = connection.value(DONE) if connection.value(IS_THERE) else 0
-            if done > newest:
-                message = f"{self.location} has schema {done}; pip install -U memoranda to upgrade"
-                raise errors.SchemaTooNew(message)
-            if done == newest:
+            require_known(done, self.location)
+            if done == len(DIALECT.schema()):
                 return
             for sql in (LOCK_SCHEMA, STEPS):
                 connection.run(sql)

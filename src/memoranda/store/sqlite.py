@@ -111,15 +111,10 @@ DIALECT = Dialect(
         "texts": "SELECT value FROM json_each({0})",
         "ints": "SELECT value FROM json_each({0})",
         "members": "SELECT value FROM json_each(CASE WHEN json_valid({0}) THEN {0} END)",
-        "attribute": (
+        "compared": (
             "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({0}) THEN {0} END) a "
-            "JOIN json_each({1}) b ON a.key = b.key AND a.value IS b.value AND (a.type = b.type OR "
-            "(a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
-        ),
-        "ordered": (
-            "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({0}) THEN {0} END) a "
-            "JOIN json_each({1}) b ON a.key = b.key AND a.value {2} b.value "
-            "AND ((a.type = 'text' AND b.type = 'text') "
+            "JOIN json_each({1}) b ON a.key = b.key AND (a.value {2} b.value OR a.type = 'null') "
+            "AND (a.type = b.type "
             "OR (a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
         ),
         "numbers": "group_concat({0})",
@@ -405,7 +400,7 @@ class SqliteStore(Store):
         deadline, mode = time.monotonic() + self.busy_timeout, None
         while mode is None:
             try:
-                self._version(raw)
+                read_version(raw, self.location)
                 mode = raw.execute(pragmas).fetchall()[-1][0]
             except apsw.BusyError:
                 if time.monotonic() > deadline:
@@ -480,15 +475,11 @@ class SqliteStore(Store):
 
     # Schema and upkeep
 
-    def _version(self, raw: apsw.Connection) -> int:
-        """Return the number of the schema that the database has; reads only."""
-        return read_version(raw, len(schema_steps()), self.location)
-
     def _migrate(self) -> None:
         """Bring the database to the newest schema; several processes may do so at once."""
         with self.read() as connection:
             raw = connection.raw
-            if self._version(raw) == len(schema_steps()) and opens_index(raw):
+            if read_version(raw, self.location) == len(schema_steps()) and opens_index(raw):
                 return
         with self.transact() as connection:
             bring_up_to_date(connection.raw, DIALECT.schema(), self.location)

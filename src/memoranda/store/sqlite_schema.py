@@ -12,7 +12,8 @@ from contextlib import closing
 
 import apsw
 
-from memoranda.errors import NotADatabase, SchemaTooNew
+from memoranda.errors import NotADatabase
+from memoranda.store.sql.database import require_known
 
 APPLICATION_ID = 0x6D656D6F  # "memo": marks the file as one of memoranda's
 # One statement, so that all three are of one moment while another process migrates.
@@ -45,7 +46,7 @@ VIRTUAL = "SELECT sql FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL%'"
 INDEX_ANEW = "DELETE FROM meta WHERE name = 'analyzer'"
 
 
-def read_version(raw: apsw.Connection, newest: int, location: str) -> int:
+def read_version(raw: apsw.Connection, location: str) -> int:
     """Return how many steps of the schema a database has seen; reads only.
 
     Raises:
@@ -56,9 +57,7 @@ def read_version(raw: apsw.Connection, newest: int, location: str) -> int:
     if application != APPLICATION_ID and (tables or application or version):
         message = f"{location} is an SQLite database of another program; choose another path"
         raise NotADatabase(message)
-    if version > newest:
-        message = f"{location} has schema {version}; pip install -U memoranda to upgrade"
-        raise SchemaTooNew(message)
+    require_known(version, location)
     return int(version)
 
 
@@ -79,7 +78,7 @@ def bring_up_to_date(raw: apsw.Connection, steps: Sequence[str], location: str) 
     Raises:
         NotADatabase: the database lacks what cannot be added.
     """
-    done = read_version(raw, len(steps), location)
+    done = read_version(raw, location)
     if done:
         _add_missing(raw, steps[:done], location)
     for number, sql in enumerate(steps[done:], done + 1):

@@ -25,6 +25,7 @@ from chromadb.errors import ChromaError
 from filelock import FileLock, Timeout
 
 from memoranda import errors
+from memoranda.store.sql.database import require_known
 
 SCHEME = "chroma://"
 DATABASE, LOG, LOCK = "chroma.sqlite3", "chroma.sqlite3-wal", "memoranda.lock"
@@ -180,10 +181,6 @@ class ChromaFolder:
         ids = [f"nobody-{number}" for number in range(writes)]
         self.call(name, "update", ids=ids, metadatas=[{"type": "nothing"}] * writes)
 
-    def size(self) -> int:
-        """Return the bytes of all files in the folder."""
-        return sum(path.stat().st_size for path in self.path.rglob("*") if path.is_file())
-
     def close(self) -> None:
         """Close the client and unlock the folder. Closing it twice is harmless."""
         if self._lock.is_locked:
@@ -257,7 +254,7 @@ class Journal:
         self._folder = folder
         self.number = self._snapshot_size = self._commits_size = 0
 
-    def read(self, newest_schema: int) -> Iterator[tuple[int, bytes, bool]]:
+    def read(self) -> Iterator[tuple[int, bytes, bool]]:
         """Yield the last snapshot and the commits after it, in order.
 
         Of each: the number of the schema that the tables had, the patchset, and whether it is a
@@ -281,9 +278,7 @@ class Journal:
             except (KeyError, ValueError, TypeError) as error:
                 message = f"{self._folder}: the journal cannot be read ({error}); restore a backup"
                 raise errors.NotADatabase(message) from error
-            if schema > newest_schema:
-                message = f"{self._folder} has schema {schema}; pip install -U memoranda to upgrade"
-                raise errors.SchemaTooNew(message)
+            require_known(schema, str(self._folder))
             self._count(row["number"], len(text), is_snapshot=is_snapshot)
             yield schema, patch, is_snapshot
 

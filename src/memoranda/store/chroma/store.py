@@ -19,7 +19,7 @@ from memoranda.store.sql.database import schema_steps
 from memoranda.store.sql.health import reindex
 from memoranda.store.sql.store import ForeignMemory
 from memoranda.store.sqlite import DIALECT, MEMORY, ErrorTranslator, SqliteConnection, SqliteStore
-from memoranda.store.sqlite_schema import bring_up_to_date
+from memoranda.store.sqlite_schema import bring_up_to_date, read_version
 
 log = logging.getLogger("memoranda.store.chroma")
 
@@ -102,12 +102,12 @@ class ChromaStore(SqliteStore):
         with self._lend_writer() as connection:
             raw, newest = connection.raw, len(schema_steps())
             raw.execute("BEGIN; PRAGMA defer_foreign_keys = ON").fetchall()
-            for schema, patch, is_snapshot in self._journal.read(newest):
+            for schema, patch, is_snapshot in self._journal.read():
                 self._upgrade(raw, schema)
                 apsw.Changeset.apply(patch, raw, conflict=_resolve)
                 if is_snapshot:  # The memories were written before it.
                     raw.execute(FORGET_CHANGED)
-            read = self._version(raw)
+            read = read_version(raw, self.location)
             self._upgrade(raw, newest)
             raw.execute("COMMIT")
             changed = [row[0] for row in connection.all(CHANGED)]
@@ -117,7 +117,7 @@ class ChromaStore(SqliteStore):
 
     def _upgrade(self, raw: apsw.Connection, schema: int) -> None:
         """Bring the tables to a schema, as the journal goes on in it."""
-        done = self._version(raw)
+        done = read_version(raw, self.location)
         if done < schema:
             bring_up_to_date(raw, DIALECT.schema()[:schema], self.location)
         if done < min(schema, 1):
@@ -146,7 +146,7 @@ class ChromaStore(SqliteStore):
         session, self._session = self._session, None
         changed = session is not None and not session.is_empty
         if session is not None and changed:
-            self._journal.append(self._version(connection.raw), session.patchset())
+            self._journal.append(read_version(connection.raw, self.location), session.patchset())
         super()._commit(connection)
         if changed:
             try:
@@ -175,7 +175,7 @@ class ChromaStore(SqliteStore):
                 raw.execute(sql.replace("CREATE TABLE ", "CREATE TABLE blank.", 1))
                 session.attach(table)
                 session.diff("blank", table)
-            return self._version(raw), session.patchset(), True
+            return read_version(raw, self.location), session.patchset(), True
         finally:
             session.close()
             raw.execute("DETACH blank")
@@ -205,7 +205,8 @@ class ChromaStore(SqliteStore):
     def size(self) -> int:
         """Return the bytes of the folder."""
         with self._lend_writer():
-            return self.folder.size()
+            found = (path.stat() for path in self.folder.path.rglob("*") if path.is_file())
+            return sum(file.st_size for file in found)
 
 
 def read_foreign(path: Path) -> list[ForeignMemory]:

@@ -5,9 +5,8 @@ cannot be guessed, and these macros, which a :class:`Dialect` puts into its own 
 
 - ``@texts(x)``, ``@ints(x)``: a query with the elements of a JSON list as its column ``value``;
 - ``@members(x)``: the same of a column, which gives none where it holds no JSON: it was damaged;
-- ``@attribute(x, y)``: whether the JSON object x holds the only member of the JSON object y;
-- ``@ordered(x, y, <)``: whether the JSON object x has a number or text under the name of the only
-  member of y that stands so to it; a number never does to a text;
+- ``@compared(x, y, <)``: whether the JSON object x has under the name of the only member of the
+  JSON object y a value of the same type that stands so to it; or, for ``=``, the same value;
 - ``@numbers(x)``, ``@listed(x)``, ``@joined(x)``: of all rows together the numbers x, with commas
   between them; the texts x, as a JSON list; the bytes x, one after another;
 - ``@lock_row()``: after a query for one row, so that others who ask so wait for it;
@@ -32,7 +31,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memoranda.errors import StoreClosed, StoreUnreachable
+from memoranda.errors import SchemaTooNew, StoreClosed, StoreUnreachable
 from memoranda.store.sql.rows import DAMAGE, insertion
 
 log = logging.getLogger("memoranda.store")
@@ -57,7 +56,7 @@ FOLDER = files("memoranda.store.sql")
 COMMENT = re.compile(r" *--[^\n]*")
 DROPPED = re.compile(r"^DROP TABLE (\w+);", re.MULTILINE)
 MACRO = re.compile(
-    r"@(texts|ints|members|attribute|ordered|numbers|listed|joined|skip_locked|lock_row)\(([^()]*)\)"
+    r"@(texts|ints|members|compared|numbers|listed|joined|skip_locked|lock_row)\(([^()]*)\)"
     r"|\b(least|greatest)\("
 )
 
@@ -104,6 +103,17 @@ class Dialect:
         for pattern, words in self.types.items():
             sql = re.sub(pattern, words, sql)
         return sql
+
+
+def require_known(schema: int, location: str) -> None:
+    """Refuse a database whose schema has a number that is higher than all of ours.
+
+    Raises:
+        SchemaTooNew: a newer memoranda wrote it.
+    """
+    if schema > len(schema_steps()):
+        message = f"{location} has schema {schema}; pip install -U memoranda to upgrade"
+        raise SchemaTooNew(message)
 
 
 @cache

@@ -257,14 +257,11 @@ def matching(scope: Scope | None, user: int, where: Filter) -> Where:
 
 def _comparison(name: str, operator: str, wanted: Any, parameter: str) -> tuple[str, str]:
     """Return a condition on metadata as SQL over ``parameter``, and the value of that."""
-    if operator in ORDERED:
-        sql = f"@ordered(r.metadata, :{parameter}, {ORDERED[operator]})"
-    elif operator == "in":
-        some = f"SELECT 1 FROM (@texts(:{parameter})) one WHERE @attribute(r.metadata, one.value)"
+    if operator == "in":
+        some = f"SELECT 1 FROM (@texts(:{parameter})) one WHERE @compared(r.metadata, one.value, =)"
         return f"EXISTS ({some})", dump([dump({name: value}) for value in wanted])
-    else:
-        sql = f"{'NOT ' if operator == 'ne' else ''}@attribute(r.metadata, :{parameter})"
-    return sql, dump({name: wanted})
+    sql = f"@compared(r.metadata, :{parameter}, {ORDERED.get(operator, '=')})"
+    return f"NOT {sql}" if operator == "ne" else sql, dump({name: wanted})
 
 
 def _bound(value: datetime | Sequence[str] | str | int) -> str | int:
