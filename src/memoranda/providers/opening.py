@@ -14,7 +14,7 @@ from memoranda.errors import ConfigError, MissingExtra, ModelUnavailable
 from memoranda.model.ports import Embedder, LanguageModel
 from memoranda.providers.circuit_breaker import CircuitBreaker
 from memoranda.providers.embedding.cache import CachedEmbedder
-from memoranda.providers.llm.spec import ModelConnection, find_key, parse_spec
+from memoranda.providers.llm.spec import parse_spec, require_key
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -106,11 +106,12 @@ def open_language_model(
         return None
     from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel
 
-    spec = parse_spec(name)
-    if not (find_spec("pydantic_ai") and find_spec(spec.provider)):
-        raise MissingExtra(f"the language model {spec}", "llm")
-    key = find_key(spec, _revealed(settings.api_key))
-    return PydanticAIModel(ModelConnection(spec, key, settings.timeout, settings.retries))
+    key = _revealed(settings.api_key)
+    to = parse_spec(name, key=key, timeout=settings.timeout, retries=settings.retries)
+    if not (find_spec("pydantic_ai") and find_spec(to.provider)):
+        raise MissingExtra(f"the language model {to}", "llm")
+    require_key(to)
+    return PydanticAIModel(to)
 
 
 def _revealed(key: SecretStr | None) -> str | None:

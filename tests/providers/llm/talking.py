@@ -8,7 +8,7 @@ import pytest
 from memoranda.errors import LLMError
 from memoranda.model.chat import ToolSpec
 from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel
-from memoranda.providers.llm.spec import ModelConnection, parse_spec
+from memoranda.providers.llm.spec import parse_spec
 
 HELLO = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello?"}]
 LOOK = ToolSpec("look", "Looks things up.", {"type": "object", "properties": {"q": {}}})
@@ -45,9 +45,7 @@ class Talker:
     def __init__(self, spec, api_key=None, **options):
         """Name the model."""
         self.on_text = []
-        self.model = PydanticAIModel(
-            ModelConnection(parse_spec(spec), api_key, **({"timeout": 20.0} | options))
-        )
+        self.model = PydanticAIModel(parse_spec(spec, key=api_key, **{"timeout": 20.0} | options))
 
     def ask(self, answer=Answer):
         """Ask in an event loop of its own."""

@@ -7,7 +7,7 @@ import pytest
 from tables import each_row
 
 from memoranda.errors import ConfigError
-from memoranda.providers.llm.spec import ModelSpec, find_key, parse_spec
+from memoranda.providers.llm.spec import ModelConnection, parse_spec, require_key
 from memoranda.providers.opening import open_language_model
 from memoranda.settings.sections import LLMSettings
 
@@ -15,18 +15,18 @@ from memoranda.settings.sections import LLMSettings
 @each_row(
     ("text", "spec"),
     [
-        ("anthropic:claude-haiku-4-5", ModelSpec("anthropic", "claude-haiku-4-5")),
-        (" OpenAI:gpt-5 ", ModelSpec("openai", "gpt-5")),
+        ("anthropic:claude-haiku-4-5", ModelConnection("anthropic", "claude-haiku-4-5")),
+        (" OpenAI:gpt-5 ", ModelConnection("openai", "gpt-5")),
         (
             "openai:qwen3:8b@http://127.0.0.1:11434/v1/",
-            ModelSpec("openai", "qwen3:8b", "http://127.0.0.1:11434/v1"),
+            ModelConnection("openai", "qwen3:8b", "http://127.0.0.1:11434/v1"),
         ),
-        ("openai:org/model@main", ModelSpec("openai", "org/model@main")),
+        ("openai:org/model@main", ModelConnection("openai", "org/model@main")),
         (
             "openai:org/model@main@https://models.example/v1",
-            ModelSpec("openai", "org/model@main", "https://models.example/v1"),
+            ModelConnection("openai", "org/model@main", "https://models.example/v1"),
         ),
-        ("anthropic:m@http://[::1]:80", ModelSpec("anthropic", "m", "http://[::1]:80")),
+        ("anthropic:m@http://[::1]:80", ModelConnection("anthropic", "m", "http://[::1]:80")),
     ],
 )
 def test_the_forms_are_read(text, spec):
@@ -76,8 +76,9 @@ def test_a_public_model_needs_a_key_and_a_server_by_url_gets_only_its_own(monkey
             open_language_model(LLMSettings(), f"{provider}:some")
         monkeypatch.setenv(variable, "k")
         for url, key in ((None, "k"), ("http://h/v1", None)):
-            assert find_key(ModelSpec(provider, "some", url), None) == key
-            assert find_key(ModelSpec(provider, "some", url), "mine") == "mine"
+            for own, sent in ((None, key), ("mine", "mine")):
+                require_key(to := ModelConnection(provider, "some", url, own))
+                assert to.key == sent
 
 
 def test_opening_loads_nothing_heavy():

@@ -65,6 +65,11 @@ class CachedEmbedder:
 
     Texts are kept as hashes only; where there are too many, all go. Thread-safe; two threads may
     embed the same new text twice.
+
+    Attributes:
+        name: the model of the inner embedder.
+        dimensions: how many numbers a vector has.
+        tokens: whether the inner embedder gives vectors of tokens, too.
     """
 
     def __init__(
@@ -78,25 +83,12 @@ class CachedEmbedder:
             breaker: through which ``inner`` is asked, where it is a server.
         """
         self._inner = inner
+        self.name, self.dimensions = inner.name, inner.dimensions
         self._reader = inner if isinstance(inner, TokenEmbedder) else None
+        self.tokens = self._reader is not None
         self._owned = owned
         self._breaker = breaker
         self._rows: dict[tuple[str, str], EmbeddedText] = {}
-
-    @property
-    def name(self) -> str:
-        """The model of the inner embedder."""
-        return self._inner.name
-
-    @property
-    def dimensions(self) -> int:
-        """How many numbers a vector has."""
-        return self._inner.dimensions
-
-    @property
-    def tokens(self) -> bool:
-        """Whether the inner embedder gives vectors of tokens, too."""
-        return self._reader is not None
 
     def embed(self, texts: Sequence[str], *, hurry: bool = False) -> Vectors:
         """Return unit rows as the inner embedder does; it gets only texts it has not seen.

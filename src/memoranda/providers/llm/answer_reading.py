@@ -13,17 +13,17 @@ become a fact.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import reduce
 from itertools import islice
+from operator import getitem
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from memoranda.errors import InvalidInput
 from memoranda.text.patterns import compile_pattern
 
 # Models break lines inside of strings. What is no finite number is nothing.
@@ -110,22 +110,6 @@ def _decoded(text: str, start: int) -> tuple[Any, int | None]:
     return None, None
 
 
-def answer_schema(answer: Any) -> dict[str, Any]:
-    """Return the JSON schema of the dataclass ``answer``.
-
-    Raises:
-        InvalidInput: it is no dataclass of plain values, choices, lists and dataclasses.
-    """
-    if not (isinstance(answer, type) and dataclasses.is_dataclass(answer)):
-        raise InvalidInput(f"answer must be a dataclass, and is {answer!r:.80}")
-    try:
-        return TypeAdapter(answer).json_schema()
-    # What pydantic raises for types that it does not know is of several kinds.
-    except Exception as error:
-        message = f"{answer.__name__} cannot be read from JSON: {str(error).partition('.')[0]}"
-        raise InvalidInput(message) from error
-
-
 def read_answer(text: str, fields: Sequence[str], adapter: TypeAdapter[Any], *, drops: bool) -> Any:
     """Return the JSON in ``text`` in the form of the type, as far as it is clear which that is.
 
@@ -166,7 +150,7 @@ def _mend(value: Any, error: Mapping[str, Any], *, drops: bool) -> bool:
     place = error["loc"]
     with suppress(LookupError, TypeError, ValueError):
         *above, last = place
-        parent = _walk(value, above)
+        parent = reduce(getitem, above, value)
         match error["type"], error["input"]:
             case "missing", _:
                 # A required field that is missing takes its object with it.
@@ -185,18 +169,12 @@ def _mend(value: Any, error: Mapping[str, Any], *, drops: bool) -> bool:
     return False
 
 
-def _walk(tree: Any, place: Sequence[int | str]) -> Any:
-    for step in place:
-        tree = tree[step]
-    return tree
-
-
 def _remove(tree: Any, place: Sequence[int | str]) -> bool:
     """Remove what is at ``place``, and a list that is then empty; return whether that could be."""
     if not place:
         return False
     *above, last = place
-    parent = _walk(tree, above)
+    parent = reduce(getitem, above, tree)
     del parent[last]
     if parent == []:
         _remove(tree, above)

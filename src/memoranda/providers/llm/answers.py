@@ -23,7 +23,7 @@ from pydantic_ai.output import OutputObjectDefinition
 
 from memoranda.errors import LLMError
 from memoranda.model.usage import Reply
-from memoranda.providers.llm.answer_reading import answer_schema, misfits, read_answer
+from memoranda.providers.llm.answer_reading import misfits, read_answer
 from memoranda.providers.llm.connection import ModelCalls, connected
 from memoranda.providers.llm.spec import ModelConnection
 
@@ -44,17 +44,17 @@ async def ask_model(
         to: the model.
         instructions: the system prompt.
         prompt: the user's message.
-        answer: the dataclass that is wanted.
+        answer: the dataclass that is wanted, of plain values, choices, lists and dataclasses.
 
     Raises:
         LLMError: a call failed, the model refused, or no answer was of use.
-        InvalidInput: ``answer`` is no dataclass of plain values, lists and dataclasses.
     """
-    schema, calls = answer_schema(answer), ModelCalls(to)
-    adapter, names = TypeAdapter(answer), [field.name for field in fields(answer)]  # type: ignore[arg-type]  # checked above
+    calls = ModelCalls(to)
+    adapter, names = TypeAdapter(answer), [field.name for field in fields(answer)]  # type: ignore[arg-type]  # it is one
+    schema = adapter.json_schema()
     async with connected(to) as model:
         is_held = bool(model.profile.get("supports_json_schema_output"))
-        if not is_held or to.spec.url is not None:
+        if not is_held or to.url is not None:
             # Many servers leave the schema that they are given unread.
             instructions += SCHEMA.format(schema=json.dumps(schema, ensure_ascii=False))
         messages: list[ModelMessage] = [
@@ -63,7 +63,7 @@ async def ask_model(
         for is_last in (False, True):
             response = await _request(to, calls, model, messages, schema if is_held else None)
             if response.finish_reason == "content_filter":
-                raise calls.failure(f"{to.spec} refused to answer; name another model")
+                raise calls.failure(f"{to} refused to answer; name another model")
             text = "".join(each.content for each in response.parts if isinstance(each, TextPart))
             value = read_answer(text, names, adapter, drops=is_last)
             problems = misfits(value, adapter)[:MOST_PROBLEMS]
@@ -72,7 +72,7 @@ async def ask_model(
             if response.finish_reason == "length":
                 problems.insert(0, "it was cut off: answer in fewer words")
             failure = calls.failure(
-                f"{to.spec} gave no usable {answer.__name__}, also when told what was wrong: "
+                f"{to} gave no usable {answer.__name__}, also when told what was wrong: "
                 f"{'; '.join(problems)}; try again, or name a more able model"
             )
             again = AGAIN.format(problems="; ".join(problems))
@@ -102,7 +102,7 @@ async def _request(
     except LLMError as error:
         why = error.__cause__
         is_rejected = isinstance(why, ModelHTTPError) and why.status_code in REJECTED
-        if parameters.output_object is None or to.spec.url is None or not is_rejected:
+        if parameters.output_object is None or to.url is None or not is_rejected:
             raise
     # Some servers answer only without a schema (DeepSeek's).
     response = await calls.make(lambda _: model_request(model, messages))

@@ -39,7 +39,7 @@ async def call_chat(
     Raises:
         LLMError: the call failed, or the reply cannot be used. What the listener raises comes
             out, too.
-        InvalidInput: there are no messages, or one is in no known form.
+        InvalidInput: a message is in no known form.
     """
     sent, calls = to_model_messages(messages), ModelCalls(to)
     parameters = ModelRequestParameters(
@@ -80,7 +80,7 @@ async def call_chat(
         except LLMError as error:
             raise (faults or [error])[0] from error.__cause__
     if on_text is not None and _breaks_off(response):
-        raise calls.failure(f"the reply of {to.spec} broke off; try again later")
+        raise calls.failure(f"the reply of {to} broke off; try again later")
     reply = _reply(to, calls, response)
     if not told:  # OpenAI says a refusal beside the words, and only in the end.
         tell(reply.text)
@@ -118,16 +118,16 @@ def _reply(to: ModelConnection, calls: ModelCalls, response: ModelResponse) -> C
     if response.finish_reason == "content_filter":
         refused, parts = str((response.provider_details or {}).get("refusal") or ""), []
         # OpenAI's are the model's words; Anthropic's are about the model.
-        text = text or (refused if to.spec.provider == "openai" else "")
+        text = text or (refused if to.provider == "openai" else "")
         if not text:
             why = f"refused to answer{': ' * bool(refused)}{refused}"
-            raise calls.failure(f"{to.spec} {why}; name another model")
+            raise calls.failure(f"{to} {why}; name another model")
     elif response.finish_reason == "length":
         # Arguments that do not come as text cannot be told to be all there.
         half = [part.tool_name for part in parts if not _is_object(part.args)]
         if half or not (text or parts):
             where = f"while it called {half[0]}" if half else "before it said a word"
-            raise calls.failure(f"{to.spec} was cut off by its limit of tokens {where}; {LONGER}")
+            raise calls.failure(f"{to} was cut off by its limit of tokens {where}; {LONGER}")
     made = [ToolCall(part.tool_call_id, part.tool_name, _arguments(part.args)) for part in parts]
     return ChatReply(storable(text), tuple(made), calls.usage)
 

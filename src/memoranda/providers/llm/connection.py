@@ -60,33 +60,32 @@ def _certificates() -> ssl.SSLContext:
 
 def _model(to: ModelConnection, http: httpx2.AsyncClient) -> Model:
     """Return the model; its SDK asks a busy, failing or unreachable server again."""
-    spec = to.spec
     options: dict[str, Any] = {
         "api_key": to.key or NO_KEY,
-        "base_url": spec.url,
+        "base_url": to.url,
         "http_client": http,
         "max_retries": to.retries,
         "timeout": None,  # ModelCalls has one for the whole call.
     }
-    if spec.provider == "anthropic":
+    if to.provider == "anthropic":
         from anthropic import AsyncAnthropic
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
         claude = AnthropicProvider(anthropic_client=AsyncAnthropic(**options))
-        return AnthropicModel(spec.model, provider=claude)
+        return AnthropicModel(to.model, provider=claude)
     from openai import AsyncOpenAI
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
     client = AsyncOpenAI(**options)
-    if spec.url is None:
-        return OpenAIChatModel(spec.model, provider=OpenAIProvider(openai_client=client))
+    if to.url is None:
+        return OpenAIChatModel(to.model, provider=OpenAIProvider(openai_client=client))
     # Who pays at OpenAI is nobody else's business.
     client.organization = client.project = None
     provider = OpenAICompatibleProvider("server", openai_client=client)
-    return OpenAIChatModel(spec.model, provider=provider)
+    return OpenAIChatModel(to.model, provider=provider)
 
 
 class ModelCalls:
@@ -153,7 +152,7 @@ def explain_failure(to: ModelConnection, error: Exception) -> str:
     """
     if isinstance(error, TimeoutError):
         return (
-            f"no answer from {to.spec} within {to.timeout:g} s, retries included; raise "
+            f"no answer from {to} within {to.timeout:g} s, retries included; raise "
             f"llm.timeout, or name a faster model"
         )
     cause: BaseException = error
@@ -164,5 +163,5 @@ def explain_failure(to: ModelConnection, error: Exception) -> str:
     remedy = next((text for kind, text in REMEDIES if isinstance(error, kind)), OTHERWISE)
     status = getattr(error, "status_code", None)
     answered = "gave no answer" if status is None else f"answered {status}"
-    variable = KEY_VARIABLES[to.spec.provider]
-    return f"{to.spec} {answered}: {said[:EXCERPT]}; {remedy.format(variable=variable)}"
+    variable = KEY_VARIABLES[to.provider]
+    return f"{to} {answered}: {said[:EXCERPT]}; {remedy.format(variable=variable)}"

@@ -31,21 +31,20 @@ class PydanticAIModel:
     def __init__(self, connection: ModelConnection) -> None:
         """Make a model; nothing is sent or loaded yet."""
         self._to = connection
-        self.name = str(connection.spec)
+        self.name = str(connection)
 
     def __repr__(self) -> str:
         """Show the model, never the key."""
         return f"PydanticAIModel({self.name!r})"
 
     async def ask(self, instructions: str, prompt: str, answer: type[T]) -> Reply[T]:
-        """Return what the model answers to ``prompt``, as an ``answer``.
+        """Return what the model answers to ``prompt``, as an ``answer``, which is a dataclass.
 
         An answer that is not one is sent back once, with what is wrong with it. After that,
         elements of lists that cannot be used are left out where others can.
 
         Raises:
             LLMError: it failed beyond the retries, took too long, or gave no such answer.
-            InvalidInput: ``answer`` is no dataclass of plain values, lists and dataclasses.
         """
         await _load("answers")
         from memoranda.providers.llm.answers import ask_model
@@ -67,7 +66,7 @@ class PydanticAIModel:
 
         Raises:
             LLMError: it failed beyond the retries, took too long, or gave no reply.
-            InvalidInput: there are no messages, or one is in no known form.
+            InvalidInput: a message is in no known form.
         """
         await _load("chat_calls")
         from memoranda.providers.llm.chat_calls import call_chat

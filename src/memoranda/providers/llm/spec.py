@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 from memoranda.errors import ConfigError
@@ -25,32 +26,14 @@ SPEC = compile_pattern(
 PASSWORD = compile_pattern(r"(?<=://)[^/]*@")
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSpec:
-    """A model and who serves it.
+@dataclass(slots=True)
+class ModelConnection:
+    """A model, who serves it, and how it is reached.
 
     Attributes:
         provider: whose format is spoken: ``anthropic`` or ``openai``.
         model: the model's name there.
         url: the server, where it is not the provider's own.
-    """
-
-    provider: str
-    model: str
-    url: str | None = None
-
-    def __str__(self) -> str:
-        """Return the form that :func:`parse_spec` reads."""
-        at = "" if self.url is None else f"@{self.url}"
-        return f"{self.provider}:{self.model}{at}"
-
-
-@dataclass(slots=True)
-class ModelConnection:
-    """How a model is reached.
-
-    Attributes:
-        spec: the model.
         key: the key to send, if any.
         timeout: seconds in which a call must have its whole answer, retries included; where words
             are passed on as they come, the longest silence between two pieces.
@@ -58,15 +41,26 @@ class ModelConnection:
         schema_refused: whether the server answers only without a schema; learned by asking.
     """
 
-    spec: ModelSpec
+    provider: str
+    model: str
+    url: str | None = None
     key: str | None = field(default=None, repr=False)
     timeout: float = 30.0
     retries: int = 2
     schema_refused: bool = False
 
+    def __str__(self) -> str:
+        """Return the form that :func:`parse_spec` reads."""
+        at = "" if self.url is None else f"@{self.url}"
+        return f"{self.provider}:{self.model}{at}"
 
-def parse_spec(text: str) -> ModelSpec:
-    """Return the model that ``text`` names.
+
+def parse_spec(text: str, **options: Any) -> ModelConnection:
+    """Return the connection to the model that ``text`` names.
+
+    Args:
+        text: of the form that this module states.
+        options: the connection's other attributes.
 
     Raises:
         ConfigError: it has none of the known forms.
@@ -76,7 +70,7 @@ def parse_spec(text: str) -> ModelSpec:
         server = urlsplit(found["url"] or "http://default") if found else None
         if found and server and server.hostname and server.port != 0:
             url = found["url"].rstrip("/") if found["url"] else None
-            return ModelSpec(found["provider"].lower(), found["model"], url)
+            return ModelConnection(found["provider"].lower(), found["model"], url, **options)
     except ValueError:  # A port that is no number, or half an address.
         pass
     shown = PASSWORD.sub("…@", text)[:EXCERPT]
@@ -86,26 +80,20 @@ def parse_spec(text: str) -> ModelSpec:
     )
 
 
-def find_key(spec: ModelSpec, given: str | None) -> str | None:
-    """Return the key to send: the one given, or that of the environment to a public provider.
+def require_key(to: ModelConnection) -> None:
+    """Give a connection to a public provider the key of the environment, unless it has one.
 
     A server by URL gets no key but the one given for it.
-
-    Args:
-        spec: the model.
-        given: the caller's key.
 
     Raises:
         ConfigError: the public provider needs one, and there is none.
     """
-    if given or spec.url is not None:
-        return given or None
-    variable = KEY_VARIABLES[spec.provider]
-    key = os.environ.get(variable)
-    if not key:
+    if to.key or to.url is not None:
+        return
+    variable = KEY_VARIABLES[to.provider]
+    to.key = os.environ.get(variable)
+    if not to.key:
         raise ConfigError(
-            f"the model {spec} needs a key: set {variable} or llm.api_key, name a server of "
-            f"your own with {spec.provider}:NAME@http://host:port/v1, or name no model: none "
-            f"is needed"
+            f"the model {to} needs a key: set {variable} or llm.api_key, name a server of your "
+            f"own with {to.provider}:NAME@http://host:port/v1, or name no model: none is needed"
         )
-    return key
