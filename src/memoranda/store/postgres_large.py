@@ -24,11 +24,11 @@ from memoranda.model.query import (
     Vector,
 )
 from memoranda.store.postgres_terms import TermCounts
-from memoranda.store.sql.database import Postings, Row, SqlConnection
+from memoranda.store.sql.database import Postings, Row, SqlConnection, join_postings
 from memoranda.store.sql.index_reads import MEMORIES, NO_ROWS, SOME, THEIR_VECTORS, IndexReader
 from memoranda.store.sql.reads import BEYOND, Where
 from memoranda.store.sql.rows import STORED_FLOAT, dump
-from memoranda.store.sql.store import Store, join_postings
+from memoranda.store.sql.store import Store
 
 # Vectors that are copied at once into a table.
 AT_ONCE = 10_000

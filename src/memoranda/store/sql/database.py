@@ -322,6 +322,29 @@ class UserRows:
             self.connection.run_many(sql, own)
 
 
+def join_postings(
+    terms: Sequence[str], postings: Sequence[Postings], limit: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return the keys of records that hold terms, ascending, and how often each holds which.
+
+    Args:
+        terms: what is asked for.
+        postings: of each.
+        limit: how many records at most, those of the rarer terms first.
+    """
+    order = sorted(range(len(terms)), key=lambda place: (len(postings[place].keys), terms[place]))
+    keys = np.concatenate([np.array([], np.int64), *(postings[place].keys for place in order)])
+    _, first = np.unique(keys, return_index=True)
+    found = np.sort(keys[np.sort(first)[:limit]])
+    counts = np.zeros((len(found), len(terms)), np.uint8)
+    for column, (keys, times) in enumerate(postings):
+        if len(keys):
+            places = np.searchsorted(keys, found)
+            held = np.take(keys, places, mode="clip") == found
+            counts[held, column] = np.minimum(times[places[held]], MOST_COUNTED)
+    return found, counts
+
+
 # Begins the terms of items, and no others: a term holds letters and digits only.
 ITEM_MARK = "§"
 

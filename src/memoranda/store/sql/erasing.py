@@ -329,7 +329,7 @@ class ErasingWrites(ConversationWrites):
         return changed
 
     def _redact_record(self, place: TextPlace, *, at: datetime, reason: str) -> bool:
-        text = {"content": ERASED, "hash": content_hash(ERASED), "revision": self.revision}
+        text = {"content": ERASED, "hash": content_hash(ERASED)}
         count = len(self.analyzer.terms(ERASED))
         changed = self.all(CHANGE_RECORD, id=place.id, terms=count, **text)
         for target in map(TargetRecord._make, changed):

@@ -37,11 +37,11 @@ from memoranda.store.sql.rows import RECORD, RECORDS, dump, insertion
 PURGE = "purge_pending"
 # The key of a user who has nothing.
 NOBODY = 0
+STATE_OF_USER = "key, deletions, deleted, name, revision, terms_through, terms_waiting"
 # Another may have registered the user just before, where writers of different users do not wait.
-REGISTER_USER = """
+REGISTER_USER = f"""
 INSERT INTO users (name) VALUES (:name)
-ON CONFLICT (name) DO UPDATE SET name = excluded.name
-RETURNING key, revision + 1, terms_through, terms_waiting
+ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING {STATE_OF_USER}
 """
 LIST_AGAIN = "UPDATE users SET name = :name, deleted = 0 WHERE key = :user"
 # Records of a user whose terms wait to be indexed, at most.
@@ -192,17 +192,35 @@ class TargetRecord(NamedTuple):
 
 
 @dataclass
+class UserState:
+    """What is kept of a user as a whole: the columns of ``STATE_OF_USER``.
+
+    Attributes:
+        key: of the user; ``NOBODY`` before anything of theirs is stored.
+        deletions: how often the user was deleted.
+        deleted: 1, if nothing was stored since.
+        name: ``None``, once the user was erased.
+        revision: the number of the last write.
+        terms_through: the last record whose terms are indexed.
+        terms_waiting: how many came since, at most.
+    """
+
+    key: int = NOBODY
+    deletions: int = 0
+    deleted: int = 0
+    name: str | None = None
+    revision: int = 0
+    terms_through: int = 0
+    terms_waiting: int = 0
+
+
+@dataclass
 class RecordWrites(EntityWrites, SqlReads):
     """Changes the records of a user in an open transaction.
 
-    The user's key is ``NOBODY`` before anything of theirs is stored.
-
     Attributes:
         scope: whose the transaction is.
-        is_listed: whether the user is on the list of users.
-        revision: the number of this write: that of the user's last one is one less.
-        terms_through: the last record of the user whose terms are indexed.
-        terms_waiting: how many came since, at most.
+        state: what is kept of the user.
         analyzer: makes the terms of a text.
         full_text: the index of terms.
         removes_rows: whether rows that readers know have gone, or changed altogether.
@@ -210,10 +228,7 @@ class RecordWrites(EntityWrites, SqlReads):
     """
 
     scope: Scope
-    is_listed: bool
-    revision: int
-    terms_through: int
-    terms_waiting: int
+    state: UserState
     analyzer: Analyzer
     full_text: FullText
     removes_rows: bool = False
@@ -228,8 +243,9 @@ class RecordWrites(EntityWrites, SqlReads):
 
     @property
     def own(self) -> dict[str, Any]:
-        """The parameters that limit a statement to the scope."""
-        return {"user": self.user, "agent": self.scope.agent}
+        """The parameters that limit a statement to the scope; and the number of this write."""
+        whose = {"user": self.user, "agent": self.scope.agent}
+        return whose | {"revision": self.state.revision + 1}
 
     def register(self, *, begins: bool = True) -> None:
         """Give the user a key, if they have none yet.
@@ -239,11 +255,11 @@ class RecordWrites(EntityWrites, SqlReads):
         """
         if self.user == NOBODY:
             found = self.connection.all(REGISTER_USER, {"name": self.scope.user})
-            self.user, self.revision, self.terms_through, self.terms_waiting = found[0]
-            self.is_listed = True
-        if begins and not self.is_listed:
+            self.state = UserState(*found[0])
+            self.user = self.state.key
+        if begins and (self.state.deleted or self.state.name is None):
             self.run(LIST_AGAIN, name=self.scope.user)
-            self.is_listed = True
+            self.state.deleted, self.state.name = 0, self.scope.user
 
     def raise_revision(self) -> None:
         """Tell readers of the user's rows that this unit of work has changed them."""
@@ -251,8 +267,8 @@ class RecordWrites(EntityWrites, SqlReads):
             RAISE_REVISION,
             removed=int(self.removes_rows),
             facts=int(self.changes_facts),
-            through=self.terms_through,
-            waiting=self.terms_waiting,
+            through=self.state.terms_through,
+            waiting=self.state.terms_waiting,
         )
 
     def ask_for_purge(self) -> None:
@@ -293,23 +309,23 @@ class RecordWrites(EntityWrites, SqlReads):
     def index_text(self, key: int, content: str, *, items: bool) -> int:
         """Put the terms of a text in the place of those of a record; return how many they are."""
         terms = indexed(self.analyzer.terms(content), items=items)
-        if key <= self.terms_through:
+        if key <= self.state.terms_through:
             self.full_text.remove(self.connection, self.user, [key])
             self.full_text.add(self.connection, [(key, self.user, " ".join(terms))])
         return len(terms)
 
     def _index_new(self, new: Sequence[tuple[int, list[str]]]) -> None:
         """Index the terms of new records by key, and of those before; or let all wait, if few."""
-        self.terms_waiting += len(new)
-        if self.full_text.waits and self.terms_waiting < MOST_WAITING:
+        self.state.terms_waiting += len(new)
+        if self.full_text.waits and self.state.terms_waiting < MOST_WAITING:
             return
         waiting: list[tuple[int, list[str]]] = []
-        if self.terms_waiting > len(new):
-            found = self.all(WAITING, through=self.terms_through)
+        if self.state.terms_waiting > len(new):
+            found = self.all(WAITING, through=self.state.terms_through)
             waiting = waiting_terms(self.analyzer, found)
         texts = ((key, self.user, " ".join(terms)) for key, terms in (*waiting, *new))
         self.full_text.add(self.connection, texts)
-        self.terms_through, self.terms_waiting = new[-1][0], 0
+        self.state.terms_through, self.state.terms_waiting = new[-1][0], 0
 
     def log(
         self, on: Sequence[TargetRecord], at: datetime, action: str, reason: str, /, **detail: Any
@@ -334,9 +350,8 @@ class RecordWrites(EntityWrites, SqlReads):
             values: the parameters of both.
         """
         targets = self.targets([id])
-        values |= {"key": targets[0].key, "revision": self.revision}
         sql = f"UPDATE records SET {fields}, revised = :revision WHERE {THIS} AND {only}"
-        return targets if self.change(sql, **values) else []
+        return targets if self.change(sql, key=targets[0].key, **values) else []
 
     # New records
 
@@ -470,8 +485,7 @@ class RecordWrites(EntityWrites, SqlReads):
         self._require_own([change])
         key, id_, created_at, content, is_indexed = held
         count = self.index_text(key, item.content, items=True)
-        values |= {"key": key, "term_count": count, "revision": self.revision}
-        self.connection.run(REPLACE_ITEM, values)
+        self.run(REPLACE_ITEM, **values | {"key": key, "term_count": count})
         if (content, is_indexed) != (item.content_hash, 1):
             # What is derived from it is of another content.
             for table in rows.VECTOR_TABLES:
@@ -540,8 +554,8 @@ class RecordWrites(EntityWrites, SqlReads):
         self, ids: Sequence[str], at: datetime, reason: str, by: str | None = None
     ) -> list[str]:
         """End the validity of these records for good; return those that had not been ended so."""
-        values = {"ids": dump(list(ids)), "at": to_ms(at), "by": by, "revision": self.revision}
-        targets = [TargetRecord(*row) for row in sorted(self.all(END, **values))]
+        found = self.all(END, ids=dump(list(ids)), at=to_ms(at), by=by)
+        targets = [TargetRecord(*row) for row in sorted(found)]
         detail = {"superseded_by": by} if by else {}
         self.log(targets, at, ChangeAction.CLOSE, reason, **detail)
         return [target.id for target in targets]
@@ -615,7 +629,7 @@ class RecordWrites(EntityWrites, SqlReads):
         """Count one recall of each record, whose confidence goes back to its full strength."""
         recalled = self.all(RECALL, at=to_ms(change.at), ids=dump(list(change.ids)))
         keys = [row[0] for row in recalled]
-        self.run(RESTORE_CONFIDENCE, keys=dump(keys), revision=self.revision)
+        self.run(RESTORE_CONFIDENCE, keys=dump(keys))
         if change.session is not None:
             at = to_ms(change.at)
             for key in keys:

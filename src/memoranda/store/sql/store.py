@@ -9,10 +9,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memoranda.errors import InvalidInput, StoreError, UserDeleted
 from memoranda.model.changes import RecordChange, StoredRecord
@@ -24,13 +23,13 @@ from memoranda.model.sessions import JobRun, StageLease
 from memoranda.store.sql import health, rows
 from memoranda.store.sql.bookkeeping import BookkeepingWrites, TransferReads
 from memoranda.store.sql.database import (
-    MOST_COUNTED,
     Database,
     FullText,
     Postings,
     Row,
     SqlConnection,
     indexed,
+    join_postings,
 )
 from memoranda.store.sql.erasing import ErasingWrites
 from memoranda.store.sql.index_reads import DIMENSIONS, MODEL, IndexReads, vector_model
@@ -39,7 +38,9 @@ from memoranda.store.sql.record_writes import (
     NOBODY,
     PURGE,
     SET_META,
+    STATE_OF_USER,
     WAITING,
+    UserState,
     name_digest,
     waiting_terms,
 )
@@ -51,9 +52,7 @@ WHERE u.deleted = 0 AND (EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
     OR EXISTS (SELECT 1 FROM conversations WHERE user_key = u.key AND deleted_at IS NULL))
 ORDER BY name
 """
-KNOWN_USER = """
-SELECT key, deletions, deleted, name, revision, terms_through, terms_waiting FROM users WHERE
-"""
+KNOWN_USER = f"SELECT {STATE_OF_USER} FROM users WHERE"
 # Writers of one user take turns.
 TAKE_TURN = "@lock_row()"
 UNQUEUE_ALL = "DELETE FROM derivations WHERE work = 'vectors'"
@@ -160,19 +159,7 @@ class Transaction(ErasingWrites, BookkeepingWrites):
         self.connection.index_vectors(self.user, vectors)
 
 
-class KnownUser(NamedTuple):
-    """What a store knows of a user."""
-
-    key: int = NOBODY
-    deletions: int = 0
-    deleted: int = 0
-    name: str | None = None
-    revision: int = 0
-    terms_through: int = 0
-    terms_waiting: int = 0
-
-
-def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> KnownUser:
+def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> UserState:
     """Return the user of a scope.
 
     Raises:
@@ -182,7 +169,7 @@ def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> Known
     if row is None:  # By the digest of the name, once they were erased.
         digest = {"digest": name_digest(scope.user)}
         row = connection.one(f"{KNOWN_USER} digest = :digest {lock}", digest)
-    known = KnownUser() if row is None else KnownUser(*row)
+    known = UserState() if row is None else UserState(*row)
     if scope.deletions not in {None, known.deletions}:
         message = f"the user {scope.user!r} was deleted; open the memory again to begin anew"
         raise UserDeleted(message)
@@ -239,19 +226,9 @@ class Store(Database[Any], TransferReads, IndexReads):
             StoreError: the storage failed; nothing was changed.
         """
         with self.transact(patience=patience) as connection:
-            user = known_user(connection, scope, TAKE_TURN)
-            tx = Transaction(
-                connection=connection,
-                user=user.key,
-                names=self.names,
-                scope=scope,
-                is_listed=user.name is not None and not user.deleted,
-                revision=user.revision + 1,
-                terms_through=user.terms_through,
-                terms_waiting=user.terms_waiting,
-                analyzer=self._analyzer,
-                full_text=self.full_text,
-            )
+            state = known_user(connection, scope, TAKE_TURN)
+            parts = self.names, scope, state, self._analyzer, self.full_text
+            tx = Transaction(connection, state.key, *parts)
             yield tx
             tx.raise_revision()
 
@@ -429,32 +406,3 @@ class Store(Database[Any], TransferReads, IndexReads):
     def rebuild(self) -> list[str]:
         """Make index, sources and counts anew, queue the rest; return what was different."""
         return health.rebuild(self, self._analyzer)
-
-
-def join_postings(
-    terms: Sequence[str], postings: Sequence[Postings], limit: int
-) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return the keys of records that hold terms, ascending, and how often each holds which.
-
-    Args:
-        terms: what is asked for.
-        postings: of each.
-        limit: how many records at most, those of the rarer terms first.
-    """
-    rarest_first = sorted(
-        zip(postings, terms, strict=True), key=lambda each: (len(each[0].keys), each[1])
-    )
-    found = np.array([], np.int64)
-    for (keys, _), _ in rarest_first:
-        if len(found) == limit:
-            break
-        more = np.setdiff1d(keys, found, assume_unique=True)
-        found = np.concatenate([found, more[: limit - len(found)]])
-    found.sort()
-    counts = np.zeros((len(found), len(terms)), np.uint8)
-    for column, (keys, times) in enumerate(postings):
-        if len(keys):
-            places = np.searchsorted(keys, found)
-            held = np.take(keys, places, mode="clip") == found
-            counts[held, column] = np.minimum(times[places[held]], MOST_COUNTED)
-    return found, counts
