@@ -24,8 +24,7 @@ from memoranda.rendering.layout import details, safe_text
 from memoranda.settings import configure
 from memoranda.settings.configure import Setting, SettingChange, format_value, split_name
 from memoranda.settings.fields import groups
-from memoranda.settings.settings import config_path
-from memoranda.settings.sources import DEFAULT
+from memoranda.settings.settings import DEFAULT, config_path
 
 # Group, name in it, value or meaning, and source.
 Row = tuple[str, str, Text, Text | None]

@@ -24,7 +24,7 @@ from memoranda.rendering import conversations as drawing
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import list_erased, warn_of_rest
-from memoranda.settings.parsing import STRATEGIES
+from memoranda.settings.parsing import STRATEGIES, strategy_names
 
 
 def _complete_id(context: typer.Context, incomplete: str) -> list[str]:
@@ -39,9 +39,9 @@ def _complete_id(context: typer.Context, incomplete: str) -> list[str]:
 
 ID: dict[str, Any] = {"metavar": "ID", "help": "The conversation.", "autocompletion": _complete_id}
 STRATEGY: dict[str, Any] = {
-    "help": f"How messages are chosen: {', '.join(STRATEGIES.own)}, or an installed strategy; "
+    "help": f"How messages are chosen: {', '.join(STRATEGIES)}, or an installed strategy; "
     "otherwise as the settings say.",
-    "autocompletion": complete(STRATEGIES.names),
+    "autocompletion": complete(strategy_names),
 }
 
 commands = typer.Typer()

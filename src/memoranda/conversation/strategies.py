@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from memoranda.conversation.selection import CURRENT, NEWEST, Selection, SelectionInput, Strategy
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import unknown
-from memoranda.settings.parsing import STRATEGIES as NAMES
+from memoranda.settings.parsing import ENTRY_POINTS, strategy_names
 
 # Share of what is free that ``hybrid`` gives the newest turns of the current task first.
 WINDOW = 0.5
@@ -123,15 +123,15 @@ def find_strategy(given: object) -> Strategy:
         return _checked(given, f"strategy={given!r:.80}")
     if given in STRATEGIES:
         return STRATEGIES[given]
-    if given not in NAMES.names():
-        raise InvalidInput(unknown(given, NAMES.names(), "strategy"))
+    if given not in strategy_names():
+        raise InvalidInput(unknown(given, strategy_names(), "strategy"))
     return _installed(given)
 
 
 @cache
 def _installed(name: str) -> Strategy:
-    found = entry_points(group=NAMES.group)[name]
-    what = f"strategy={name!r}, the entry point {found.value} of {NAMES.group},"
+    found = entry_points(group=ENTRY_POINTS)[name]
+    what = f"strategy={name!r}, the entry point {found.value} of {ENTRY_POINTS},"
     try:
         loaded = found.load()
         made = loaded() if isinstance(loaded, type) else loaded
@@ -153,7 +153,7 @@ def _checked(given: object, what: str) -> Strategy:
     if isinstance(given, type) or wrong or not isinstance(given, Strategy):
         lacks = "it is a class, pass an object of it" if isinstance(given, type) else ""
         lacks = lacks or f"it lacks {', '.join(wrong)}"
-        names = ", ".join(NAMES.names())
+        names = ", ".join(strategy_names())
         raise InvalidInput(f"{what} cannot be used: {lacks}; names are {names}")
     return given
 

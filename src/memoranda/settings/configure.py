@@ -16,8 +16,7 @@ from memoranda.model.passwords import hide_password
 from memoranda.settings.fields import GENERAL, MASK, Field, fields, find, groups
 from memoranda.settings.files import read_file
 from memoranda.settings.nested import MISSING, Place, merge, nest, value_at
-from memoranda.settings.settings import Settings, read_sources
-from memoranda.settings.sources import find_source, find_variable
+from memoranda.settings.settings import Settings, find_source, find_variable, read_sources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +117,7 @@ def put(name: str, text: str) -> SettingChange:
 
 
 def override(arguments: Mapping[str, Any], name: str, text: str) -> dict[str, Any]:
-    """Return arguments of :class:`Settings` with one more setting, tried together.
+    """Return arguments of :class:`Settings` with one more setting, which are still to be tried.
 
     Args:
         arguments: what wins over file and environment so far, nested by group.
@@ -127,11 +126,8 @@ def override(arguments: Mapping[str, Any], name: str, text: str) -> dict[str, An
 
     Raises:
         InvalidInput: there is no such setting, or it holds values by name.
-        ConfigError: the value is impossible, or the settings would contradict each other.
     """
-    given = merge(arguments, nest(_find_value(name)[1], text))
-    Settings(**given)
-    return given
+    return merge(arguments, nest(_find_value(name)[1], text))
 
 
 def unset(name: str) -> SettingChange:

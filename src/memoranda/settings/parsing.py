@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 
 SPAN = re.compile(r"(\d+)\s*([smhdw])")
+STRATEGIES = ("rolling_window", "recency", "importance", "hybrid")
+# The entry point group under which packages add strategies.
+ENTRY_POINTS = "memoranda.strategies"
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -34,29 +36,15 @@ def check_span(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    """The names that a setting takes.
+def strategy_names() -> tuple[str, ...]:
+    """Return the names of all strategies: our own, then those of installed packages."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - it takes long to load
 
-    Attributes:
-        own: those of memoranda itself.
-        group: the entry point group under which packages add others.
-    """
-
-    own: tuple[str, ...]
-    group: str
-
-    def names(self) -> tuple[str, ...]:
-        """Return all names there are now: our own, then those of installed packages."""
-        from importlib.metadata import entry_points  # noqa: PLC0415 - it takes long to load
-
-        return tuple(dict.fromkeys([*self.own, *sorted(entry_points(group=self.group).names)]))
-
-    def check(self, name: str) -> str:
-        """Return ``name`` if there is such a one; installed packages are only asked if need be."""
-        if name not in self.own and name not in self.names():
-            raise ValueError(f"{name!r} is none of {', '.join(self.names())}")
-        return name
+    return tuple(dict.fromkeys([*STRATEGIES, *sorted(entry_points(group=ENTRY_POINTS).names)]))
 
 
-STRATEGIES = OneOf(("rolling_window", "recency", "importance", "hybrid"), "memoranda.strategies")
+def check_strategy(name: str) -> str:
+    """Return the name of a strategy that exists; installed packages are only asked if need be."""
+    if name not in STRATEGIES and name not in strategy_names():
+        raise ValueError(f"{name!r} is none of {', '.join(strategy_names())}")
+    return name

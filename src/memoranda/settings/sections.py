@@ -26,7 +26,7 @@ from pydantic import (
 )
 
 from memoranda.model.passwords import PasswordlessRepr
-from memoranda.settings.parsing import STRATEGIES, check_span
+from memoranda.settings.parsing import check_span, check_strategy
 
 # Names with commas between them.
 LIST = r"^ *({0})( *, *({0}))* *$"
@@ -250,7 +250,7 @@ class ConversationSettings(Section):
     max_messages: PositiveInt = 50  # R8.1
     keep_recent: PositiveInt = 10  # R8.4
     window: PositiveInt = 5  # S1.37: context_window_size
-    strategy: Annotated[str, STRATEGIES, AfterValidator(STRATEGIES.check)] = "rolling_window"
+    strategy: Annotated[str, AfterValidator(check_strategy)] = "rolling_window"
     warn_at: Share = 0.8  # R2.4
     prune_at: Share = 0.8  # R6.1
     prune_to: Share = 0.6

@@ -7,6 +7,7 @@ folder, or what ``MEMORANDA_CONFIG`` names. The environment overrides it
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from datetime import tzinfo
 from typing import Any, Self
@@ -17,20 +18,28 @@ from pydantic_settings import EnvSettingsSource, SettingsError
 from tzlocal import get_localzone
 
 from memoranda.errors import ConfigError
-from memoranda.settings.fields import DELIMITER, PREFIX, nearest_setting
-from memoranda.settings.files import config_path, read_file
-from memoranda.settings.nested import merge
+from memoranda.model.passwords import hide_password
+from memoranda.settings.fields import (
+    DELIMITER,
+    MASK,
+    PREFIX,
+    fields,
+    nearest_setting,
+    suggest,
+    variable,
+)
+from memoranda.settings.files import VARIABLE, config_path, read_file
+from memoranda.settings.nested import MISSING, Place, merge, value_at
 from memoranda.settings.profile import SECTION, derive_settings
 from memoranda.settings.sections import AllSettings
-from memoranda.settings.sources import (
-    ARGUMENT,
-    ENVIRONMENT,
-    Levels,
-    explain_errors,
-    refuse_variables,
-)
 
-__all__ = ["Settings", "config_path", "read_sources"]
+__all__ = ["Settings", "config_path", "find_source", "find_variable", "read_sources"]
+
+ARGUMENT = "argument"
+DEFAULT = "default"
+ENVIRONMENT = "environment"
+# The values of each source, nested by group, by the source's name; the strongest is the last.
+Levels = dict[str, Mapping[str, Any]]
 
 
 class Settings(AllSettings):
@@ -102,3 +111,68 @@ def _own_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
         return values
     known = Settings.model_fields
     return {name: value for name, value in values.items() if name in known or nearest_setting(name)}
+
+
+def find_source(levels: Levels, place: Place) -> tuple[str, Any]:
+    """Return the name of the source of ``place``, and the raw value that it gives.
+
+    The name is that of an environment variable, the path of a file, or a word for the others.
+    """
+    for name, values in reversed(levels.items()):
+        value = value_at(values, place)
+        if value is not MISSING:
+            found = find_variable(place) if name == ENVIRONMENT else None
+            return found or name, value
+    return DEFAULT, MISSING
+
+
+def find_variable(place: Place) -> str | None:
+    """Return the variable that is set for ``place``, for a group that it is in, or inside it."""
+    wanted = variable(place) + DELIMITER
+    names = [(name, name.upper() + DELIMITER) for name in os.environ]
+    found = [name for name, own in names if wanted.startswith(own) or own.startswith(wanted)]
+    return max(found, key=len, default=None)
+
+
+def refuse_variables() -> None:
+    """Refuse variables of the environment that were meant for a setting and set none.
+
+    Those are the ones with two underscores inside, and those that are like a name that exists;
+    others that begin with ``MEMORANDA_`` are somebody else's. Names inside a group are checked
+    where it is read.
+
+    Raises:
+        ConfigError: there is one; the message suggests the nearest.
+    """
+    for name in os.environ:
+        group, joint, _ = name.upper().removeprefix(PREFIX).lower().partition(DELIMITER)
+        is_other = not name.upper().startswith(PREFIX) or name.upper() == VARIABLE
+        if is_other or group in AllSettings.model_fields:
+            continue
+        meant = name[len(PREFIX) :].lower().replace(DELIMITER, ".")
+        if joint or nearest_setting(meant):
+            hint = suggest(meant)
+            raise ConfigError(f"the environment variable {name} sets nothing; {hint}")
+
+
+def explain_errors(error: ValidationError, levels: Levels) -> str:
+    """Return all that ``error`` says about the settings, on one line."""
+    found = error.errors(include_url=False)
+    return f"settings: {'; '.join(_explain_error(each, levels) for each in found)}"
+
+
+def _explain_error(error: Mapping[str, Any], levels: Levels) -> str:
+    place = tuple(str(part) for part in error["loc"] if part != "[key]")
+    name, source = ".".join(place), find_source(levels, place)[0]
+    where = "" if source in {ARGUMENT, DEFAULT} else f"{source}: "
+    if error["type"] == "extra_forbidden":
+        return f"{where}{name} is unknown; {suggest(name)}"
+    setting = next((each for each in fields() if place[: len(each.place)] == each.place), None)
+    shown = MASK if setting and setting.is_secret else hide_password(f"{error['input']!r:.200}")
+    message = str(error["msg"]).removeprefix("Input ")
+    if error["type"] == "value_error":  # Ours, and they name the value.
+        problem = f"{name}: {message.removeprefix('Value error, ')}"
+    else:
+        problem = f"{name}={shown} {message}"
+    about = setting.name if setting else name
+    return f"{where}{problem}; see memoranda config explain {about}"

@@ -22,8 +22,7 @@ from memoranda.rendering.plain import one_line
 from memoranda.settings import configure
 from memoranda.settings.configure import Setting, format_value, split_name
 from memoranda.settings.fields import MASK
-from memoranda.settings.settings import config_path
-from memoranda.settings.sources import DEFAULT
+from memoranda.settings.settings import DEFAULT, config_path
 from memoranda.tui.layout import ChatApp, fill_static
 from memoranda.tui.lists import ListScreen
 from memoranda.tui.runtime import ChatRuntime
