@@ -450,6 +450,19 @@ def test_a_copy_of_the_closed_folder_is_the_backup(opened, tmp_path):
         opened().backup(str(tmp_path / "copy"))
 
 
+def test_what_another_program_has_is_read_also_while_the_folder_is_open(opened, folder):
+    """Who imports from a folder that this process has open does not wait for itself."""
+    theirs = {"ids": ["x"], "documents": ["theirs"], "metadatas": [{"type": "fact"}]}
+    with bare(folder) as client:
+        made = client.create_collection("memories", embedding_function=None)
+        made.add(embeddings=[vector(*range(1, 385))], **theirs)
+    before = stores.read_foreign(folder)
+    store = opened()
+    assert stores.read_foreign(folder) == before == [("x", "theirs", {"type": "fact"})]
+    store.remove_foreign(["x"])
+    assert stores.read_foreign(folder) == []
+
+
 def test_places_that_are_no_chroma(opened, folder, tmp_path):
     """A file, a folder of others, and what is no database are refused and left as they are."""
     file, damaged = tmp_path / "file", tmp_path / "damaged"

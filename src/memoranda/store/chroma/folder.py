@@ -60,18 +60,20 @@ MEANINGS: Mapping[str, tuple[type[errors.StoreError], str]] = {
     "not a database|malformed": (errors.NotADatabase, "is damaged; restore a backup"),
     "locked": (errors.StoreBusy, "is in use by another program; close that one and try again"),
 }
-# What Chroma's database keeps of rows that were removed or replaced.
-CLEANING = (
-    # Texts and metadata of writes that are in the rows already. The vectors of these writes stay:
-    # the index may not have been saved with them yet.
-    """
-    UPDATE embeddings_queue SET metadata = NULL WHERE metadata IS NOT NULL AND seq_id <= (
-        SELECT m.seq_id FROM segments s JOIN max_seq_id m ON m.segment_id = s.id
-        WHERE s.scope = 'METADATA' AND s.collection = substr(embeddings_queue.topic, -36)
-    )
-    """,
-    "INSERT INTO embedding_fulltext_search (embedding_fulltext_search) VALUES ('optimize')",
-)
+# What Chroma's database keeps of rows that were removed or replaced: texts and metadata of writes
+# that are in the rows already. The vectors of these writes stay: the index may not have been saved
+# with them yet.
+CLEAN = """
+PRAGMA secure_delete = ON;
+BEGIN;
+UPDATE embeddings_queue SET metadata = NULL WHERE metadata IS NOT NULL AND seq_id <= (
+    SELECT m.seq_id FROM segments s JOIN max_seq_id m ON m.segment_id = s.id
+    WHERE s.scope = 'METADATA' AND s.collection = substr(embeddings_queue.topic, -36)
+);
+INSERT INTO embedding_fulltext_search (embedding_fulltext_search) VALUES ('optimize');
+COMMIT;
+VACUUM;
+"""
 T = TypeVar("T")
 
 
@@ -163,11 +165,7 @@ class ChromaFolder:
             try:
                 self._leave()
                 with closing(apsw.Connection(str(self.path / DATABASE))) as database:
-                    database.execute("PRAGMA secure_delete = ON").fetchall()
-                    with database:
-                        for statement in CLEANING:
-                            database.execute(statement)
-                    database.execute("VACUUM").fetchall()
+                    database.execute(CLEAN).fetchall()
             finally:
                 self._client = self._open_client()
 

@@ -94,12 +94,10 @@ ON CONFLICT DO NOTHING
     *(f"DELETE FROM {table}" for table in EMPTIED),
     "UPDATE records SET enriched_at = NULL WHERE enriched_at IS NOT NULL",
     """
-UPDATE conversations SET message_count =
-    (SELECT count(*) FROM messages WHERE conversation_key = conversations.key AND position >= 0)
-""",
-    """
-UPDATE conversations SET next_position = 1 + greatest(next_position - 1, cleared_through, coalesce(
-    (SELECT max(position) FROM messages WHERE conversation_key = conversations.key), -1))
+UPDATE conversations SET message_count = (
+        SELECT count(*) FROM messages WHERE conversation_key = conversations.key AND position >= 0),
+    next_position = 1 + greatest(next_position - 1, cleared_through, coalesce(
+        (SELECT max(position) FROM messages WHERE conversation_key = conversations.key), -1))
 """,
 )
 
