@@ -348,6 +348,7 @@ class Conversation:
             state, memory = self._states.read(), self._recalled
             builder = self._builder(state, notes, budget=budget, memory=memory)
             shown, tokens = builder.present(memory)
+            held, left = (self._transcript.messages(expired=also) for also in (True, False))
             return explain_view(
                 state,
                 shown,
@@ -357,7 +358,7 @@ class Conversation:
                 now=self._services.clock.now(),
                 prunings=self._transcript.prunings(),
                 messages=self._transcript.messages(cleared=cleared),
-                expired=len(self._transcript.messages(expired=True)),
+                expired=len(held) - len(left),
             )
 
     # Adding

@@ -212,8 +212,6 @@ class MemoryTranscript:
 
     def messages(self, **which: Unpack[MessageRange]) -> list[Message]:
         """Return messages in order."""
-        if which.get("expired"):
-            return []
         pinned, last = which.get("pinned", False), which.get("last")
         with self._reading():
             start = 0 if which.get("cleared") else self._info.start
@@ -494,7 +492,8 @@ class StoredTranscript:
 
     def messages(self, **which: Unpack[MessageRange]) -> list[Message]:
         """Return messages in order; those whose episodes have expired only if asked for."""
-        return self._store.messages(self._scope, self._id, now=self._records.now(), **which)
+        now = None if which.get("expired") else self._records.now()
+        return self._store.messages(self._scope, self._id, now=now, **which)
 
     def snapshot(self) -> AbstractContextManager[object]:
         """Let all reads of this thread inside the block see one moment."""

@@ -213,7 +213,7 @@ class MessageRange(TypedDict, total=False):
         after: those whose position is greater.
         cleared: also those left behind by ``clear``.
         pinned: of all these only those that are pinned.
-        expired: instead of those that have not expired those that have.
+        expired: also those that have expired.
     """
 
     last: int
@@ -278,7 +278,7 @@ class IndexChanges:
             forgotten, as those that they still have come again.
         names: what the numbers of names in these mean.
         vectors: records whose vectors came, and these, float16 of shape (records, dimensions), in
-            parts.
+            parts; those of ``revised`` in the first.
         lineage: of all records that there are; ``None`` where it is as it was before.
         reset: whether to forget what is known first: these are all rows there are.
     """

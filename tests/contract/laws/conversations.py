@@ -140,8 +140,6 @@ class TranscriptContract(Contract):
         for at, last, left in ((4, -1, "abcdefg"), (5, 0, "bcdefg"), (7, 5, "bcdg"), (9, 2, "bdg")):
             assert (through(at), held(at)) == (last, left)
             assert held(at, last=2) == left[-2:]
-            gone = "" if last < 0 else "".join(each for each in "abcdefg" if each not in left)
-            assert held(at, expired=True) == gone
         assert through(9, ben) == -1
         assert [message.content for message in ana.messages("trip")] == list("abcdefg")
         (c,) = ana.store.records(ana.scope, Filter.at_any_time(hashes=[content_hash("c")]))

@@ -191,9 +191,11 @@ e.key IN (SELECT entity_key FROM entity_names WHERE user_key = :user AND folded 
 # Dates are only given where they are asked for.
 OF_TYPE = "(e.type = :type OR (CAST(:type AS text) IS NULL AND e.type <> 'date'))"
 ALIASES = """
-SELECT DISTINCT l.entity_key, n.name FROM record_entities l JOIN records r ON r.key = l.record_key
-JOIN entity_names n ON n.user_key = :user AND n.folded = l.folded AND n.entity_key = l.entity_key
-WHERE {mine} AND l.user_key = :user AND l.entity_key IN (@ints(:keys)) ORDER BY n.name
+SELECT DISTINCT e.key, n.name FROM record_entities l JOIN records r ON r.key = l.record_key
+JOIN entities e ON e.user_key = :user AND e.key = l.entity_key
+JOIN entity_names n ON n.user_key = :user AND n.folded = l.folded AND n.entity_key = e.key
+WHERE {mine} AND l.user_key = :user AND l.entity_key IN (@ints(:keys)) AND n.name <> e.name
+ORDER BY n.name
 """
 
 
@@ -450,13 +452,7 @@ class SqlReads:
             for entity, alias in self._made(scope, ALIASES, where=where, keys=listed):
                 aliases[entity].append(alias)
         return [
-            Entity(
-                id=id_,
-                name=known,
-                type=kind,
-                aliases=tuple(each for each in aliases[key] if each != known),
-                mention_count=times,
-            )
+            Entity(id=id_, name=known, type=kind, aliases=tuple(aliases[key]), mention_count=times)
             for key, id_, known, kind, times in found
         ]
 
@@ -476,16 +472,12 @@ class SqlReads:
         self, scope: Scope, id: str, *, now: datetime | None = None, **which: Unpack[MessageRange]
     ) -> list[Message]:
         """Return messages of a conversation in order; without a ``now`` none has expired."""
-        through = -1 if now is None else self.expired_through(scope, id, now=now)
-        expired, after = which.get("expired", False), which.get("after", -1)
-        if expired and through < 0:
-            return []
+        has_expired = now is not None and self.expired_through(scope, id, now=now) >= 0
         conditions = {
             # With an end, a server that plans for any beginning takes them for a few of all.
             "m.position > :after AND m.position < :beyond": True,
             "m.position > c.cleared_through": not which.get("cleared", False),
-            EXPIRED: expired,
-            f"NOT {EXPIRED}": through >= 0 and not expired,
+            f"NOT {EXPIRED}": has_expired,
             "m.pinned = 1": which.get("pinned", False),
         }
         chosen = " AND ".join(sql for sql, applies in conditions.items() if applies)
@@ -496,7 +488,7 @@ class SqlReads:
             "messages",
             owner="c",
             id=id,
-            after=after,
+            after=which.get("after", -1),
             beyond=BEYOND,
             last=which.get("last", BEYOND),
             now=None if now is None else to_ms(now),
