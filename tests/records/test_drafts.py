@@ -11,7 +11,6 @@ from samples import record
 from tables import each_row
 
 from memoranda.errors import InvalidInput
-from memoranda.model.changes import Close, Insert
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import Kind, Scope, Trust
 from memoranda.records.drafts import (
@@ -22,7 +21,6 @@ from memoranda.records.drafts import (
     parse_kind,
     parse_metadata,
     parse_tags,
-    plan_correction,
 )
 from memoranda.testing.clocks import FrozenClock
 
@@ -148,10 +146,3 @@ def test_a_correction_is_the_same_but_for_its_text():
     assert (draft.confidence, draft.decay_rate, draft.source_ids) == (1.0, 0.1, ("ep_1",))
     told = draft_correction(replace(OLD, origin="api"), "Ana lives in Lisbon")
     assert (told.source_ids, told.origin) == ((), "api")
-
-
-def test_a_correction_stores_and_closes():
-    """The new record is stored, and the old one ends in its favour."""
-    new = Insert(replace(OLD, id="fact_2"))
-    closing = Close("fact_1", OLD.event_time, "corrected", superseded_by="fact_2")
-    assert plan_correction(OLD, new, OLD.event_time) == [new, closing]

@@ -43,7 +43,7 @@ from memoranda.notes.projection import (
     project,
     read_edits,
 )
-from memoranda.records.drafts import Draft, draft_correction, plan_correction
+from memoranda.records.drafts import Draft, draft_correction
 from memoranda.records.service import RecordService
 from memoranda.settings.settings import Settings
 from memoranda.text.repetition import ErasedWords
@@ -350,7 +350,9 @@ class SyncedNotes(Notes):
                 # A NUL character, perhaps: the line stays in the file, and is no fact.
                 lines.append(f"! a line of MEMORY.md cannot be kept: {error}")
                 continue
-            actions += plan_correction(found.facts[old], new, now) if old else [new]
+            actions.append(new)
+            if old:
+                actions.append(Close(old, now, "corrected", superseded_by=new.record.id))
             (corrected if old else added).append(new.record)
             lines.append(f"{'~' if old else '+'} {new.record.id}: {new.record.content}")
         for id_ in edits.removed:

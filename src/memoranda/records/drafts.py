@@ -11,10 +11,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta, tzinfo
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from memoranda.errors import InvalidInput
-from memoranda.model.changes import Close, Insert, RecordChange
+from memoranda.model.changes import Insert
 from memoranda.model.checks import (
     clean,
     content_hash,
@@ -44,7 +44,6 @@ ALIASES = {
     "event": Kind.CONTEXT,
     "task": Kind.CONTEXT,
 }
-PREFIXES = {kind: kind.prefix for kind in Kind}
 KINDS: Mapping[str, Kind] = {**{kind.value: kind for kind in Kind}, **ALIASES}
 # Origins of what stands on its own word: sources it has only say it, too.
 STATED = frozenset({"api", "tool", "notes"})
@@ -52,6 +51,9 @@ STATED = frozenset({"api", "tool", "notes"})
 TRUST = {"user": Trust.PERSON, **dict.fromkeys(("assistant", "agent", "model", "ai"), Trust.AGENT)}
 # Bytes of a namespace and a key: an entry of an index has room for little more.
 LONGEST = 2_000
+# What items alone have, and what they have not: whoever says and believes something.
+ADDRESS = ("key", "namespace")
+BELIEF = ("session", "role", "event_time", "decay_rate", "confidence")
 SecretPolicy = Literal["mask", "refuse", "keep"]
 REMEDY = "leave it out, and say where it is kept instead, such as a password manager"
 
@@ -191,7 +193,7 @@ class RecordPlanner:
         ends = known(draft.valid_until, "valid_until")
         decay = 0.0 if draft.decay_rate is None else _number(draft.decay_rate, "decay_rate")
         record = Record(
-            id=self._ids.new(PREFIXES[kind], now),
+            id=self._ids.new(kind.prefix, now),
             kind=kind,
             content=content,
             content_hash=content_hash(content),
@@ -219,9 +221,7 @@ class RecordPlanner:
             value=draft.value,
             event_until=draft.event_until,
         )
-        if is_item:
-            return Insert(record, reason=reason)
-        return Insert(record, None, reason, unless_known)
+        return Insert(record, () if is_item else None, reason, unless_known)
 
 
 def _parse_place(draft: Draft, *, is_item: bool) -> tuple[tuple[str, ...], str | None]:
@@ -229,20 +229,14 @@ def _parse_place(draft: Draft, *, is_item: bool) -> tuple[tuple[str, ...], str |
     if is_item and draft.key is None:
         message = "an item needs a key; write kind='item', namespace=(…), key='…'"
         raise InvalidInput(message)
-    if is_item:
-        require_plain(
-            session=draft.session,
-            role=draft.role,
-            event_time=draft.event_time,
-            decay_rate=draft.decay_rate,
-            confidence=None if draft.confidence == 1 else draft.confidence,
-        )
-        return parse_address(draft.namespace, draft.key)
-    for name in ("key", "namespace"):
-        if given := getattr(draft, name):
-            message = f"{name}={given!r:.80} is of items; add kind='item', or leave it out"
-            raise InvalidInput(message)
-    return (), None
+    for name in BELIEF if is_item else ADDRESS:
+        given = getattr(draft, name)
+        if given and (name, given) != ("confidence", 1):
+            remedy = "memories; leave it out, as an item is not believed"
+            if not is_item:
+                remedy = "items; add kind='item', or leave it out"
+            raise InvalidInput(f"{name}={given!r:.80} is of {remedy}")
+    return parse_address(draft.namespace, draft.key) if is_item else ((), None)
 
 
 def draft_correction(old: Record, content: str) -> Draft:
@@ -266,11 +260,6 @@ def draft_correction(old: Record, content: str) -> Draft:
         source_ids=() if told else old.source_ids,
         origin=old.origin if told else "correction",
     )
-
-
-def plan_correction(old: Record, new: Insert, at: datetime) -> list[RecordChange]:
-    """Plan that ``new`` supersedes ``old``, which stays for ``as_of`` and history."""
-    return [new, Close(old.id, at, "corrected", superseded_by=new.record.id)]
 
 
 def parse_kind(kind: object) -> Kind:
@@ -349,21 +338,6 @@ def parse_address(namespace: object, key: object) -> tuple[tuple[str, ...], str]
         )
         raise InvalidInput(message)
     return parts, name
-
-
-def require_plain(**given: object) -> None:
-    """Refuse what no item has: whoever says and believes something is of memories.
-
-    Raises:
-        InvalidInput: a value was given.
-    """
-    for name, value in given.items():
-        if value is not None:
-            message = (
-                f"{name}={value!r:.80} is of memories; an item has content, tags, metadata and "
-                f"valid_until"
-            )
-            raise InvalidInput(message)
 
 
 # Filters
@@ -449,10 +423,7 @@ def admit_draft(draft: Draft, policy: SecretPolicy) -> Draft:
         for name, text in _texts(draft):
             admit_text(text, policy, name)
         return draft
-    metadata = draft.metadata
-    if isinstance(metadata, Mapping):
-        metadata = _mask_metadata(metadata)
-    tags = [admit_text(tag, policy) for tag in draft.tags]
+    metadata, tags = mask_metadata(draft.metadata), [mask_secrets(tag) for tag in draft.tags]
     return replace(draft, content=admit_text(draft.content, policy), metadata=metadata, tags=tags)
 
 
@@ -486,7 +457,7 @@ def show_record(record: Record, policy: SecretPolicy) -> Record:
     if has_secret(record.content):
         record = replace(record, content=mask_secrets(record.content), value=None)
     if any(map(has_secret, metadata_statements(record.metadata))):
-        record = replace(record, metadata=_mask_metadata(record.metadata))
+        record = replace(record, metadata=mask_metadata(record.metadata))
     return record
 
 
@@ -500,15 +471,12 @@ def show_hit(hit: Hit, policy: SecretPolicy) -> Hit:
     return replace(hit, record=record, why=replace(why, before=before, after=after, words=words))
 
 
-def _mask_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return cast("dict[str, Any]", _mask_value(metadata))
-
-
-def _mask_value(value: Any, name: str = "") -> Any:
+def mask_metadata(value: Any, name: str = "") -> Any:
+    """Return metadata, or a value of it, without secrets."""
     if isinstance(value, Mapping):
-        return {key: _mask_value(inner, str(key)) for key, inner in value.items()}
+        return {key: mask_metadata(inner, str(key)) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_mask_value(inner, name) for inner in value]
+        return [mask_metadata(inner, name) for inner in value]
     return HIDDEN if has_secret(f"{name}: {value}") else value
 
 

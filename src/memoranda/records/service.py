@@ -193,26 +193,20 @@ class RecordService:
         named = None if ids is None else tuple(clean(each, "id") for each in ids)
         if erase:
             found = self._meeting(named, where)
-            return self.erase(found, ids=named, where=where) if found else _nothing(erased=True)
+            if found:
+                return self.erase(found, ids=named, where=where)
+            return ForgetReceipt(id="", erased=True)
         with self.store.write(self.scope) as tx:
             done = tx.forget(named, at=self.now(), reason="forgotten", where=where)
         if not done.records:
-            return _nothing(erased=False)
+            return ForgetReceipt(id="", erased=False)
         receipt = ForgetReceipt.of(done.id, done, erased=False)
         self.events.emit("forgotten", receipt)
         return receipt
 
-    def erase(
-        self,
-        named: Sequence[str],
-        *,
-        ids: Sequence[str] | None = None,
-        where: Filter | None = None,
-        conversation: str | None = None,
-    ) -> ForgetReceipt:
+    def erase(self, named: Sequence[str], **how: Any) -> ForgetReceipt:
         """Erase as :meth:`Eraser.erase`, and tell the subscribers; return the receipt."""
-        eraser = self.eraser_of(self.scope)
-        receipt = eraser.erase(named, ids=ids, where=where, conversation=conversation)
+        receipt = self.eraser_of(self.scope).erase(named, **how)
         self.events.emit("forgotten", receipt)
         return receipt
 
@@ -308,7 +302,3 @@ def _refuse_item(record: Record) -> None:
             f"namespace={record.namespace!r}, key={record.key!r})"
         )
         raise InvalidInput(message)
-
-
-def _nothing(*, erased: bool) -> ForgetReceipt:
-    return ForgetReceipt(id="", erased=erased)
