@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from memoranda.errors import InvalidInput
-from memoranda.model.checks import refuse_unknown
+from memoranda.model.checks import refuse_unknown, required_callable
 
 log = logging.getLogger("memoranda.events")
 
@@ -43,11 +42,7 @@ class Events(dict[str, tuple[Callback, ...]]):
             InvalidInput: there is no such event, or the callback cannot be called.
         """
         refuse_unknown([name], self, "event")
-        given: object = callback
-        if not callable(given):
-            raise InvalidInput(
-                f"callback={callback!r:.80} cannot be called; pass a function of one event"
-            )
+        required_callable(callback, "callback", optional=False)
         with self._lock:
             self[name] += (callback,)
 

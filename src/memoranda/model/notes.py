@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
+
+from memoranda.model.checks import iso
 
 MEMORY_FILE = "MEMORY.md"
 HISTORY_FILE = "HISTORY.md"
@@ -33,12 +35,7 @@ class HistoryEntry:
 
     def __str__(self) -> str:
         """The entry as it is read in the file."""
-        return f"## {stamp(self.at)}\n\n{self.text}"
-
-
-def stamp(at: datetime) -> str:
-    """Return a moment as headings of the history have it: ``2026-02-27T14:30:00.000Z``."""
-    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return f"## {iso(self.at)}\n\n{self.text}"
 
 
 def line_of(content: str) -> str:

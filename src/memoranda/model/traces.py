@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from memoranda.model.models import Change
 from memoranda.model.sessions import SessionInfo
-from memoranda.model.usage import StageUsage
 
 NO_OWNERS: Mapping[str, str] = MappingProxyType({})
 
@@ -48,13 +47,6 @@ class AgentSession(SessionInfo):
     agent: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AgentUsage(StageUsage):
-    """The total usage of one model by one stage for an agent, or for nobody in particular."""
-
-    agent: str | None = None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasedRecord:
     """What is left of a record that was erased: nothing may rest on it."""
@@ -71,14 +63,12 @@ class UserMetadata:
 
     Attributes:
         sessions: how far each session was read, by agent.
-        usage: what the stages have used of language models, by agent.
         erased: the records that were erased.
         owners: conversation → the agent that it belongs to, where it belongs to one.
         deleted: the conversations that were deleted, and not erased.
     """
 
     sessions: tuple[AgentSession, ...] = ()
-    usage: tuple[AgentUsage, ...] = ()
     erased: tuple[ErasedRecord, ...] = ()
     owners: Mapping[str, str] = field(default_factory=lambda: NO_OWNERS)
     deleted: tuple[str, ...] = ()

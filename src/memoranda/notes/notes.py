@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import clean, known, limited, require_aware, storable
+from memoranda.model.checks import clean, iso, known, limited, require_aware, storable
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.notes import (
     FORMER_FILES,
@@ -29,7 +29,6 @@ from memoranda.model.notes import (
     MONTHLY_FILES,
     NOTES_FILES,
     HistoryEntry,
-    stamp,
 )
 from memoranda.notes.files import BUSY_TIMEOUT, NotesFolder
 from memoranda.text.patterns import compile_pattern
@@ -119,7 +118,7 @@ class Notes:
 
     def _copy_name(self) -> str:
         """Return a name that no former text of MEMORY.md has: ``MEMORY-2026-03-02T090000Z.md``."""
-        moment = stamp(require_aware(self._clock.now(), "clock"))
+        moment = iso(require_aware(self._clock.now(), "clock"))
         name = f"MEMORY-{moment[:19].replace(':', '')}Z"
         taken = [each for each in self._files.names(FORMER_FILES) if each.startswith(name)]
         return f"{name}-{len(taken) + 1}.md" if taken else f"{name}.md"
@@ -161,7 +160,7 @@ class Notes:
         moment = require_aware(self._clock.now() if at is None else at, "at")
         text = HEADING.sub(r"\\\g<0>", _plain_ends(clean(entry, "entry")))
         added = HistoryEntry(moment, text)
-        monthly = [f"HISTORY-{stamp(moment)[:7]}.md"] if rotated else []
+        monthly = [f"HISTORY-{iso(moment)[:7]}.md"] if rotated else []
         self._files.append([HISTORY_FILE, *monthly], render_entry(moment, added.text))
         return added
 
@@ -183,7 +182,7 @@ class Notes:
         in_moments = wanted[0].isdigit()
 
         def has_it(entry: HistoryEntry) -> bool:
-            in_moment = in_moments and wanted in stamp(entry.at).lower()
+            in_moment = in_moments and wanted in iso(entry.at).lower()
             return in_moment or wanted in fold(normalize(entry.text))
 
         return self._newest(has_it, limit)
@@ -238,7 +237,7 @@ class Notes:
 
 def render_entry(at: datetime, text: str) -> str:
     """Return an entry as it is added to a file."""
-    return f"## {stamp(at)}\n\n{text}\n\n"
+    return f"## {iso(at)}\n\n{text}\n\n"
 
 
 def parse_history(text: str, file: str = HISTORY_FILE) -> list[HistoryEntry]:

@@ -1,17 +1,16 @@
 """memoranda's own file format: all that a user has, as lines of JSON.
 
 First a header, which names the user; then what persons decided on names, the records in the order
-they were recorded with what was done to them, how far sessions were read, what language models
-took, what was erased, each conversation followed by its messages, receipts of prunings and
-tombstones, and the notes. The order of the lines gives the positions, so receipts name messages by
-their ids. What is derived is made anew where a file is read: vectors, index, entities, enrichment.
-A conversation that was deleted stays behind; its episodes, which have ended, do not.
+they were recorded with what was done to them, how far sessions were read, what was erased, each
+conversation followed by its messages, receipts of prunings and tombstones, and the notes. The order
+of the lines gives the positions, so receipts name messages by their ids. What is derived is made
+anew where a file is read: vectors, index, entities, enrichment. A conversation that was deleted
+stays behind; its episodes, which have ended, do not.
 """
 
 from __future__ import annotations
 
 import json
-from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,10 +33,11 @@ from memoranda.model.models import (
 )
 from memoranda.model.notes import NOTES_FILES, NotesContent
 from memoranda.model.query import Filter, Subset
-from memoranda.model.traces import AgentSession, AgentUsage, AuditTrail, ErasedRecord, UserMetadata
+from memoranda.model.traces import AgentSession, AuditTrail, ErasedRecord, UserMetadata
 from memoranda.records.pages import record_pages
 from memoranda.store.sql.store import Store, Transaction
 from memoranda.text.json_values import list_of, object_of, parse_as, to_object, value_of, words_of
+from memoranda.transfer.message_files import numbered_prunings
 from memoranda.transfer.sources import FileFormat, ImportCounts, ImportTarget, JsonItem, batched
 
 
@@ -55,7 +55,6 @@ LINES: Mapping[str, type[Any]] = {
     "decision": NameDecision,
     "record": Record,
     "session": AgentSession,
-    "usage": AgentUsage,
     "erased": ErasedRecord,
     "conversation": ConversationInfo,
     "message": Message,
@@ -93,8 +92,8 @@ def archive_lines(
         for record in page:
             yield _line("record", record, trails[record.id])
     kept = store.user_metadata(scope)
-    for kind in ("sessions", "usage", "erased"):
-        yield from (_line(kind.removesuffix("s"), each) for each in getattr(kept, kind))
+    for kind, found in (("session", kept.sessions), ("erased", kept.erased)):
+        yield from (_line(kind, each) for each in found)
     for info in reversed(list(store.conversations(scope).values())):
         yield _line("conversation", info, agent=kept.owners.get(info.id))
         yield from _transcript_lines(store, scope, info.id)
@@ -104,16 +103,13 @@ def archive_lines(
 
 def _transcript_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, bytes]]:
     messages = store.messages(scope, id, cleared=True)
-    places = [message.position or 0 for message in messages]
     for message in messages:
         yield _line("message", message, conversation=id)
-    for pruning in store.prunings(scope, id):
-        cuts = []
-        for cut in pruning.cuts:  # Of messages that were all erased, nothing is told.
-            first, end = bisect_left(places, cut.first), bisect_right(places, cut.last)
-            if first < end:
-                ends = {"first": messages[first].id, "last": messages[end - 1].id}
-                cuts.append(to_object(cut) | ends)
+    for pruning in numbered_prunings(store.prunings(scope, id), messages):
+        cuts = [
+            to_object(cut) | {"first": messages[cut.first].id, "last": messages[cut.last].id}
+            for cut in pruning.cuts
+        ]
         yield _line("pruning", pruning, conversation=id, cuts=cuts)
     for tombstone in store.tombstones(scope, id):
         yield _line("tombstone", tombstone, conversation=id)
@@ -153,8 +149,10 @@ def restore(target: ImportTarget, lines: Iterable[JsonItem], counts: ImportCount
     place, header = next(rest)
     with located(place):
         _require_readable(header)
+    # Version 0.2 wrote what language models took, too; that is no memory.
+    known = (each for each in rest if words_of(each.value, "type") != "usage")
     try:
-        for (kind, conversation), group in groupby(rest, _kind_and_conversation):
+        for (kind, conversation), group in groupby(known, _kind_and_conversation):
             if conversation:
                 work.keep_conversation(conversation, list(group))
                 continue
@@ -231,15 +229,15 @@ class _Restoration:
         elif kind == "notes":
             for content in batch:
                 self._keep_notes(content)
-        elif kind == "decision":
-            with self.target.store.write(self.target.scope) as tx:
-                for each in batch:
-                    tx.keep_name_decision(each.name, each.target)
         else:
-            kept = self._read_sessions(batch) if kind == "session" else tuple(batch)
-            values: dict[str, Any] = {"sessions" if kind == "session" else kind: kept}
             with self.target.store.write(self.target.scope) as tx:
-                tx.keep_user_metadata(UserMetadata(**values))
+                if kind == "session":
+                    tx.keep_user_metadata(UserMetadata(sessions=self._read_sessions(batch)))
+                elif kind == "erased":
+                    tx.keep_user_metadata(UserMetadata(erased=tuple(batch)))
+                else:
+                    for each in batch:
+                        tx.keep_name_decision(each.name, each.target)
 
     def _keep_records(self, batch: Sequence[Insert]) -> None:
         """Store the records that are not there, and rest on nothing that was erased."""
@@ -274,7 +272,7 @@ class _Restoration:
 
         def held(session: str) -> int:
             where = Filter.at_any_time(session=session, kinds=(Kind.EPISODE,))
-            return target.store.count(target.everyone, where).get(Kind.EPISODE, 0)
+            return target.store.count(target.scope.whole_user, where).get(Kind.EPISODE, 0)
 
         return tuple(
             each for each in batch if each.id in pending and held(each.id) == self.episodes[each.id]
@@ -296,7 +294,7 @@ class _Restoration:
         with target.store.write(scope) as tx:
             known = target.known_messages(name) | target.erased
             new = [each for each in parts["message"] if not known & {each.id, each.record_id}]
-            if target.store.conversations(target.everyone, name):
+            if target.store.conversations(target.scope.whole_user, name):
                 tx.append_messages(name, new)
             elif name in target.before.deleted or len(new) < len(parts["message"]):
                 new = []

@@ -69,14 +69,12 @@ def _chatgpt_messages(
     for key in reversed(list(_branch(nodes, talk.get("current_node")))):
         message = value_of(nodes[key], "message")
         content, metadata = value_of(message, "content"), value_of(message, "metadata")
-        role, kind = (
-            words_of(value_of(message, "author"), "role"),
-            words_of(content, "content_type"),
-        )
+        role = words_of(value_of(message, "author"), "role")
+        kind = words_of(content, "content_type")
         is_talk = role in ROLES and value_of(message, "recipient") in (None, "all")
         if not is_talk or kind not in TEXTS or value_of(metadata, HIDDEN):
             counts.leave_out(f"messages of {role} ({kind})", bool(message))
-        elif text := _chatgpt_text(value_of(content, "parts"), counts):
+        elif text := _text(value_of(content, "parts"), counts):
             with located(f"message {key}"):
                 at = sources.moment_of(message.get("create_time"), "create_time")
             yield sources.ForeignMessage(key, NewMessage(role=role, content=text, timestamp=at))
@@ -91,15 +89,17 @@ def _branch(nodes: Mapping[str, Any], current: object) -> dict[str, None]:
     return found
 
 
-def _chatgpt_text(parts: object, counts: sources.ImportCounts) -> str:
+def _text(parts: object, counts: sources.ImportCounts) -> str:
+    """Return what was written or spoken in the parts of a message."""
     texts = []
     for part in parts if isinstance(parts, list) else ():
         if isinstance(part, str):
             texts.append(CITATION.sub("", part))
-        elif text := words_of(part, "text"):  # What was spoken.
-            texts.append(text)
+        elif isinstance(value_of(part, "text"), str):
+            texts.append(part["text"])
         else:
-            counts.leave_out(f"parts of the type {words_of(part, 'content_type')}")
+            kind = words_of(part, "type") or words_of(part, "content_type")
+            counts.leave_out(f"parts of the type {kind}")
     return sources.joined(texts)
 
 
@@ -112,24 +112,13 @@ def _claude_messages(
             key, role = sources.text_of(message, "uuid"), ROLES.get(words_of(message, "sender"))
             at = sources.moment_of(message.get("created_at"), "created_at")
             pasted = [words_of(it, "extracted_content") for it in list_of(message, "attachments")]
-        text = _claude_text(message, counts).strip() or sources.joined(pasted)
+        # Older exports have what was written in ``text`` alone.
+        parts = message.get("content") or [words_of(message, "text")]
+        text = _text(parts, counts).strip() or sources.joined(pasted)
         if role is None:
             counts.leave_out("messages of others")
         elif text:
             yield sources.ForeignMessage(key, NewMessage(role=role, content=text, timestamp=at))
-
-
-def _claude_text(message: Mapping[str, Any], counts: sources.ImportCounts) -> str:
-    """Return what was written; older exports have it in ``text`` alone."""
-    blocks = message.get("content")
-    if not isinstance(blocks, list) or not blocks:
-        return words_of(message, "text")
-    for block in blocks:
-        if (kind := words_of(block, "type")) != "text":
-            counts.leave_out(f"parts of the type {kind}")
-    return sources.joined(
-        words_of(each, "text") for each in blocks if words_of(each, "type") == "text"
-    )
 
 
 read_chatgpt = partial(_read_export, ("id", "create_time", "title"), _chatgpt_messages)

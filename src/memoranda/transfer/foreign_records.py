@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import located
@@ -140,55 +140,45 @@ TYPE_OF = {
     word: kind for kind, words in NAMES["mcp_memory"]["types"].items() for word in words.split()
 }
 OTHER = "other"
-# Text, the names of the entities that begin and end it, and metadata.
-Fact: TypeAlias = tuple[str, tuple[str, ...], dict[str, Any]]
 
 
 def read_mcp_memory(
     path: Path, target: ImportTarget, counts: ImportCounts
 ) -> Iterator[ForeignRecord]:
-    """Yield a fact for each observation and each relation."""
+    """Yield a fact for each observation and each relation; entities come before relations."""
     types: dict[str, str] = {}
-    facts: list[tuple[str, Fact]] = []
+
+    def mention(name: str, start: int = 0) -> Mention:
+        return Mention(name, types.get(name, OTHER), start, start + len(name))
+
     for place, value in read_values(path, counts, ["entities", "relations"]):
         with counts.reading(place):
             match object_of(value):
                 case {"observations": _}:
-                    facts += ((place, fact) for fact in _observations(value, types, counts))
+                    name, kind = text_of(value, "name"), words_of(value, "entityType")
+                    types[name] = TYPE_OF.get(kind.strip().lower(), OTHER)
+                    drafts, mentions = _observations(value, name, kind), [mention(name)]
                 case {"relationType": _}:
-                    facts.append((place, _relation(value)))
+                    one, other, kind = (text_of(value, n) for n in ("from", "to", "relationType"))
+                    text = f"{one} {' '.join(kind.replace('_', ' ').split())} {other}"
+                    metadata = {"from": one, "relation": kind, "to": other}
+                    drafts = iter([Draft(content=text, metadata=metadata)])
+                    mentions = [mention(one), mention(other, len(text) - len(other))]
                 case _:
                     counts.leave_out("lines that are neither entity nor relation")
-    for place, (text, names, metadata) in facts:
-        # The first name stands at the beginning of the text, the other at its end.
-        starts = (0, len(text) - len(names[-1]))
-        mentions = (
-            Mention(name, types.get(name, OTHER), start, start + len(name))
-            for name, start in zip(names, starts, strict=False)
-        )
-        draft = Draft(content=text, metadata=metadata)
-        yield ForeignRecord(place, target.scope, draft, tuple(mentions), once=True)
+                    continue
+            for draft in drafts:
+                yield ForeignRecord(place, target.scope, draft, tuple(mentions), once=True)
 
 
-def _relation(value: Mapping[str, Any]) -> Fact:
-    one, other, kind = (text_of(value, name) for name in ("from", "to", "relationType"))
-    text = f"{one} {' '.join(kind.replace('_', ' ').split())} {other}"
-    return text, (one, other), {"from": one, "relation": kind, "to": other}
-
-
-def _observations(
-    entity: Mapping[str, Any], types: dict[str, str], counts: ImportCounts
-) -> Iterator[Fact]:
-    """Yield what is observed of an entity; note its type."""
-    name, kind = text_of(entity, "name"), words_of(entity, "entityType")
-    types[name] = TYPE_OF.get(kind.strip().lower(), OTHER)
+def _observations(entity: Mapping[str, Any], name: str, kind: str) -> Iterator[Draft]:
+    """Yield what is observed of an entity."""
     metadata = {"entity": name} | ({"entity_type": kind} if kind else {})
-    for observation in list_of(entity, "observations"):
-        with counts.reading(f"entity {name}"):
-            if not isinstance(observation, str):
-                raise InvalidInput(f"an observation must be text, got {observation!r:.80}")
-            if observation.strip():
-                yield f"{name}: {plain_text(observation)}", (name,), metadata
+    for text in list_of(entity, "observations"):
+        if not isinstance(text, str):
+            raise InvalidInput(f"an observation of {name} must be text, got {text!r:.80}")
+        if text.strip():
+            yield Draft(content=f"{name}: {plain_text(text)}", metadata=metadata)
 
 
 CHROMA_FILE = "chroma.sqlite3"

@@ -14,7 +14,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import require_aware
+from memoranda.model.checks import parse_moment
 from memoranda.model.models import Kind
 from memoranda.notes.document import parse
 from memoranda.records.drafts import Draft
@@ -82,9 +82,8 @@ def entries(text: str, zone: tzinfo) -> Iterator[tuple[datetime | None, str]]:
 
 
 def _moment(text: str, zone: tzinfo) -> datetime | None:
-    with suppress(ValueError, InvalidInput):
-        found = datetime.fromisoformat(text)
-        return require_aware(found if found.tzinfo else found.replace(tzinfo=zone), "at")
+    with suppress(InvalidInput):
+        return parse_moment(text, "at", zone)
     return None
 
 

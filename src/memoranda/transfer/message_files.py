@@ -51,28 +51,20 @@ def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, by
     if info is None:
         raise NotFound(f"there is no conversation {id!r} for user {scope.user!r}")
     messages = store.messages(scope, id, cleared=True)
-    places = [place_of(message) for message in messages]
-    settings = replace(info, start=bisect_left(places, info.start))
-    prunings = _moved(store.prunings(scope, id), places)
-    line = {"lastConsolidated": _count_consolidated(store, scope, id, messages)}
-    value = metadata_value(settings, prunings, line, store.tombstones(scope, id))
+    settings = replace(info, start=bisect_left(messages, info.start, key=place_of))
+    prunings = numbered_prunings(store.prunings(scope, id), messages)
+    value = metadata_value(settings, prunings, tombstones=store.tombstones(scope, id))
     yield "metadata", dump_line(value) + b"\n"
     for message in messages:
         yield "message", dump_line(message_value(message)) + b"\n"
 
 
-def _count_consolidated(store: Store, scope: Scope, id: str, messages: Sequence[Message]) -> int:
-    """Return how many messages were consolidated, as the store says how far its session was."""
-    info = store.sessions(scope, id=id).get(id)
-    through = -1 if info is None else info.through
-    held = store.get(scope, [message.record_id for message in messages if message.record_id])
-    read = {key for key, episode in held.items() if (episode.position or 0) <= through}
-    done = (count for count, each in enumerate(messages, 1) if each.record_id in read)
-    return max(done, default=0)
+def numbered_prunings(prunings: Sequence[Pruning], messages: Sequence[Message]) -> list[Pruning]:
+    """Return receipts by the numbers of messages, from 0, instead of their positions.
 
-
-def _moved(prunings: Sequence[Pruning], places: Sequence[int]) -> tuple[Pruning, ...]:
-    """Return receipts by the numbers of messages instead of their positions, ``places``."""
+    Of cuts whose messages were all erased nothing is told.
+    """
+    places = [place_of(message) for message in messages]
     found = []
     for pruning in prunings:
         cuts = []
@@ -80,9 +72,8 @@ def _moved(prunings: Sequence[Pruning], places: Sequence[int]) -> tuple[Pruning,
             first, end = bisect_left(places, cut.first), bisect_right(places, cut.last)
             if first < end:
                 cuts.append(replace(cut, first=first, last=end - 1, messages=end - first))
-        if cuts:
-            found.append(replace(pruning, cuts=tuple(cuts)))
-    return tuple(found)
+        found.append(replace(pruning, cuts=tuple(cuts)))
+    return found
 
 
 # In

@@ -67,17 +67,17 @@ def one_moment(
     store: Store, scope: Scope, notes: NotesService, counts: ImportCounts
 ) -> Iterator[list[NotesContent]]:
     """Let all reads of a store in the block see one moment; give what the notes said then."""
-    with ExitStack() as block, ExitStack() as writers_wait:
-        stored, found = list(notes.stored(scope)), list[NotesContent]()
-        for each in stored:
-            writers_wait.enter_context(each.quiet())
-        block.enter_context(store.snapshot())
-        for each in stored:
-            try:
-                found.append(each.content())
-            except StoreError as error:
-                counts.tell(str(error))
-        writers_wait.close()
+    stored, found = list(notes.stored(scope)), list[NotesContent]()
+    with ExitStack() as block:
+        with ExitStack() as writers_wait:
+            for each in stored:
+                writers_wait.enter_context(each.quiet())
+            block.enter_context(store.snapshot())
+            for each in stored:
+                try:
+                    found.append(each.content())
+                except StoreError as error:
+                    counts.tell(str(error))
         yield [each for each in found if each.files]
 
 
@@ -226,7 +226,7 @@ def adopt_memories(target: ImportTarget) -> None:
         log.warning(message, folder, error)
         return
     everything = Filter.at_any_time(kinds=tuple(Kind))
-    records = target.store.records(target.everyone, everything, limit=None)
+    records = target.store.records(target.scope.whole_user, everything, limit=None)
     known = {each.metadata.get(foreign_records.ID) for each in records}
     adopted = [row[0] for row in rows if row[0] in known]
     target.store.remove_foreign(adopted)
@@ -271,7 +271,7 @@ def _import_records(
         total += 1
     with target.store.write(target.scope) as tx:
         where = Filter.at_any_time(hashes=list(once), kinds=(Kind.FACT,))
-        told = target.store.records(target.everyone, where, limit=None) if once else ()
+        told = target.store.records(target.scope.whole_user, where, limit=None) if once else ()
         known = target.known(new) | {each.content_hash for each in told}
         stored = tx.carry_out(
             [
@@ -306,9 +306,7 @@ def _import_conversation(
             _append(target, found.info, new)
         except StoreError:
             # Perhaps another process has stored them meanwhile; then fewer are new now.
-            before, new = len(new), _new_messages(target, format, found)
-            if len(new) == before:
-                raise
+            new = _new_messages(target, format, found)
             _append(target, found.info, new)
     counts.add(target.scope, len(_whole(found.messages)), messages=len(new))
 
@@ -417,7 +415,7 @@ def copy_user(
 
     What is there already stays as it is, so a copy that was cut short goes on.
     """
-    store, scope, counts = source.store, source.everyone, ImportCounts(progress)
+    store, scope, counts = source.store, source.scope.whole_user, ImportCounts(progress)
     with one_moment(store, scope, source.notes, counts) as told:
         lines = archive.archive_lines(store, scope, source.records.now(), told)
         place = f"{store.location}, user {scope.user!r}"

@@ -40,6 +40,7 @@ from memoranda.records.service import RecordService
 from memoranda.store.sql.store import Store
 from memoranda.text.json_values import list_of, object_of, refuse_constant
 from memoranda.text.patterns import compile_pattern
+from memoranda.tokens.estimate import whole
 
 
 class FileFormat(StrEnum):
@@ -287,13 +288,9 @@ def reading_file(path: Path) -> Iterator[None]:
         yield
     except InvalidInput:
         raise
-    except FileNotFoundError as error:
-        raise InvalidInput(f"there is no file {path}; check the path") from error
-    except IsADirectoryError as error:
-        raise InvalidInput(f"{path} is a folder; name a file in it") from error
     # A damaged archive raises an error of its own or zlib's, an encrypted one RuntimeError.
     except (OSError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        message = f"{path!s:.200} cannot be read ({error}); check the file and its permissions"
+        message = f"{path!s:.200} cannot be read ({error}); check the path and its permissions"
         raise InvalidInput(message) from error
 
 
@@ -328,9 +325,6 @@ def recognise_file(path: Path) -> FileFormat:
     return found
 
 
-NUL, NUL_PICTURE = "\x00", "\u2400"
-SURROGATE = compile_pattern("[\ud800-\udfff]")
-REPLACEMENT = "\ufffd"
 MOMENT = TypeAdapter(datetime)
 
 
@@ -339,7 +333,7 @@ def plain_text(text: str) -> str:
 
     Output of tools has NUL characters, and halves of characters where it was cut.
     """
-    return SURROGATE.sub(REPLACEMENT, text.replace(NUL, NUL_PICTURE))
+    return whole(text.replace("\x00", "\u2400"))
 
 
 def text_of(value: object, name: str) -> str:
@@ -404,19 +398,14 @@ class ImportTarget:
         return self.records.scope
 
     @property
-    def everyone(self) -> Scope:
-        """The user with all agents: what another agent has is there already, too."""
-        return self.scope.whole_user
-
-    @property
     def store(self) -> Store:
         """Where it is kept."""
         return self.records.store
 
     @cached_property
     def before(self) -> UserMetadata:
-        """What was kept of the user as a whole before this import."""
-        return self.store.user_metadata(self.everyone)
+        """What was kept of the user with all agents before this import."""
+        return self.store.user_metadata(self.scope.whole_user)
 
     @cached_property
     def erased(self) -> frozenset[str]:
@@ -428,14 +417,14 @@ class ImportTarget:
         return self if scope == self.scope else replace(self, records=self.records.of(scope))
 
     def known(self, ids: Iterable[str]) -> set[str]:
-        """Return which of these records are stored, believed or not, or were erased."""
+        """Return which of these records are stored, of any agent, believed or not, or erased."""
         asked = list(ids)
-        return {*self.store.get(self.everyone, asked), *self.erased.intersection(asked)}
+        return {*self.store.get(self.scope.whole_user, asked), *self.erased.intersection(asked)}
 
     def known_messages(self, conversation: str) -> set[str]:
         """Return the ids of the messages that a conversation has, or that were removed from it."""
-        removed = self.store.tombstones(self.everyone, conversation)
-        held = self.store.messages(self.everyone, conversation, cleared=True)
+        removed = self.store.tombstones(self.scope.whole_user, conversation)
+        held = self.store.messages(self.scope.whole_user, conversation, cleared=True)
         return {each.id for each in held} | {each.id for one in removed for each in one.messages}
 
     def id_of(self, prefix: str, format: str, key: str, at: datetime | None) -> str:

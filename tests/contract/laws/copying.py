@@ -11,13 +11,11 @@ from memoranda.errors import NotFound
 from memoranda.model.models import Change, ChangeAction, Kind
 from memoranda.model.traces import (
     AgentSession,
-    AgentUsage,
     AuditTrail,
     ErasedRecord,
     SessionRecall,
     UserMetadata,
 )
-from memoranda.model.usage import Usage
 
 
 def trail_of(item, **fields):
@@ -53,7 +51,7 @@ class CopyContract(Contract):
         assert store.verify() == []
 
     def test_bookkeeping_comes_back_as_it_was(self, store, ana, ben):
-        """It is kept once, however often; the larger usage stays, and no living record is erased.
+        """It is kept once, however often, and no living record is erased.
 
         An agent sees its own and that of nobody.
         """
@@ -65,11 +63,10 @@ class CopyContract(Contract):
             AgentSession(id="s", first_seen_at=START, through=3, noted=2, tries=1, unread=4),
             AgentSession(id="s", first_seen_at=SOON, consolidated_at=SOON, agent="planner"),
         )
-        usage = AgentUsage("reflect", "m", Usage(requests=3, cost=0.5, seconds=1.5), "planner")
         gone = ErasedRecord(id="fact_gone", at=SOON, reason="asked", agent="planner")
-        kept = UserMetadata(sessions=sessions, usage=(usage,), erased=(gone,))
+        kept = UserMetadata(sessions=sessions, erased=(gone,))
         living = replace(kept, erased=(gone, replace(gone, id=turn.id)))
-        for each in (living, replace(kept, usage=(replace(usage, usage=Usage(requests=2)),))):
+        for each in (living, kept):
             ana.apply(do.keep_user_metadata(each))
         ana.apply(do.delete_conversation("everybody's", at=SOON, erase=False))
         told = replace(kept, owners={"hers": "planner"}, deleted=("everybody's",))

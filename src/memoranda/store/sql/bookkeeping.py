@@ -129,7 +129,6 @@ class TransferReads(SqlReads):
         with self.snapshot():
             return UserMetadata(
                 sessions=tuple(self._made(scope, READ_SESSIONS, SESSIONS.make, "sessions")),
-                usage=tuple(self.agent_usage(scope)),
                 erased=tuple(self._made(scope, READ_ERASED, ERASED.make, "history", owner="h")),
                 owners=dict(self._made(scope, READ_OWNERS)),
                 deleted=tuple(row[0] for row in self._made(scope, READ_DELETED)),
@@ -192,15 +191,12 @@ class BookkeepingWrites(RecordWrites):
     def keep_user_metadata(self, kept: UserMetadata) -> None:
         """Keep what another store has of the user as a whole.
 
-        Sessions are as far as they are there; usage that is here stays as it is, and a record that
-        is here was not erased. What agents own is not told by this.
+        Sessions are as far as they are there, and a record that is here was not erased. What agents
+        own is not told by this.
         """
         self.register()
         for session in kept.sessions:
             self.run(KEEP_SESSION, user_key=self.user, **SESSIONS.values(session))
-        for used in kept.usage:
-            whose = {"agent": used.agent or "", "stage": used.stage, "model": used.model}
-            self.add("model_usage", [whose | asdict(used.usage)])
         ids = [each.id for each in kept.erased]
         known = {*self.get(self.scope.whole_user, ids), *self.erased(ids)}
         gone = {"action": ChangeAction.ERASE, "detail": "{}"}

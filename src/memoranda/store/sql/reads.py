@@ -38,7 +38,6 @@ from memoranda.model.query import (
     metadata_conditions,
 )
 from memoranda.model.sessions import SessionInfo
-from memoranda.model.traces import AgentUsage
 from memoranda.model.usage import StageUsage, Usage
 from memoranda.store.sql.database import FOLDER, SqlConnection
 from memoranda.store.sql.rows import (
@@ -98,7 +97,7 @@ GROUP BY c.session_id {pending} ORDER BY min(c.first_seen_at), c.session_id
 # Of which the episodes of some agent were not all read.
 PENDING = "HAVING count(*) > count(c.consolidated_at)"
 READ_USAGE = f"""
-SELECT stage, model, agent, {", ".join(USAGE.names)} FROM model_usage
+SELECT stage, model, {", ".join(USAGE.names)} FROM model_usage
 WHERE user_key = :user AND (CAST(:agent AS text) IS NULL OR agent IN ('', :agent))
 ORDER BY stage, model, agent
 """
@@ -416,19 +415,11 @@ class SqlReads:
         sql = sql.replace("{pending}", PENDING if pending else "")
         return {each.id: each for each in self._made(scope, sql, SESSIONS.make, "sessions", id=id)}
 
-    def agent_usage(self, scope: Scope) -> list[AgentUsage]:
-        """Return what stages have used of language models for each agent, by stage and model."""
-
-        def make(row: Row) -> AgentUsage:
-            return AgentUsage(row[0], row[1], USAGE.make(row[3:]), row[2] or None)
-
-        return self._made(scope, READ_USAGE, make, "model_usage")
-
     def usage(self, scope: Scope) -> list[StageUsage]:
         """Return what stages have used of language models, by stage and model."""
         total: defaultdict[tuple[str, str], Usage] = defaultdict(Usage)
-        for each in self.agent_usage(scope):
-            total[each.stage, each.model] += each.usage
+        for stage, model, *used in self._made(scope, READ_USAGE):
+            total[stage, model] += USAGE.make(used)
         return [StageUsage(*key, used) for key, used in total.items()]
 
     # Entities
