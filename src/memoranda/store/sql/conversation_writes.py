@@ -143,17 +143,14 @@ class ConversationWrites(RecordWrites):
         tombstone: int | None = None,
     ) -> None:
         """Add messages at these places: of the transcript, or of a tombstone."""
-        whose = {"user_key": self.user, "conversation_key": conversation}
-        self.connection.run_many(
-            ADD_MESSAGE,
-            [
-                rows.MESSAGES.values(message)
-                | whose
-                | {"position": place, "tombstone_key": tombstone}
-                | {"removed_from": None if tombstone is None else message.position}
-                for message, place in zip(messages, places, strict=True)
-            ],
-        )
+        whose: dict[str, Any] = {"user_key": self.user, "conversation_key": conversation}
+        whose |= {"tombstone_key": tombstone}
+        added = []
+        for message, place in zip(messages, places, strict=True):
+            former = None if tombstone is None else message.position
+            values = rows.MESSAGES.values(message) | whose
+            added.append(values | {"position": place, "removed_from": former})
+        self.connection.run_many(ADD_MESSAGE, added)
 
     def pin_message(self, id: str, message_id: str, *, pinned: bool) -> None:
         """Keep a message in every view, or stop keeping it."""

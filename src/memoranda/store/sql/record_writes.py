@@ -244,8 +244,8 @@ class RecordWrites(EntityWrites, SqlReads):
     @property
     def own(self) -> dict[str, Any]:
         """The parameters that limit a statement to the scope; and the number of this write."""
-        whose = {"user": self.user, "agent": self.scope.agent}
-        return whose | {"revision": self.state.revision + 1}
+        number = self.state.revision + 1
+        return {"user": self.user, "agent": self.scope.agent, "revision": number}
 
     def register(self, *, begins: bool = True) -> None:
         """Give the user a key, if they have none yet.
