@@ -156,7 +156,7 @@ def test_unknown_ids_are_nothing_or_not_found(kept, id):
         (lambda m: m.get_context(None), "key must be text"),
         (lambda m: m.as_user(""), "user is empty"),
         (lambda m: m.on("remembred", print), "did you mean remembered\\? use one of"),
-        (lambda m: m.on("forgotten", "print"), "cannot be called"),
+        (lambda m: m.on("forgotten", "print"), "callback must be callable"),
         (lambda m: m.as_user("ana", agent=5), "agent must be text"),
         (lambda m: m.conversation("c", strategy="newest"), "strategy='newest' is unknown; use one"),
         (lambda m: m.conversation("c", keep_recent=0), "keep_recent=0 must be"),

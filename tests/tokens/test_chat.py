@@ -21,7 +21,7 @@ from memoranda.tokens.catalog import (
     tiles,
 )
 from memoranda.tokens.estimate import EstimatedCounter
-from memoranda.tokens.pictures import PictureSize, size_in_url, size_of
+from memoranda.tokens.pictures import size_in_url, size_of
 
 COUNTER = EstimatedCounter("o200k_base")
 CALLS = (ToolCall("c1", "get_weather", '{"city":"Lisbon"}'), ToolCall("c2", "now"))
@@ -154,16 +154,16 @@ FORMATS = [png, gif, jpeg]
 def test_the_size_of_every_format_is_read(make, width, height):
     """From the file, and from a data: URL that holds it."""
     data = make(width, height)
-    assert size_of(data) == PictureSize(width, height)
+    assert size_of(data) == (width, height)
     url = f"data:image/x;base64,{base64.b64encode(data).decode()}"
-    assert size_in_url(url) == PictureSize(width, height)
+    assert size_in_url(url) == (width, height)
 
 
 def test_the_size_of_a_jpeg_stands_behind_its_metadata():
     """A preview of 60 KB, with a frame header of its own inside, is passed over."""
     preview = jpeg(160, 120) + bytes(60_000)
     segment = b"\xff\xe1" + struct.pack(">H", len(preview) + 2) + preview
-    assert size_of(jpeg(4000, 3000, before=segment, marker=0xC2)) == PictureSize(4000, 3000)
+    assert size_of(jpeg(4000, 3000, before=segment, marker=0xC2)) == (4000, 3000)
 
 
 def test_urls_are_read_as_they_are_written():
@@ -175,13 +175,13 @@ def test_urls_are_read_as_they_are_written():
         f"data:image/png;base64,{quote(plain, safe='')}",
         f"data:image/png;name=a.png;base64,{plain}",
     ):
-        assert size_in_url(url) == PictureSize(640, 480)
+        assert size_in_url(url) == (640, 480)
 
 
 def test_a_large_picture_is_not_decoded_whole():
     """The header is enough: what follows it may even be no base64 at all."""
     body = base64.b64encode(png(640, 480) + bytes(1)).decode()
-    assert size_in_url(f"data:image/png;base64,{body}{'A' * 2_000_000}é!") == PictureSize(640, 480)
+    assert size_in_url(f"data:image/png;base64,{body}{'A' * 2_000_000}é!") == (640, 480)
 
 
 def test_a_picture_that_is_not_there_has_no_size():
@@ -205,7 +205,7 @@ def test_a_file_that_is_cut_off_has_no_size(data, make):
     """However short it is cut, or with nonsense behind; and a side of no length is no size."""
     picture = make(300, 200)
     sizes = {size_of(picture[:end]) for end in range(len(picture) + 1)}
-    assert sizes == {None, PictureSize(300, 200)}
+    assert sizes == {None, (300, 200)}
     size = size_of(picture[:12] + data)
     assert size is None or min(size) > 0
     assert size_of(png(0, 5)) is None

@@ -29,8 +29,7 @@ def clean(value: object, name: str) -> str:
     """
     text = storable(value, name)
     if not text.strip():
-        message = f"{name} is empty; give it some text"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} is empty; give it some text")
     return text
 
 
@@ -41,8 +40,7 @@ def storable(value: object, name: str) -> str:
         InvalidInput: it is no text, or holds a NUL character or a lone surrogate.
     """
     if not isinstance(value, str):
-        message = f"{name} must be text, got {type(value).__name__}: {value!r:.80}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} must be text, got {type(value).__name__}: {value!r:.80}")
     if "\x00" in value:
         message = (
             f"{name} holds a NUL character at position {value.index(chr(0))}; "
@@ -86,8 +84,7 @@ def require_aware(moment: object, name: str) -> datetime:
         InvalidInput: it is no datetime, or has no time zone.
     """
     if not isinstance(moment, datetime):
-        message = f"{name} must be a datetime with a time zone, got {moment!r}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} must be a datetime with a time zone, got {moment!r}")
     if moment.utcoffset() is None:
         message = (
             f"{name}={moment.isoformat()} has no time zone; say which one it is in, "
@@ -149,8 +146,7 @@ def limited(value: object, name: str, least: int = 1) -> int:
         InvalidInput: it is something else.
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        message = f"{name}={value!r} must be a whole number of at least {least}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name}={value!r} must be a whole number of at least {least}")
     return min(value, MOST)
 
 
@@ -163,8 +159,7 @@ def number(value: object, name: str) -> float | None:
     if value is None:
         return None
     if not isinstance(value, int | float) or isinstance(value, bool) or value != value:  # noqa: PLR0124 - NaN
-        message = f"{name}={value!r:.80} must be a number"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name}={value!r:.80} must be a number")
     return max(-LARGEST, min(value, LARGEST))
 
 
@@ -175,8 +170,7 @@ def required_callable(value: Function, name: str, *, optional: bool = True) -> F
         InvalidInput: it is something else.
     """
     if not callable(value) and not (optional and value is None):
-        message = f"{name} must be callable, got {type(value).__name__}: {value!r:.80}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} must be callable, got {type(value).__name__}: {value!r:.80}")
     return value
 
 
@@ -281,8 +275,7 @@ def several(items: Iterable[Item], name: str) -> Iterable[Item]:
     """
     given: object = items
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        message = f"{name} must be a list, got {given!r:.80}; write […]"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} must be a list, got {given!r:.80}; write […]")
     return items
 
 
@@ -295,8 +288,7 @@ def several_of(kind: type[Item], items: Iterable[object], name: str) -> list[Ite
     found: list[Item] = []
     for each in several(items, name):
         if not isinstance(each, kind):
-            message = f"{name} must hold {kind.__name__} values alone, got {each!r:.80}"
-            raise InvalidInput(message)
+            raise InvalidInput(f"{name} must hold {kind.__name__} values alone, got {each!r:.80}")
         found.append(each)
     return found
 
@@ -316,8 +308,7 @@ def located(place: str) -> Iterator[None]:
     try:
         yield
     except InvalidInput as error:
-        message = f"{place}: {error}"
-        raise InvalidInput(message) from error
+        raise InvalidInput(f"{place}: {error}") from error
 
 
 def parse_metadata(metadata: object) -> Mapping[str, Any]:
@@ -325,8 +316,7 @@ def parse_metadata(metadata: object) -> Mapping[str, Any]:
     if metadata is None:
         return {}
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
-        message = f"metadata must be a mapping with text keys, got {metadata!r:.80}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"metadata must be a mapping with text keys, got {metadata!r:.80}")
     copy: dict[str, Any] = json.loads(json_text(dict(metadata), "metadata"))
     return require_shallow(copy, "metadata")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from datetime import UTC, datetime, timedelta
 
 from memoranda.model.checks import require_aware
@@ -11,7 +10,7 @@ START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 class FrozenClock:
-    """Implements :class:`memoranda.model.clock.Clock`. Thread-safe."""
+    """Implements :class:`memoranda.model.clock.Clock`."""
 
     def __init__(self, now: datetime = START) -> None:
         """Stand at ``now``.
@@ -19,13 +18,11 @@ class FrozenClock:
         Raises:
             InvalidInput: ``now`` has no time zone.
         """
-        self._lock = threading.Lock()
         self._now = require_aware(now, "now")
 
     def now(self) -> datetime:
         """Return the moment that was set, in UTC."""
-        with self._lock:
-            return self._now
+        return self._now
 
     def set(self, now: datetime) -> None:
         """Go to ``now``, which may lie in the past.
@@ -33,12 +30,9 @@ class FrozenClock:
         Raises:
             InvalidInput: ``now`` has no time zone.
         """
-        moment = require_aware(now, "now")
-        with self._lock:
-            self._now = moment
+        self._now = require_aware(now, "now")
 
     def advance(self, by: timedelta) -> datetime:
         """Go on by ``by`` (back, if negative) and return the new moment."""
-        with self._lock:
-            self._now = require_aware(self._now + by, "now")
-            return self._now
+        self.set(self._now + by)
+        return self._now

@@ -36,8 +36,7 @@ class HashEmbedder:
             InvalidInput: ``dimensions`` is below one.
         """
         if dimensions < 1:
-            message = f"dimensions must be at least 1, got {dimensions}"
-            raise InvalidInput(message)
+            raise InvalidInput(f"dimensions must be at least 1, got {dimensions}")
         self.dimensions = dimensions
         self.name = name
 

@@ -126,8 +126,7 @@ class ScriptedLLM:
                 return ChatReply("", (value,), self.usage)
             case [*calls] if calls and all(isinstance(call, ToolCall) for call in calls):
                 return ChatReply("", tuple(calls), self.usage)
-        message = f"the script replies {value!r:.200}; give words, calls or a ChatReply"
-        raise AssertionError(message)
+        raise AssertionError(f"the script replies {value!r:.200}; give words, calls or a ChatReply")
 
     def _said(self, entry: Any, question: ModelRequest | ChatTurn) -> Any:
         value = entry(question) if callable(entry) and not isinstance(entry, type) else entry
@@ -140,5 +139,4 @@ class ScriptedLLM:
     def _next(self, answer: type[Any]) -> Any:
         for entry in self._entries.get(answer, self._entries.get(None, ())):
             return entry
-        message = f"the script has no more answers, and {answer.__name__} was asked for"
-        raise AssertionError(message)
+        raise AssertionError(f"the script has no more answers, and {answer.__name__} was asked for")

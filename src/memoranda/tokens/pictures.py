@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import binascii
 import struct
-from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 # In a JPEG the size stands behind the metadata, which can hold a preview and a colour profile.
@@ -16,15 +15,8 @@ FILL = 0xFF
 FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # without the tables among them
 
 
-class PictureSize(NamedTuple):
-    """Width and height in pixels."""
-
-    width: int
-    height: int
-
-
-def size_in_url(url: str) -> PictureSize | None:
-    """Return the size of the picture inside a ``data:`` URL in base64.
+def size_in_url(url: str) -> tuple[int, int] | None:
+    """Return width and height in pixels of the picture inside a ``data:`` URL in base64.
 
     ``None`` where it is not inside (``https://…``) or is of no known format.
     """
@@ -41,8 +33,8 @@ def size_in_url(url: str) -> PictureSize | None:
         return None
 
 
-def size_of(data: bytes) -> PictureSize | None:
-    """Return the size of the picture whose file starts with ``data``, or ``None``."""
+def size_of(data: bytes) -> tuple[int, int] | None:
+    """Return width and height of the picture whose file starts with ``data``, or ``None``."""
     try:
         size = _read(data)
     except (struct.error, IndexError):  # The header is cut off.
@@ -50,17 +42,17 @@ def size_of(data: bytes) -> PictureSize | None:
     return size if size and min(size) > 0 else None
 
 
-def _read(data: bytes) -> PictureSize | None:
+def _read(data: bytes) -> tuple[int, int] | None:
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return PictureSize(*struct.unpack_from(">II", data, 16))
+        return struct.unpack_from(">II", data, 16)
     if data.startswith((b"GIF87a", b"GIF89a")):
-        return PictureSize(*struct.unpack_from("<HH", data, 6))
+        return struct.unpack_from("<HH", data, 6)
     at = 2 if data.startswith(b"\xff\xd8") else len(data)
     # The segments of a JPEG (ITU T.81); any number of fill bytes may stand before one.
     while data[at] == FILL:
         if data[at + 1] in FRAMES:
             height, width = struct.unpack_from(">HH", data, at + 5)
-            return PictureSize(width, height)
+            return width, height
         is_fill = data[at + 1] == FILL
         at += 1 if is_fill else 2 + struct.unpack_from(">H", data, at + 2)[0]
     return None

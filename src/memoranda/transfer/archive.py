@@ -328,8 +328,7 @@ def _cuts(item: JsonItem, messages: Sequence[Message]) -> list[Any]:
         for cut in map(object_of, list_of(item.value, "cuts")):
             ends = {end: places.get(cut.get(end, ""), -1) for end in ("first", "last")}
             if not 0 <= ends["first"] <= ends["last"]:
-                message = "first and last of a cut must name messages before it, in order"
-                raise InvalidInput(message)
+                raise InvalidInput("first and last of a cut must name messages before it, in order")
             found.append({**cut, **ends})
     return found
 

@@ -82,8 +82,6 @@ NAMES: Mapping[str, Any] = tomllib.loads(
     (files("memoranda.transfer") / "formats.toml").read_text("utf-8")
 )
 BOM = b"\xef\xbb\xbf"
-DECODER = json.JSONDecoder(parse_constant=refuse_constant)
-VISIBLE = compile_pattern(r"\S")
 CHAT = frozenset({*ROLES, *SAME_ROLE})
 # Arguments of ``remember`` that no chat message has.
 OWN_ARGUMENTS = frozenset(DRAFT_KEYS) - {"content", "role"}
@@ -208,8 +206,7 @@ def read_values(
             with part:
                 for place, raw in _texts(name, part):
                     with counts.reading(place) if counts else located(place):
-                        for value in _parse(raw):
-                            yield from _elements(place, value, inside)
+                        yield from _elements(place, _parse(raw), inside)
 
 
 def _elements(place: str, value: Any, inside: Sequence[str]) -> Iterator[JsonItem]:
@@ -257,28 +254,23 @@ def _texts(name: str, part: IO[bytes]) -> Iterator[tuple[str, bytes]]:
 
 
 def _is_value(line: bytes) -> bool:
-    """Return whether a line is whole by itself: objects or texts."""
+    """Return whether a line is whole by itself: an object or a text."""
     with suppress(InvalidInput):
-        return all(isinstance(each, dict | str) for each in _parse(line))
+        return isinstance(_parse(line), dict | str)
     return False
 
 
-def _parse(raw: bytes) -> list[Any]:
-    """Return the JSON values of a text in UTF-8: of a line that lost its end, more than one.
+def _parse(raw: bytes) -> Any:
+    """Return the JSON value of a text in UTF-8.
 
     Raises:
         InvalidInput: it is something else.
     """
-    values, end = list[Any](), 0
     try:
-        text = raw.decode()
-        while begins := VISIBLE.search(text, end):
-            value, end = DECODER.raw_decode(text, begins.start())
-            values.append(value)
+        return json.loads(raw.decode(), parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         message = f"not valid JSON in UTF-8 ({error}); correct it and import again"
         raise InvalidInput(message) from error
-    return values
 
 
 @contextmanager
