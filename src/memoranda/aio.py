@@ -48,7 +48,7 @@ def like(verb: Verb[P, T]) -> Callable[[Callable[..., None]], Verb[P, T]]:
 
 
 class _PartOfMemory:
-    """A part of a memory; its verbs open it in a worker thread."""
+    """A part of a memory; its verbs open what it wraps in a worker thread."""
 
     def __init__(self, opened: Callable[[], Any]) -> None:
         """Open nothing yet: the first verb does."""
@@ -81,16 +81,13 @@ class AsyncAdmin(_PartOfMemory):
     delete_user = in_thread(Admin.delete_user)
 
 
-class AsyncConversation:
+class AsyncConversation(_PartOfMemory):
     """A :class:`memoranda.Conversation` for code that must not block: what reads is awaited."""
 
     def __init__(self, conversation: Conversation) -> None:
         """Wrap ``conversation``; both may be used."""
-        self._face = conversation
+        super().__init__(lambda: conversation)
         self._id = conversation.id  # Read here, where the conversation was opened.
-
-    def _opened(self) -> Conversation:
-        return self._face
 
     @classmethod
     async def open(cls, *args: Any, **kwargs: Any) -> Self:
@@ -111,11 +108,11 @@ class AsyncConversation:
 
     def on(self, event: str, callback: Callback) -> None:
         """Call ``callback`` after each ``event`` of :meth:`memoranda.Conversation.on`."""
-        self._face.on(event, callback)
+        self._opened().on(event, callback)
 
     async def count(self) -> int:
         """Return how many messages there are since the last clear; ``len()`` cannot wait."""
-        return await to_thread(len, self._face)
+        return await to_thread(len, self._opened())
 
     system = in_thread(Conversation.system)
     messages = in_thread(Conversation.messages)

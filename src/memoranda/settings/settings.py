@@ -7,6 +7,7 @@ folder, or what ``MEMORANDA_CONFIG`` names. The environment overrides it
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from datetime import tzinfo
@@ -14,7 +15,6 @@ from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
-from pydantic_settings import EnvSettingsSource, SettingsError
 from tzlocal import get_localzone
 
 from memoranda.errors import ConfigError
@@ -29,7 +29,7 @@ from memoranda.settings.fields import (
     variable,
 )
 from memoranda.settings.files import VARIABLE, config_path, read_file
-from memoranda.settings.nested import MISSING, Place, merge, value_at
+from memoranda.settings.nested import MISSING, Place, merge, nest, value_at
 from memoranda.settings.profile import SECTION, derive_settings
 from memoranda.settings.sections import AllSettings
 
@@ -57,7 +57,6 @@ class Settings(AllSettings):
         except ValidationError as error:
             # It says all that pydantic's does, in words of ours.
             raise ConfigError(explain_errors(error, levels)) from None
-        refuse_variables()
 
     def with_values(self, **groups: Mapping[str, Any]) -> Self:
         """Return settings with other values in some groups; nothing checks these."""
@@ -83,18 +82,9 @@ def read_sources(arguments: Mapping[str, Any] | None = None) -> Levels:
         ConfigError: the file cannot be read, or a variable of the environment is no JSON.
     """
     file = read_file()
-    try:
-        environment = EnvSettingsSource(
-            Settings,  # type: ignore[arg-type]  # any model will do
-            env_prefix=PREFIX,
-            env_nested_delimiter=DELIMITER,
-        )()
-    except SettingsError as error:
-        message = f"settings: {error}; a group, and values by name, are written as a JSON object"
-        raise ConfigError(message) from None
     levels = {
         str(file.path): _own_values(file.values),
-        ENVIRONMENT: environment,
+        ENVIRONMENT: _read_environment(),
         ARGUMENT: arguments or {},
     }
     section = merge(*levels.values()).get(SECTION)
@@ -111,6 +101,32 @@ def _own_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
         return values
     known = Settings.model_fields
     return {name: value for name, value in values.items() if name in known or nearest_setting(name)}
+
+
+def _read_environment() -> dict[str, Any]:
+    """Return what the environment says, nested by group; a wrong name is among it.
+
+    Meant for a setting are variables with two underscores inside, and those that are like a name
+    that exists; others that begin with ``MEMORANDA_`` are somebody else's.
+
+    Raises:
+        ConfigError: a group, or values by name, are not written as JSON.
+    """
+    found, defaults = dict[str, Any](), AllSettings().model_dump()
+    for name, text in sorted(os.environ.items()):
+        place = tuple(name.upper().removeprefix(PREFIX).lower().split(DELIMITER))
+        is_other = not name.upper().startswith(PREFIX) or name.upper() == VARIABLE
+        if is_other or not (place[1:] or place[0] in defaults or nearest_setting(place[0])):
+            continue
+        value: Any = text
+        if isinstance(value_at(defaults, place), Mapping):
+            try:
+                value = json.loads(text)
+            except ValueError:
+                what = "a group, and values by name, are written as a JSON object"
+                raise ConfigError(f"settings: {name} cannot be read; {what}") from None
+        found = merge(found, nest(place, value))
+    return found
 
 
 def find_source(levels: Levels, place: Place) -> tuple[str, Any]:
@@ -132,27 +148,6 @@ def find_variable(place: Place) -> str | None:
     names = [(name, name.upper() + DELIMITER) for name in os.environ]
     found = [name for name, own in names if wanted.startswith(own) or own.startswith(wanted)]
     return max(found, key=len, default=None)
-
-
-def refuse_variables() -> None:
-    """Refuse variables of the environment that were meant for a setting and set none.
-
-    Those are the ones with two underscores inside, and those that are like a name that exists;
-    others that begin with ``MEMORANDA_`` are somebody else's. Names inside a group are checked
-    where it is read.
-
-    Raises:
-        ConfigError: there is one; the message suggests the nearest.
-    """
-    for name in os.environ:
-        group, joint, _ = name.upper().removeprefix(PREFIX).lower().partition(DELIMITER)
-        is_other = not name.upper().startswith(PREFIX) or name.upper() == VARIABLE
-        if is_other or group in AllSettings.model_fields:
-            continue
-        meant = name[len(PREFIX) :].lower().replace(DELIMITER, ".")
-        if joint or nearest_setting(meant):
-            hint = suggest(meant)
-            raise ConfigError(f"the environment variable {name} sets nothing; {hint}")
 
 
 def explain_errors(error: ValidationError, levels: Levels) -> str:

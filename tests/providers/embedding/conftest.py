@@ -32,9 +32,9 @@ def published():
 def user_folders(tmp_path, monkeypatch):
     """Data and cache folders that are empty and belong to this test alone."""
     folders = {"data": tmp_path / "data", "cache": tmp_path / "cache"}
-    files = "memoranda.providers.embedding.model_files"
-    for name, folder in folders.items():
-        monkeypatch.setattr(f"{files}.user_{name}_path", lambda _, folder=folder: folder)
+    room = "memoranda.providers.embedding"
+    monkeypatch.setattr(f"{room}.model_files.user_data_path", lambda _: folders["data"])
+    monkeypatch.setattr(f"{room}.quantized.user_cache_path", lambda _: folders["cache"])
     return folders
 
 

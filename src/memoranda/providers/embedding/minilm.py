@@ -140,14 +140,14 @@ class MiniLM:
         made: dict[int, EmbeddedText] = {}
         try:
             # One by one: a batch call would start threads of its own for little gain.
-            read = [_tokenized(model, text, query=query) for text in cleaned]
-            for rows in batches([len(text.ids) for text in read]):
-                vectors, states = _run(model, [read[row].ids for row in rows])
+            read = [_tokenize(model, text, query=query) for text in cleaned]
+            for rows in batches([len(ids) for ids, _ in read]):
+                vectors, states = _run(model, [read[row][0] for row in rows])
                 units = unit_rows(vectors, count=len(rows), dimensions=DIMENSIONS, model=MODEL)
                 for row, unit, state in zip(rows, units, states, strict=True):
-                    telling = read[row].telling
-                    spans = [read[row].spans[place] for place in telling]
-                    made[row] = EmbeddedText(unit, _compressed(state[telling]), spans)
+                    _, spans = read[row]
+                    tokens = _compressed(state[list(spans)])
+                    made[row] = EmbeddedText(unit, tokens, list(spans.values()))
         except Exception as error:
             message = f"{MODEL} could not embed {len(texts)} texts: {error}"
             raise EmbeddingError(message) from error
@@ -155,8 +155,8 @@ class MiniLM:
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return where the tokens of ``embed_tokens`` stand in a text, without embedding it."""
-        read = _tokenized(self._loaded(), *well_formed([text]))
-        return [read.spans[place] for place in read.telling]
+        _, spans = _tokenize(self._loaded(), *well_formed([text]))
+        return list(spans.values())
 
     def close(self) -> None:
         """Let the model go. It is loaded again by the next ``embed``, if there is one."""
@@ -233,33 +233,23 @@ def _run(model: LoadedMiniLM, tokens: Sequence[Sequence[int]]) -> list[Vectors]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class TokenizedText:
-    """A text as the network reads it.
+def _tokenize(
+    model: LoadedMiniLM, text: str, *, query: bool = False
+) -> tuple[list[int], dict[int, tuple[int, int]]]:
+    """Return the ids of a text's tokens and, of those that get a vector of their own, the places.
 
-    Attributes:
-        ids: of its tokens.
-        spans: where each of them stands in the text, in characters.
-        telling: which of them get a vector of their own.
+    These are their numbers and where they stand in the text, in characters.
     """
-
-    ids: list[int]
-    spans: list[tuple[int, int]]
-    telling: list[int]
-
-
-def _tokenized(model: LoadedMiniLM, text: str, *, query: bool = False) -> TokenizedText:
     found = model.tokenizer.encode(text)
-    ids, spans = found.ids, found.offsets
+    spans, pieces = found.offsets, found.tokens
     inside = [place for place, (start, end) in enumerate(spans) if end > start]
-    pieces = found.tokens
     silent = frozenset() if query else stop_words(DEFAULT)
     telling = [
         place
         for place in inside
         if pieces[place] not in silent and any(map(str.isalnum, pieces[place]))
     ]
-    return TokenizedText(ids, spans, (telling or inside)[:MOST_TOKENS])
+    return found.ids, {place: spans[place] for place in (telling or inside)[:MOST_TOKENS]}
 
 
 @cache

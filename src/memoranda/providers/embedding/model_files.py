@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import build_opener
 
-from platformdirs import user_cache_path, user_data_path
+from platformdirs import user_data_path
 
 from memoranda.errors import InvalidInput, ModelUnavailable
 from memoranda.model.ports import Progress
@@ -60,11 +60,6 @@ QUANTIZED = PublishedFile(
 def default_folder() -> Path:
     """Return the folder in the user's data directory where :func:`pull` puts the files."""
     return user_data_path("memoranda") / "models" / MODEL
-
-
-def cache_folder() -> Path:
-    """Return the folder for what can be made again."""
-    return user_cache_path("memoranda")
 
 
 def find(folder: Path | None = None) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from operator import attrgetter
 
 import numpy as np
 
@@ -95,6 +95,8 @@ class OpenAIEmbedder:
             response = self._client.embeddings.create(
                 model=self._model, input=batch, encoding_format="float", dimensions=self.dimensions
             )
+            # The server may send the vectors in any order.
+            rows = [each.embedding for each in sorted(response.data, key=attrgetter("index"))]
         except openai.APIConnectionError as error:
             raise ModelUnavailable(
                 f"no answer from {self._client.base_url}: {error.__cause__ or error}; "
@@ -102,18 +104,11 @@ class OpenAIEmbedder:
             ) from error
         except openai.APIStatusError as error:
             raise self._refused(error) from error
-        # Bodies that are no JSON come out of the SDK as whatever its parser raises.
+        # Bodies that are no JSON come out of the SDK as whatever its parser raises, and it checks
+        # no types: an answer of another shape arrives as it is.
         except Exception as error:
             message = f"{self._client.base_url} gave no embeddings for {self._model}: {error}"
             raise EmbeddingError(message) from error
-        # The SDK checks no types: an answer of another shape arrives as it is. The server may
-        # send the vectors in any order.
-        data = getattr(response, "data", None)
-        items = data if isinstance(data, list) else []
-        found = {str(getattr(item, "index", None)): item for item in items}
-        rows: list[Any] = [
-            getattr(found.get(str(place)), "embedding", None) for place in range(len(batch))
-        ]
         return unit_rows(rows, count=len(batch), dimensions=self.dimensions, model=self._model)
 
     def _refused(self, error: openai.APIStatusError) -> EmbeddingError:

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+from platformdirs import user_cache_path
 
 from memoranda.errors import ModelUnavailable
 from memoranda.providers.embedding.model_files import (
     MODEL,
     QUANTIZED,
     WEIGHTS,
-    cache_folder,
     is_genuine,
     require_genuine,
 )
@@ -44,7 +44,7 @@ def quantized_weights(published: Path) -> Path:
     Raises:
         ModelUnavailable: it cannot be written, or the weights are not those that were published.
     """
-    folder = cache_folder() / "models"
+    folder = user_cache_path("memoranda") / "models"
     path = folder / QUANTIZED.name
     if is_genuine(path, QUANTIZED):
         return folder
