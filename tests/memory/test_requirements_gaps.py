@@ -315,6 +315,7 @@ def test_all_of_long_term_memory_is_one_file_in_wal_mode(opened, tmp_path):
     path = tmp_path / "m.db"
     memory = opened(path)
     memory.conversation("c").add("user", "Maria Santos likes tea.")
+    memory.rebuild()  # A few words would wait to be indexed.
     memory.embed_pending()
     assert len(memory.entities()) == 1
     connection = memory._services.store._writer.raw
@@ -338,11 +339,11 @@ def test_links_of_records_and_entities_are_indexed_both_ways(opened, tmp_path):
 
 def test_the_word_index_follows_a_changed_text(plain):
     """S4.48: the full-text index has what is stored; behind its back, a rebuild puts it right."""
-    plain.remember("Ana likes tea")
+    plain.remember_many(["Ana likes tea", *(f"Ana likes {number}" for number in range(15))])
     writer = plain._services.store._writer.raw
     count = "SELECT count(*) FROM records_fts WHERE records_fts MATCH ?"
     words = ("1qtea", "1qjuic")  # the key of the user stands before each term
     assert [writer.execute(count, (word,)).get for word in words] == [1, 0]
-    writer.execute("UPDATE records SET content = 'Ana likes juice'")
+    writer.execute("UPDATE records SET content = 'Ana likes juice' WHERE content LIKE '%tea'")
     assert plain.rebuild()
     assert [writer.execute(count, (word,)).get for word in words] == [0, 1]
