@@ -172,7 +172,7 @@ class WorkerCommand:
     def _show_end(self) -> None:
         """Write what was done in all."""
         figures = self._worker.schedule.figures
-        stages = figures.stages.total(), figures.stage_failures.total()
+        stages = sum(figures.stages.values()), sum(figures.stage_failures.values())
         line = "ended; derived: {}; stages run {:,} times, {:,} failed"
         self._session.hint(line.format(_counted(figures.derived), *stages))
         if self._session.shared.as_json:

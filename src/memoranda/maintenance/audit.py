@@ -133,15 +133,10 @@ def audit(held: Sequence[Record], *, now: datetime, present: Collection[str]) ->
     again = {other for finding in exact for other in finding.ids[1:]}
     near, contradictions = _pairs([record for record in known if record.id not in again])
     found: dict[str, list[Finding]] = {kind: [] for kind in REMEDIES}
-    found["exact duplicates"] = exact
-    found |= {"near duplicates": near, "contradictions": contradictions}
-    for record in known:
-        for kind, why in (*_faults_of_facts(record, present, now), *_faults(record)):
+    found |= {"exact duplicates": exact, "near duplicates": near, "contradictions": contradictions}
+    for record in [*known, *(record for record in held if record.kind not in KNOWLEDGE)]:
+        for kind, why in _faults(record, present, now):
             found[kind].append(_finding([record], why))
-    for record in held:
-        if record.kind not in KNOWLEDGE:
-            for kind, why in _faults(record):
-                found[kind].append(_finding([record], why))
     faults = tuple(
         FaultGroup(kind=kind, count=len(each), remedy=REMEDIES[kind], findings=tuple(each))
         for kind, each in found.items()
@@ -216,7 +211,7 @@ def _keys(text: str) -> set[tuple[str, int]]:
     return words | {(opening, 2)}
 
 
-def _faults(record: Record) -> Iterator[tuple[str, str]]:
+def _faults(record: Record, present: Collection[str], now: datetime) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a record, known or said: the kind of fault, and why."""
     drawn = bool(record.source_ids) and record.kind is Kind.FACT
     if without_recalled(record.content) != record.content or lines(record.content):
@@ -229,12 +224,8 @@ def _faults(record: Record) -> Iterator[tuple[str, str]]:
         yield "secrets", f"it seems to hold {kind}"
     if _EN.pattern("injected").search(record.content):
         yield "injections", "it speaks to the model like an instruction"
-
-
-def _faults_of_facts(
-    record: Record, present: Collection[str], now: datetime
-) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with what is known, and would not be with what was said."""
+    if record.kind not in KNOWLEDGE:
+        return
     used_at = record.last_accessed or record.created_at
     if now - used_at >= STALE:
         yield "stale", f"nobody has asked for it for {(now - used_at).days} days"

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +62,6 @@ DECOYS = (
 
 # Whether it is well, what was found, and what to do about it.
 Finding = tuple[bool | None, str, str | None]
-Probes = Iterator[tuple[str, Callable[[], Finding]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,29 +94,23 @@ class Doctor:
 
     def examine(self) -> list[Check]:
         """Return what was found at each point."""
-        storage, contents = self._of_storage(), self._of_contents()
-        return [*self._look(storage), *self._look(contents), *self._arms()]
-
-    def _look(self, probes: Probes) -> Iterator[Check]:
-        for name, probe in probes:
+        checks = []
+        for name, probe in self._probes():
             try:
                 found = probe()
             except MemorandaError as error:
                 found = False, f"could not be looked at: {error}", None
-            yield Check(name, *found)
+            checks.append(Check(name, *found))
+        return [*checks, *self._arms()]
 
-    def _of_storage(self) -> Probes:
-        """Yield what is to be looked at of the machine and of where the memory is."""
+    def _probes(self) -> Iterator[tuple[str, Callable[[], Finding]]]:
+        """Yield what is to be looked at: the machine, the memory, and what works on it."""
         store, file = self.store, file_of(self.store.location)
         yield "python", lambda: (True, f"{platform.python_version()}, {platform.system()}", None)
         if file is not None:
-            yield medium(store.location), partial(_file, file, store)
+            yield medium(store.location), lambda: _file(file, store)
         elif medium(store.location) == "server":
-            detail = f"{store.location}, {store.size():,} bytes of records at least"
-            yield "server", lambda: (True, detail, None)
-
-    def _of_contents(self) -> Probes:
-        """Yield what is to be looked at of the memory and of what works on it."""
+            yield "server", lambda: (True, f"{store.location}, {store.size():,} bytes or more", None)
         yield "contents", lambda: _soundness(self.store.verify())
         yield "vectors", self._vectors
         yield "waiting", self._waiting
@@ -204,29 +196,20 @@ class Doctor:
                 for decoy in DECOYS:
                     cage.remember(decoy, event_time=self.now - timedelta(days=400))
                 canary = cage.remember(CANARY, event_time=self.now - timedelta(days=1)).id
-                off = self._arms_off(cage)
-                return [
-                    Check(
-                        f"{arm} arm",
-                        *((None, off[arm]) if arm in off else self._arm(cage, canary, arm)),
-                    )
-                    for arm in QUESTIONS
-                ]
+                return [Check(f"{arm} arm", *self._arm(cage, canary, arm)) for arm in QUESTIONS]
         except MemorandaError as error:
             return [Check("arms", ok=False, detail=f"the canary could not be asked for: {error}")]
 
-    def _arms_off(self, cage: Any) -> dict[str, str]:
-        """Return why an arm is not asked at all, of each that is not."""
-        off = {} if self.derivations.has_tokens else {"tokens": NO_TOKENS}
-        if self.embedder is None:
-            off["vector"] = cage.stats().vectors
-        if self.settings.retrieval.fusion == "cosine":
-            off |= dict.fromkeys(("lexical", "temporal"), MEANING_ALONE)
-        return off
-
     def _arm(self, cage: Any, canary: str, arm: str) -> Finding:
         """Ask an arm for its canary; entities by name, as few ways of ranking read them."""
-        query, ranked = QUESTIONS[arm], self.settings.retrieval.fusion == "rrf"
+        query, fusion = QUESTIONS[arm], self.settings.retrieval.fusion
+        vectors = cage.stats().vectors
+        if arm == "tokens" and not self.derivations.has_tokens:
+            return None, NO_TOKENS, None
+        if arm == "vector" and vectors.startswith("off"):
+            return None if self.embedder is None else False, vectors, None
+        if arm in {"lexical", "temporal"} and fusion == "cosine":
+            return None, MEANING_ALONE, None
         if arm == "entity":
             entity = cage.entity(query)
             finds = entity is not None and canary in [record.id for record in entity.records]
@@ -235,11 +218,8 @@ class Doctor:
             arms = {hit.record.id: hit.why.arms.get(arm) for hit in hits}
             finds = [key for key, found in arms.items() if found and found.rank == 1] == [canary]
         if finds:
-            is_read = ranked or arm != "entity"
+            is_read = fusion == "rrf" or arm != "entity"
             return True, "finds its canary" if is_read else ENTITIES_UNREAD, None
-        vectors = cage.stats().vectors
-        if arm == "vector" and vectors.startswith("off"):
-            return False, vectors, None
         remedy = OTHER_MODEL if arm in {"vector", "tokens"} else REINSTALL
         if arm == "entity" and "regex" not in self.names.strategies[FAST]:
             remedy = "memoranda config set entities.fast regex"

@@ -17,7 +17,6 @@ import os
 import secrets
 import socket
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -71,8 +70,6 @@ HORIZON = timedelta(days=9 * 366)
 
 # Seconds until it is looked again whether anything waits to be derived.
 LOOK = 1.0
-# How much longer it waits at least than such a look takes, which may go through a long queue.
-LOOKING = 20
 # Seconds between two lines on what was derived.
 TELL = 10.0
 
@@ -141,10 +138,6 @@ def last_time(times: Times, until: datetime) -> datetime | None:
     return found
 
 
-def _zeros(names: Iterable[str]) -> Counter[str]:
-    return Counter(dict.fromkeys(names, 0))
-
-
 @dataclass(slots=True)
 class WorkerMetrics:
     """Counts since the start. The keys stay the same, so that any thread may read them.
@@ -158,11 +151,11 @@ class WorkerMetrics:
         stage_seconds: what it took.
     """
 
-    derived: Counter[str] = field(default_factory=lambda: _zeros(BATCH))
+    derived: dict[str, int] = field(default_factory=lambda: dict.fromkeys(BATCH, 0))
     derivation_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(BATCH, 0.0))
     derivation_failures: int = 0
-    stages: Counter[str] = field(default_factory=lambda: _zeros(STAGES))
-    stage_failures: Counter[str] = field(default_factory=lambda: _zeros(STAGES))
+    stages: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
+    stage_failures: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
     stage_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
 
     def add_stage(self, report: StageReport, seconds: float) -> None:
@@ -228,8 +221,6 @@ class Schedule:
         self.stop = stop or Event()
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._started: datetime | None = None
-        # For when the last run of each stage was due that nobody has to make any more.
-        self._settled: dict[str, datetime] = {}
 
     def step(self) -> list[StageReport]:
         """Run what is due and not done or being done elsewhere; return what was done, by user.
@@ -243,24 +234,15 @@ class Schedule:
         now = self._clock.now()
         self._started = self._started or now
         self._store.vector_model()  # Raises where the store was closed, also if nothing is due.
-        due = {stage: self._due(stage, now) for stage in STAGES}
-        waiting = [
-            (moment, stage)
-            for stage, moment in due.items()
-            if moment is not None and moment != self._settled.get(stage)
-        ]
+        due = [(moment, stage) for stage in STAGES if (moment := self._due(stage, now))]
         done: list[StageReport] = []
-        for moment, stage in sorted(waiting, key=lambda run: run[0]):
-            is_settled = True
+        for moment, stage in sorted(due, key=lambda run: run[0]):
             for user, lease in self._users(stage, moment):
                 if self.stop.is_set():
                     return done
                 is_taken = lease.until is not None and lease.until > now
                 report = None if is_taken else self._run_for(user, stage, moment)
-                is_settled = is_settled and report is not None and not report.failed
                 done += [] if report is None else [report]
-            if is_settled:
-                self._settled[stage] = moment
         return done
 
     def run(self) -> None:
@@ -434,11 +416,9 @@ class StoreWorker:
 
     def _derive(self) -> None:
         while not self.schedule.stop.is_set():
-            pause, start, before = LOOK, time.monotonic(), self.schedule.figures.derived.total()
+            pause = LOOK
             try:
                 self._work_off()
-                if self.schedule.figures.derived.total() == before:
-                    pause = max(LOOK, LOOKING * (time.monotonic() - start))
             except StoreClosed:
                 return
             except MemorandaError as error:
