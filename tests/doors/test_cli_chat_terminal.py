@@ -29,7 +29,7 @@ from memoranda.cli.chat_commands import MEANINGS, ChatDesk
 from memoranda.cli.chat_prompt import PromptHistory, TerminalReader
 from memoranda.cli.command import Session, SharedOptions
 from memoranda.model.models import Scope
-from memoranda.notes.prompt_history import history_file, remove_prompts
+from memoranda.notes.erasing import history_file, remove_prompts
 from memoranda.text.repetition import ErasedWords
 
 UP, ALT_ENTER, CTRL_C, CTRL_D, ENTER, TAB = "\x1b[A", "\x1b\r", "\x03", "\x04", "\r", "\t"

@@ -7,7 +7,7 @@ from kept_bytes import coded, holding
 
 from memoranda import Settings, errors
 from memoranda.model.models import PlaceKind, ToolCall, ToolResult
-from memoranda.notes.prompt_history import history_file
+from memoranda.notes.erasing import history_file
 
 WORD = "quokkalith"
 SAID = f"Ana keeps the {WORD} under floorboard 81723 of the attic"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memoranda.errors import InvalidInput
 from memoranda.model.notes import HistoryEntry
-from memoranda.notes.notes import Notes, parse_history, render_entry
+from memoranda.notes.notes import Notes, parse_history
 from memoranda.testing.clocks import FrozenClock
 
 AT = datetime(2026, 2, 27, 14, 30, tzinfo=UTC)
@@ -33,10 +33,11 @@ def escaped(text):
     return re.sub(rf"(?m)^(\ufeff?##[ \t]+{DAY}\S*[ \t]*)$", r"\\\1", plain)
 
 
-def test_the_form_in_the_file():
+def test_the_form_in_the_file(tmp_path):
     """An entry is a heading with its moment in UTC, a blank line, its text and a blank line."""
     at = datetime(2026, 2, 27, 15, 30, tzinfo=timezone(timedelta(hours=1)))
-    assert render_entry(at, "Ana asked.") == f"{HEADING}\n\nAna asked.\n\n"
+    Notes(tmp_path).append_history("Ana asked.", at=at)
+    assert (tmp_path / "HISTORY.md").read_text() == f"{HEADING}\n\nAna asked.\n\n"
 
 
 def test_files_edited_by_hand():

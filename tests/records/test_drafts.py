@@ -11,6 +11,7 @@ from samples import record
 from tables import each_row
 
 from memoranda.errors import InvalidInput
+from memoranda.model.checks import parse_metadata
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import Kind, Scope, Trust
 from memoranda.records.drafts import (
@@ -19,7 +20,6 @@ from memoranda.records.drafts import (
     Retention,
     draft_correction,
     parse_kind,
-    parse_metadata,
     parse_tags,
 )
 from memoranda.testing.clocks import FrozenClock

@@ -105,7 +105,7 @@ def chat(
 def open_prompt(user: str, warn: Callable[[str], None]) -> PipeReader:
     """Return the prompt of a user, with what they typed in earlier chats."""
     from memoranda.cli import chat_prompt  # noqa: PLC0415 - a pipe does without its library
-    from memoranda.notes.prompt_history import history_file  # noqa: PLC0415
+    from memoranda.notes.erasing import history_file  # noqa: PLC0415
 
     return chat_prompt.TerminalReader(history_file(user), MEANINGS, warn)
 

@@ -110,7 +110,7 @@ class Doctor:
         if file is not None:
             yield medium(store.location), lambda: _file(file, store)
         elif medium(store.location) == "server":
-            yield "server", lambda: (True, f"{store.location}, {store.size():,} bytes or more", None)
+            yield "server", lambda: (True, f"{store.location}, over {store.size():,} bytes", None)
         yield "contents", lambda: _soundness(self.store.verify())
         yield "vectors", self._vectors
         yield "waiting", self._waiting

@@ -18,7 +18,7 @@ import secrets
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -390,9 +390,9 @@ class StoreWorker:
     def run(self) -> None:
         """Work until it is stopped, or the store is closed."""
         with ThreadPoolExecutor(2) as threads:
-            both = [
-                threads.submit(self._end_with, each) for each in (self._derive, self.schedule.run)
-            ]
+            both = [threads.submit(each) for each in (self._derive, self.schedule.run)]
+            wait(both, return_when=FIRST_COMPLETED)  # However one half ends, the other does, too.
+            self.schedule.stop.set()
         for each in both:
             each.result()
 
@@ -406,13 +406,6 @@ class StoreWorker:
         ran = self.schedule.step()
         self._work_off()  # Also of what was learned just now.
         return ran
-
-    def _end_with(self, work: Callable[[], object]) -> None:
-        """Do one half of the work; with it, however it ends, the other ends, too."""
-        try:
-            work()
-        finally:
-            self.schedule.stop.set()
 
     def _derive(self) -> None:
         while not self.schedule.stop.is_set():

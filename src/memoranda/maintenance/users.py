@@ -14,7 +14,7 @@ from memoranda.model.models import ForgetReceipt, Scope
 from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
 from memoranda.model.reports import StageReport
-from memoranda.notes.prompt_history import remove_prompts
+from memoranda.notes.erasing import remove_prompts
 from memoranda.notes.service import NotesService
 from memoranda.store.sql.store import Store
 

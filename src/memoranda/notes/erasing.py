@@ -1,5 +1,8 @@
 """Takes what is erased out of the notes of a user, and out of what they typed (law 7).
 
+What a user typed in ``memoranda chat`` is in a file of prompt_toolkit's ``FileHistory``: a line
+``# time`` and a line ``+text`` for each line typed. A line that begins otherwise is none to it.
+
 The one rule is that of :class:`~memoranda.text.repetition.ErasedWords`: a line that repeats erased
 text becomes ``[erased]``, and so does the paragraph in which a model told an erased turn: a model
 may remember too well.
@@ -7,16 +10,22 @@ may remember too well.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from pathlib import Path
 from urllib.parse import unquote
 
+from platformdirs import user_data_path
+
 from memoranda.model.erasure import ERASED
-from memoranda.model.models import Record, Scope, TextPlace
+from memoranda.model.models import PlaceKind, Record, Scope, TextPlace
 from memoranda.notes.notes import HEADING
-from memoranda.notes.prompt_history import remove_prompts
-from memoranda.notes.service import NotesService
+from memoranda.notes.service import NotesService, folder_name
 from memoranda.notes.writer import COMMENT
+from memoranda.text.files import write_whole
 from memoranda.text.repetition import ErasedWords
+
+log = logging.getLogger("memoranda.notes")
 
 
 class NotesErasure:
@@ -72,3 +81,26 @@ class NotesErasure:
         headings = [at for at, line in enumerate(lines) if HEADING.match(line.rstrip("\r\n"))]
         left, gone = self._words.replace_lines(lines, spare=headings)
         return left, count + gone
+
+
+def history_file(user: str) -> Path:
+    """Return where the prompts of ``user`` are kept, which need not exist."""
+    return user_data_path("memoranda") / "chat" / f"{folder_name(user)}.history"
+
+
+def remove_prompts(scope: Scope, words: ErasedWords | None) -> list[TextPlace]:
+    """Erase what a user typed of erased text (``None``: all of it); return where it was.
+
+    A file that cannot be written keeps nobody from erasing: it is logged.
+    """
+    path = history_file(scope.user)
+    try:
+        typed = path.read_bytes().decode("utf-8", "replace") if path.exists() else ""
+        lines = typed.splitlines(keepends=True)
+        left, count = words.replace_lines(lines) if words is not None else ([], len(lines))
+        if count:
+            write_whole(path, ["".join(left).encode()])
+    except OSError as error:
+        log.warning("%s was not cleaned of what was erased: %s", path, error)
+        return []
+    return [TextPlace(PlaceKind.TYPED, str(path))] if count else []

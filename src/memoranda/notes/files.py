@@ -15,14 +15,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from memoranda.errors import (
-    InvalidInput,
-    MemorandaError,
-    StoreBusy,
-    StoreError,
-    StoreFull,
-    StoreReadOnly,
-)
+from memoranda import errors
 from memoranda.text.files import (
     FORBIDDEN,
     FULL,
@@ -88,7 +81,7 @@ class NotesFolder:
         """Keep writers out while several files are read, where there have been any."""
         with ExitStack() as held:
             if self.stamp(LOCK):
-                with suppress(StoreReadOnly):  # Who may only read does so without the lock.
+                with suppress(errors.StoreReadOnly):  # Who may only read does so without the lock.
                     held.enter_context(self.locked())
             yield
 
@@ -101,7 +94,7 @@ class NotesFolder:
             return _read(path).decode()
         except UnicodeDecodeError as error:
             message = f"{path} is not UTF-8 ({error}); open it in an editor and save it as UTF-8"
-            raise StoreError(f"{message}. It was left as it is") from error
+            raise errors.StoreError(f"{message}. It was left as it is") from error
 
     def stamp(self, name: str) -> Stamp | None:
         """Return what is another one after every change of a file; ``None``, if there is none."""
@@ -126,16 +119,16 @@ class NotesFolder:
         """Return the path of the regular file that ``name`` stands for, or would stand for."""
         if name in {"", ".", ".."} or set("/\\\0") & set(name):
             message = f"{name!r:.200} is no name of a file in the folder of the notes"
-            raise InvalidInput(f"{message}; leave out paths")
+            raise errors.InvalidInput(f"{message}; leave out paths")
         path = Path(os.path.realpath(self.folder / name))
         if not path.is_relative_to(self.folder):
-            raise StoreError(
+            raise errors.StoreError(
                 f"{self.folder / name} is a link that leads out of its folder, to {path}, and is "
                 f"neither read nor written; put a copy of that file in its place"
             )
         with _translated(path, writing=False):
             if path.is_symlink() or (path.exists() and not path.is_file()):
-                raise StoreError(f"{path} is not a regular file; move it away or rename it")
+                raise errors.StoreError(f"{path} is not a regular file; move it away or rename it")
         return path
 
     # Writing
@@ -212,21 +205,23 @@ def _translated(path: Path, *, writing: bool) -> Iterator[None]:
         raise _meaning(error, path, writing=writing) from error
 
 
-def _meaning(error: OSError, path: Path, *, writing: bool) -> MemorandaError:
+def _meaning(error: OSError, path: Path, *, writing: bool) -> errors.MemorandaError:
     if isinstance(error, Timeout):
         message = f"the notes in {path} stayed locked by another writer beyond the timeout"
-        return StoreBusy(f"{message}; try again when it is done")
+        return errors.StoreBusy(f"{message}; try again when it is done")
     if error.errno in FULL:
-        return StoreFull(f"no space left to write {path}; free some, nothing written was lost")
+        return errors.StoreFull(
+            f"no space left to write {path}; free some, nothing written was lost"
+        )
     place = error.filename or path
     if writing and error.errno in FORBIDDEN:
-        return StoreReadOnly(
+        return errors.StoreReadOnly(
             f"{path} cannot be written ({place}: {error.strerror}); nothing was changed. "
             f"Check the permissions of the file and its folder, or name another folder"
         )
     verb = "written" if writing else "read"
     problem = error.strerror or error
-    return StoreError(
+    return errors.StoreError(
         f"{path} cannot be {verb} ({place}: {problem}); check its permissions and what is there"
     )
 

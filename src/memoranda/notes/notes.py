@@ -161,7 +161,7 @@ class Notes:
         text = HEADING.sub(r"\\\g<0>", _plain_ends(clean(entry, "entry")))
         added = HistoryEntry(moment, text)
         monthly = [f"HISTORY-{iso(moment)[:7]}.md"] if rotated else []
-        self._files.append([HISTORY_FILE, *monthly], render_entry(moment, added.text))
+        self._files.append([HISTORY_FILE, *monthly], f"{added}\n\n")
         return added
 
     def search(self, keyword: str, *, limit: int | None = None) -> list[HistoryEntry]:
@@ -233,11 +233,6 @@ class Notes:
                 self._files.write(name, "".join(lines))
                 count += 0 if fnmatchcase(name, MONTHLY_FILES) else changed
         return count
-
-
-def render_entry(at: datetime, text: str) -> str:
-    """Return an entry as it is added to a file."""
-    return f"## {iso(at)}\n\n{text}\n\n"
 
 
 def parse_history(text: str, file: str = HISTORY_FILE) -> list[HistoryEntry]:

@@ -14,18 +14,8 @@ from datetime import datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from memoranda.errors import InvalidInput
+from memoranda.model import checks
 from memoranda.model.changes import Insert
-from memoranda.model.checks import (
-    clean,
-    content_hash,
-    known,
-    named,
-    parse_metadata,
-    refuse_unknown,
-    require_aware,
-    storable,
-    unknown,
-)
 from memoranda.model.clock import Clock, IdFactory
 from memoranda.model.models import Hit, Kind, Record, Scope, Trust
 from memoranda.model.query import Filter, parse_metadata_filter
@@ -118,7 +108,7 @@ def parse_draft(item: object, place: str) -> Draft:
     if not isinstance(item, Mapping) or "content" not in item:
         message = f"{place} must be a text or a dict with content, got {item!r:.80}"
         raise InvalidInput(message)
-    refuse_unknown(item, DRAFT_KEYS, f"{place}: argument")
+    checks.refuse_unknown(item, DRAFT_KEYS, f"{place}: argument")
     return Draft(**item)
 
 
@@ -155,7 +145,7 @@ class Retention:
         """Return when a record made at ``start`` expires; ``None`` is never."""
         if kind in self.until_midnight:
             tomorrow = start.astimezone(self.zone).date() + timedelta(days=1)
-            return require_aware(datetime.combine(tomorrow, time(), self.zone), "expiry")
+            return checks.require_aware(datetime.combine(tomorrow, time(), self.zone), "expiry")
         span = self.spans.get(kind)
         try:
             return None if span is None else start + span
@@ -184,23 +174,22 @@ class RecordPlanner:
         is_item = kind is Kind.ITEM
         namespace, key = _parse_place(draft, is_item=is_item)
         # An application gets back what it gave, also nothing.
-        content = (storable if is_item else clean)(draft.content, "content")
+        content = (checks.storable if is_item else checks.clean)(draft.content, "content")
         now = self._clock.now()
-        made = now if draft.created_at is None else require_aware(draft.created_at, "created_at")
-        happened = draft.event_time
-        role = None if draft.role is None else clean(draft.role, "role")
+        made = checks.known(draft.created_at, "created_at") or now
+        role = checks.named(draft.role, "role")
         confidence = _number(draft.confidence, "confidence", most=1.0)
-        ends = known(draft.valid_until, "valid_until")
+        ends = checks.known(draft.valid_until, "valid_until")
         decay = 0.0 if draft.decay_rate is None else _number(draft.decay_rate, "decay_rate")
         record = Record(
             id=self._ids.new(kind.prefix, now),
             kind=kind,
             content=content,
-            content_hash=content_hash(content),
+            content_hash=checks.content_hash(content),
             user=scope.user,
             agent=scope.agent,
-            session_id=None if draft.session is None else clean(draft.session, "session"),
-            event_time=made if happened is None else require_aware(happened, "event_time"),
+            session_id=checks.named(draft.session, "session"),
+            event_time=checks.known(draft.event_time, "event_time") or made,
             created_at=made,
             valid_until=self._retention.end(kind, made) if ends is None else ends,
             confidence=confidence,
@@ -210,10 +199,10 @@ class RecordPlanner:
             supersedes=draft.supersedes,
             source_ids=draft.source_ids,
             source_role=role,
-            origin="api" if draft.origin is None else clean(draft.origin, "origin"),
+            origin="api" if draft.origin is None else checks.clean(draft.origin, "origin"),
             trust=parse_trust(draft.trust, role),
             tags=parse_tags(draft.tags),
-            metadata=parse_metadata(draft.metadata),
+            metadata=checks.parse_metadata(draft.metadata),
             namespace=namespace,
             key=key,
             subject=draft.subject,
@@ -270,7 +259,7 @@ def parse_kind(kind: object) -> Kind:
     """
     if isinstance(kind, str) and kind in KINDS:
         return KINDS[kind]
-    raise InvalidInput(unknown(kind, [*Kind, "conversation"], "kind"))
+    raise InvalidInput(checks.unknown(kind, [*Kind, "conversation"], "kind"))
 
 
 def parse_trust(trust: object, role: str | None) -> Trust:
@@ -284,7 +273,7 @@ def parse_trust(trust: object, role: str | None) -> Trust:
     """
     if trust is None:
         return Trust.PERSON if role is None else TRUST.get(role, Trust.EXTERNAL)
-    refuse_unknown([trust], list(Trust), "trust")
+    checks.refuse_unknown([trust], list(Trust), "trust")
     return Trust(str(trust))
 
 
@@ -295,7 +284,7 @@ def parse_tags(tags: object) -> tuple[str, ...]:
     if isinstance(tags, str) or not isinstance(tags, Iterable):
         message = f"tags must be a list of texts, got {tags!r:.80}; write tags=[…]"
         raise InvalidInput(message)
-    return tuple(dict.fromkeys(clean(tag, "a tag") for tag in tags))
+    return tuple(dict.fromkeys(checks.clean(tag, "a tag") for tag in tags))
 
 
 def _number(value: object, name: str, most: float = math.inf) -> float:
@@ -320,7 +309,7 @@ def parse_namespace(given: object, name: str = "namespace") -> tuple[str, ...]:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         message = f"{name}={given!r:.80} must be a tuple of texts; write ('users', 'ana')"
         raise InvalidInput(message)
-    return tuple(clean(part, f"a part of {name}") for part in given)
+    return tuple(checks.clean(part, f"a part of {name}") for part in given)
 
 
 def parse_address(namespace: object, key: object) -> tuple[tuple[str, ...], str]:
@@ -329,7 +318,7 @@ def parse_address(namespace: object, key: object) -> tuple[tuple[str, ...], str]
     Raises:
         InvalidInput: one of them cannot be used, or they are too long.
     """
-    parts, name = parse_namespace(namespace), clean(key, "key")
+    parts, name = parse_namespace(namespace), checks.clean(key, "key")
     size = sum(len(part.encode()) for part in (*parts, name))
     if size > LONGEST:
         message = (
@@ -376,18 +365,18 @@ def parse_filters(now: datetime, otherwise: Iterable[Kind], given: RecordFilters
     Raises:
         InvalidInput: a filter is unknown, or a value cannot be used; the message names it.
     """
-    refuse_unknown(given, RecordFilters.__annotations__, "argument")
+    checks.refuse_unknown(given, RecordFilters.__annotations__, "argument")
     kind, namespace, tags = given.get("kind"), given.get("namespace"), given.get("tags")
     meant = (Kind.ITEM,) if namespace else tuple(otherwise)
     return Filter(
         now=now,
         kinds=meant if kind is None else (parse_kind(kind),),
         namespace=None if namespace is None else parse_namespace(namespace),
-        session=named(given.get("session"), "session"),
+        session=checks.named(given.get("session"), "session"),
         tags=() if tags is None else parse_tags(tags),
         metadata=parse_metadata_filter(given.get("metadata")),
-        since=known(given.get("since"), "since"),
-        until=known(given.get("until"), "until"),
+        since=checks.known(given.get("since"), "since"),
+        until=checks.known(given.get("until"), "until"),
     )
 
 
@@ -465,8 +454,6 @@ def show_hit(hit: Hit, policy: SecretPolicy) -> Hit:
     """Return a hit as it may be shown, with the turns around it."""
     record, why = show_record(hit.record, policy), hit.why
     before, after = (text and show_text(text, policy) for text in (why.before, why.after))
-    if record is hit.record and (before, after) == (why.before, why.after):
-        return hit
     words = why.words if record is hit.record else ()
     return replace(hit, record=record, why=replace(why, before=before, after=after, words=words))
 
