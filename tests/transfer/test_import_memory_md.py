@@ -175,7 +175,7 @@ def test_a_folder_or_markdown_is_known_without_a_format(memory, folder, tmp_path
     (tmp_path / "NOTES.MD").write_text("- one\n")
     (tmp_path / "notes.txt").write_text("- two\n")
     assert memory.import_(tmp_path / "NOTES.MD").format == "memory-md"
-    with pytest.raises(InvalidInput, match="memory-md"):
+    with pytest.raises(InvalidInput, match="name another format"):
         memory.import_(tmp_path / "notes.txt")
     assert memory.import_(tmp_path / "notes.txt", "memory-md").records == 1
     assert memory.import_(str(folder / "memory")).format == "memory-md"

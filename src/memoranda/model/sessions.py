@@ -6,25 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-# What is counted, where it is one.
-ONE_OF = {
-    "entities": "entity",
-    "facts": "fact",
-    "mentions": "mention",
-    "records": "record",
-    "sessions": "session",
-    "vectors": "vector",
-}
-
 
 def describe_counts(counts: Mapping[str, int]) -> str:
     """Return in words what a stage of upkeep did, by kind of deed."""
-    did = (
-        f"{number:,} {ONE_OF.get(name, name) if number == 1 else name}"
-        for name, number in counts.items()
-        if number
-    )
+    did = (f"{n:,} {name if n > 1 else _one_of(name)}" for name, n in counts.items() if n)
     return ", ".join(did) or "nothing to do"
+
+
+def _one_of(name: str) -> str:
+    return f"{name[:-3]}y" if name.endswith("ies") else name.removesuffix("s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

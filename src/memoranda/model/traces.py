@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from types import MappingProxyType
 
 from memoranda.model.models import Change
 from memoranda.model.sessions import SessionInfo
-
-NO_OWNERS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,5 +67,5 @@ class UserMetadata:
 
     sessions: tuple[AgentSession, ...] = ()
     erased: tuple[ErasedRecord, ...] = ()
-    owners: Mapping[str, str] = field(default_factory=lambda: NO_OWNERS)
+    owners: Mapping[str, str] = field(default_factory=dict)
     deleted: tuple[str, ...] = ()

@@ -49,7 +49,6 @@ class FileFormat(StrEnum):
     MEMORANDA = "memoranda"
     OPENAI = "openai"
     SESSION = "session"
-    LOCOMO = "locomo"
     MEMORY_MD = "memory-md"
     CLAUDE_CODE = "claude-code"
     CHATGPT = "chatgpt"
@@ -74,7 +73,6 @@ SHAPES: tuple[tuple[FileFormat, Mapping[str, type]], ...] = (
     (FileFormat.MCP_MEMORY, {"entities": list, "relations": list}),
     (FileFormat.MEMORANDA, {"format": str, "version": object}),
     (FileFormat.SESSION, {"_type": str}),
-    (FileFormat.LOCOMO, {"sample_id": object, "conversation": dict}),
     (FileFormat.OPENAI, {"messages": list}),
 )
 # What the files of other programs hold under which names.
@@ -269,7 +267,7 @@ def _parse(raw: bytes) -> Any:
     try:
         return json.loads(raw.decode(), parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
-        message = f"not valid JSON in UTF-8 ({error}); correct it and import again"
+        message = f"not valid JSON in UTF-8 ({error}); correct it, or name another format"
         raise InvalidInput(message) from error
 
 
@@ -304,16 +302,10 @@ def recognise_file(path: Path) -> FileFormat:
     Raises:
         InvalidInput: it cannot be read, holds nothing, or is of no known format.
     """
-    try:
-        item = next(read_values(path), None)
-    except InvalidInput as error:
-        raise InvalidInput(f"{error}; {KNOWN}") from error
-    if item is None:
-        raise InvalidInput(f"{path} holds nothing to import; {KNOWN}")
-    found = recognise(item.value)
+    place, value = next(read_values(path), JsonItem(f"{path} holds nothing", None))
+    found = recognise(value)
     if found is None:
-        message = f"{item.place}: the format is unknown, found {item.value!r:.80}; {KNOWN}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{place}: the format is unknown, found {value!r:.80}; {KNOWN}")
     return found
 
 
