@@ -40,7 +40,6 @@ CANARY = "Captain Almeida keeps a lighthouse near Lisbon and paints small boats.
 MISSED, SOON = timedelta(days=1), timedelta(hours=1)
 # Sessions that are named.
 SOME = 3
-ENTITIES_UNREAD = "finds its canary by name; retrieval.fusion = rrf alone reads names in a search"
 KEPT = "memoranda chat, mcp and worker run it on schedule while they run"
 REINSTALL = "pip install --force-reinstall memoranda"
 OTHER_MODEL = "choose another embedding.model: this one does not find a text by its own words"
@@ -202,13 +201,12 @@ class Doctor:
 
     def _arm(self, cage: Any, canary: str, arm: str) -> Finding:
         """Ask an arm for its canary; entities by name, as few ways of ranking read them."""
-        query, fusion = QUESTIONS[arm], self.settings.retrieval.fusion
-        vectors = cage.stats().vectors
+        query, vectors = QUESTIONS[arm], cage.stats().vectors
         if arm == "tokens" and not self.derivations.has_tokens:
             return None, NO_TOKENS, None
         if arm == "vector" and vectors.startswith("off"):
             return None if self.embedder is None else False, vectors, None
-        if arm in {"lexical", "temporal"} and fusion == "cosine":
+        if arm in {"lexical", "temporal"} and self.settings.retrieval.fusion == "cosine":
             return None, MEANING_ALONE, None
         if arm == "entity":
             entity = cage.entity(query)
@@ -218,8 +216,7 @@ class Doctor:
             arms = {hit.record.id: hit.why.arms.get(arm) for hit in hits}
             finds = [key for key, found in arms.items() if found and found.rank == 1] == [canary]
         if finds:
-            is_read = fusion == "rrf" or arm != "entity"
-            return True, "finds its canary" if is_read else ENTITIES_UNREAD, None
+            return True, "finds its canary", None
         remedy = OTHER_MODEL if arm in {"vector", "tokens"} else REINSTALL
         if arm == "entity" and "regex" not in self.names.strategies[FAST]:
             remedy = "memoranda config set entities.fast regex"

@@ -158,12 +158,6 @@ class WorkerMetrics:
     stage_failures: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
     stage_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
 
-    def add_stage(self, report: StageReport, seconds: float) -> None:
-        """Count what a stage did for a user."""
-        self.stages[report.stage] += 1
-        self.stage_failures[report.stage] += bool(report.failed)
-        self.stage_seconds[report.stage] += seconds
-
 
 @dataclass(frozen=True, slots=True)
 class NextRun:
@@ -345,7 +339,9 @@ class Schedule:
             raise StoreClosed(f"{stage} was stopped; whoever opens the store next runs it again")
         if report.count:
             log.info("%s for %s: %s", stage, user, report)
-        self.figures.add_stage(report, time.monotonic() - start)
+        self.figures.stages[stage] += 1
+        self.figures.stage_failures[stage] += bool(report.failed)
+        self.figures.stage_seconds[stage] += time.monotonic() - start
         if self._on_report is not None:
             self._on_report(user, report)
         return report

@@ -16,15 +16,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from memoranda import errors
-from memoranda.text.files import (
-    FORBIDDEN,
-    FULL,
-    PRIVATE,
-    open_at_end,
-    sync_folder,
-    write_at_once,
-    write_whole,
-)
+from memoranda.text import files
 
 PRIVATE_FOLDER = 0o700
 LOCK = ".memoranda.lock"
@@ -67,7 +59,7 @@ class NotesFolder:
             if not self.folder.is_dir():
                 _make_folder(self.folder)
             # One a folder while it is held: who holds it can go on through another NotesFolder.
-            lock = FileLock(self.folder / LOCK, mode=PRIVATE, is_singleton=True)
+            lock = FileLock(self.folder / LOCK, mode=files.PRIVATE, is_singleton=True)
             lock.acquire(timeout=self._busy_timeout, poll_interval=POLL)
         try:
             with _translated(self.folder, writing=True):
@@ -156,13 +148,13 @@ class NotesFolder:
             if _read(path) != before or old == new:
                 return _read(path) == before
             with _translated(path, writing=True):
-                done = write_whole(
+                done = files.write_whole(
                     path,
                     [new.encode()],
                     part=path.with_name(PART),
                     unchanged=lambda: _read(path) == before,
                 )
-                sync_folder(path.parent)
+                files.sync_folder(path.parent)
         return done
 
     def remove(self, names: Sequence[str]) -> int:
@@ -181,11 +173,11 @@ class NotesFolder:
     def append(self, names: Sequence[str], text: str) -> None:
         """Add ``text`` at the end of several files, on a new line: to all of them, or to none."""
         with self.locked(), ExitStack() as opened:
-            paths = dict.fromkeys(map(self._path, names))  # A link may make two names one file.
             ends: dict[Path, int] = {}
-            for path in paths:
+            # A link may make two names one file.
+            for path in dict.fromkeys(map(self._path, names)):
                 with _translated(path, writing=True):
-                    ends[path] = opened.enter_context(open_at_end(path))
+                    ends[path] = opened.enter_context(files.open_at_end(path))
             for path, descriptor in ends.items():
                 with _translated(path, writing=True):
                     _add(descriptor, text.encode())
@@ -209,12 +201,12 @@ def _meaning(error: OSError, path: Path, *, writing: bool) -> errors.MemorandaEr
     if isinstance(error, Timeout):
         message = f"the notes in {path} stayed locked by another writer beyond the timeout"
         return errors.StoreBusy(f"{message}; try again when it is done")
-    if error.errno in FULL:
+    if error.errno in files.FULL:
         return errors.StoreFull(
             f"no space left to write {path}; free some, nothing written was lost"
         )
     place = error.filename or path
-    if writing and error.errno in FORBIDDEN:
+    if writing and error.errno in files.FORBIDDEN:
         return errors.StoreReadOnly(
             f"{path} cannot be written ({place}: {error.strerror}); nothing was changed. "
             f"Check the permissions of the file and its folder, or name another folder"
@@ -231,7 +223,7 @@ def _make_folder(folder: Path) -> None:
     for each in reversed((folder, *folder.parents)):
         if not each.exists():
             each.mkdir(PRIVATE_FOLDER, exist_ok=True)  # Another process may have been faster.
-            sync_folder(each.parent)
+            files.sync_folder(each.parent)
 
 
 def _read(path: Path) -> bytes:
@@ -247,4 +239,4 @@ def _add(descriptor: int, data: bytes) -> None:
         os.lseek(descriptor, -1, os.SEEK_END)
         if os.read(descriptor, 1) != b"\n":  # A crash or an editor left the last line open.
             data = b"\n" + data
-    write_at_once(descriptor, data)
+    files.write_at_once(descriptor, data)

@@ -7,7 +7,6 @@ it is stands in the settings ``secrets.*``; :mod:`memoranda.text.secrets` says w
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta, tzinfo
@@ -129,17 +128,11 @@ class Retention:
     @classmethod
     def of_settings(cls, settings: Settings) -> Retention:
         """Return the retention policy of the settings."""
-        kept = settings.retention.model_dump(exclude={"remove"})
-        chosen = {Kind(kind): value for kind, value in kept.items()}
-        return cls(
-            zone=settings.zone,
-            spans={
-                kind: parse_span(value)
-                for kind, value in chosen.items()
-                if value not in {"forever", "day"}
-            },
-            until_midnight=frozenset(kind for kind, value in chosen.items() if value == "day"),
-        )
+        chosen = settings.retention.model_dump(exclude={"remove"})
+        days = {Kind(kind) for kind, value in chosen.items() if value == "day"}
+        lasting = {kind: value for kind, value in chosen.items() if value not in {"forever", "day"}}
+        spans = {Kind(kind): parse_span(value) for kind, value in lasting.items()}
+        return cls(settings.zone, spans, frozenset(days))
 
     def end(self, kind: Kind, start: datetime) -> datetime | None:
         """Return when a record made at ``start`` expires; ``None`` is never."""
@@ -179,7 +172,6 @@ class RecordPlanner:
         made = checks.known(draft.created_at, "created_at") or now
         role = checks.named(draft.role, "role")
         confidence = _number(draft.confidence, "confidence", most=1.0)
-        ends = checks.known(draft.valid_until, "valid_until")
         decay = 0.0 if draft.decay_rate is None else _number(draft.decay_rate, "decay_rate")
         record = Record(
             id=self._ids.new(kind.prefix, now),
@@ -191,7 +183,8 @@ class RecordPlanner:
             session_id=checks.named(draft.session, "session"),
             event_time=checks.known(draft.event_time, "event_time") or made,
             created_at=made,
-            valid_until=self._retention.end(kind, made) if ends is None else ends,
+            valid_until=checks.known(draft.valid_until, "valid_until")
+            or self._retention.end(kind, made),
             confidence=confidence,
             decay_rate=decay,
             strength=confidence,
@@ -288,13 +281,12 @@ def parse_tags(tags: object) -> tuple[str, ...]:
 
 
 def _number(value: object, name: str, most: float = math.inf) -> float:
-    valid = isinstance(value, int | float) and not isinstance(value, bool)
-    # Comparing needs no conversion, which a very large int would not survive.
-    if not valid or not 0 <= value <= most or value > sys.float_info.max:  # type: ignore[operator]
+    found = checks.number(value, name)
+    if found is None or not 0 <= found <= most or value == math.inf:
         upper = f" and {most:g}" if most < math.inf else " and infinity"
         message = f"{name}={value!r} must be a number between 0{upper}"
         raise InvalidInput(message)
-    return float(value)  # type: ignore[arg-type]
+    return float(found)
 
 
 # Items: values that an application keeps under a namespace and a key of its own choice

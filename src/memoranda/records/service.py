@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -12,16 +12,7 @@ from memoranda.model.changes import Close, Insert, RecordChange, Reweigh, Stored
 from memoranda.model.checks import clean, limited
 from memoranda.model.clock import Clock
 from memoranda.model.events import Events
-from memoranda.model.models import (
-    ForgetReceipt,
-    Kind,
-    Record,
-    Scope,
-    Trust,
-    Unset,
-    ended,
-    is_active,
-)
+from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, Trust, ended, is_active
 from memoranda.model.query import Filter, Order
 from memoranda.records.drafts import Draft, RecordPlanner, parse_address, parse_namespace
 from memoranda.records.erasing import Eraser
@@ -71,11 +62,9 @@ class RecordService:
         """Return the action that stores ``draft``."""
         return self.planner.plan(self.scope, draft, reason=reason, unless_known=unless_known)
 
-    def add(
-        self, draft: Draft, *, reason: str = "remembered", unless_known: bool = False
-    ) -> Record:
-        """Store ``draft`` and return its record."""
-        return self.apply([self.plan(draft, reason=reason, unless_known=unless_known)])[0]
+    def add(self, draft: Draft, **how: Any) -> Record:
+        """Store ``draft``, planned as :meth:`plan` does, and return its record."""
+        return self.apply([self.plan(draft, **how)])[0]
 
     def apply(self, changes: Sequence[RecordChange]) -> list[Record]:
         """Carry out ``changes`` and announce the records that they store.
@@ -137,14 +126,7 @@ class RecordService:
         self.events.emit("corrected", record)
         return record
 
-    def update(
-        self,
-        id: str,
-        *,
-        metadata: Mapping[str, Any] | Unset,
-        tags: tuple[str, ...] | Unset,
-        valid_until: datetime | Unset | None,
-    ) -> Record:
+    def update(self, id: str, **changes: Any) -> Record:
         """Change what is attached to a record, in place, as far as it is given; return it.
 
         Raises:
@@ -153,9 +135,7 @@ class RecordService:
         """
         self.require_active(self.existing(id))
         with self.store.write(self.scope) as tx:
-            tx.update_record(
-                id, at=self.now(), metadata=metadata, tags=tags, valid_until=valid_until
-            )
+            tx.update_record(id, at=self.now(), **changes)
         return self.existing(id)
 
     def confirm(self, id: str) -> Record:
