@@ -15,18 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.consolidation_queue import ConsolidationRequest
-from memoranda.model.checks import (
-    clean,
-    known,
-    limited,
-    list_arguments,
-    located,
-    named,
-    number,
-    parse_metadata,
-    required_callable,
-    several,
-)
+from memoranda.model import checks
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
 from memoranda.model.models import (
@@ -120,8 +109,8 @@ class Memory:
     ) -> None:
         """Open the store, making it if it is not there. Loads no model yet."""
         # None is nobody, and not the user of the settings: a server may have meant someone.
-        wanted = None if isinstance(user, Unset) else clean(user, "user")
-        other = named(agent, "agent")
+        wanted = None if isinstance(user, Unset) else checks.clean(user, "user")
+        other = checks.named(agent, "agent")
         self._services = Services(location, settings, embedder=embedder, llm=llm, clock=clock)
         self._asked_scope = Scope(wanted or self.settings.user, other)
         self._owner = True
@@ -210,7 +199,7 @@ class Memory:
 
     # Writing
 
-    @list_arguments(RecordDetails, {each.name: each.default for each in fields(Draft)})
+    @checks.list_arguments(RecordDetails, {each.name: each.default for each in fields(Draft)})
     def remember(self, content: str, **details: Unpack[RecordDetails]) -> Record:
         """Store one record and return it. Waits for no model.
 
@@ -252,9 +241,9 @@ class Memory:
             InvalidInput: an item cannot be stored; the message says which.
         """
         plan = []
-        for place, item in enumerate(several(items, "items")):
+        for place, item in enumerate(checks.several(items, "items")):
             draft = parse_draft(item, f"item {place}")
-            with located(f"item {place}"):
+            with checks.located(f"item {place}"):
                 plan.append(self._records.plan(self._admit(draft), unless_known=True))
         return self._records.apply(plan)
 
@@ -306,11 +295,12 @@ class Memory:
         values = None if isinstance(metadata, Unset) else metadata
         labels = () if isinstance(tags, Unset | None) else tags
         new = self._admit(Draft(content="", metadata=values, tags=labels))
+        until = valid_until if valid_until is UNSET else checks.known(valid_until, "valid_until")
         return self._records.update(
             id,
-            metadata=metadata if metadata is UNSET else parse_metadata(new.metadata),
+            metadata=metadata if metadata is UNSET else checks.parse_metadata(new.metadata),
             tags=tags if tags is UNSET else parse_tags(new.tags),
-            valid_until=valid_until if valid_until is UNSET else known(valid_until, "valid_until"),
+            valid_until=until,
         )
 
     def forget(
@@ -364,7 +354,7 @@ class Memory:
             message = "forget_many needs a filter; give ids, session, namespace or metadata"
             raise InvalidInput(message)
         return self._records.forget(
-            None if ids is None else list(several(ids, "ids")),
+            None if ids is None else list(checks.several(ids, "ids")),
             where=replace(where, retired=erase) if narrowed else None,
             erase=erase,
         )
@@ -379,7 +369,7 @@ class Memory:
 
     # Finding
 
-    @list_arguments(RecordFilters)
+    @checks.list_arguments(RecordFilters)
     def search(
         self,
         query: str,
@@ -412,17 +402,17 @@ class Memory:
         """
         where = replace(
             parse_filters(self._services.clock.now(), (), filters),
-            exclude_session=named(exclude_session, "exclude_session"),
-            as_of=known(as_of, "as_of"),
+            exclude_session=checks.named(exclude_session, "exclude_session"),
+            as_of=checks.known(as_of, "as_of"),
         )
         least = self.settings.retrieval.min_score if min_score is None else min_score
         hits = self._services.retriever.search(
             self._scope,
-            clean(query, "query"),
+            checks.clean(query, "query"),
             where,
-            limit=limited(limit, "limit"),
-            offset=limited(offset, "offset", least=0),
-            min_score=number(least, "min_score"),
+            limit=checks.limited(limit, "limit"),
+            offset=checks.limited(offset, "offset", least=0),
+            min_score=checks.number(least, "min_score"),
         )
         return [show_hit(hit, self.settings.secrets.search) for hit in hits]
 
@@ -436,7 +426,7 @@ class Memory:
         Raises:
             InvalidInput: an argument cannot be used.
         """
-        other = named(exclude_session, "exclude_session")
+        other = checks.named(exclude_session, "exclude_session")
         searcher = self._services.searcher(self._scope)
         return searcher.recall(RecallRequest(prompt, budget), self._where(exclude_session=other))
 
@@ -462,7 +452,7 @@ class Memory:
         """
         return self._records.namespaces(prefix, depth)
 
-    @list_arguments(RecordFilters)
+    @checks.list_arguments(RecordFilters)
     def records(
         self,
         *,
@@ -491,12 +481,12 @@ class Memory:
             self._scope,
             self._listed(**filters),
             order=Order.LATEST if newest_first else Order.RECORDED,
-            limit=limited(limit, "limit"),
-            offset=limited(offset, "offset", least=0),
-            after=named(after, "after"),
+            limit=checks.limited(limit, "limit"),
+            offset=checks.limited(offset, "offset", least=0),
+            after=checks.named(after, "after"),
         )
 
-    @list_arguments(RecordFilters)
+    @checks.list_arguments(RecordFilters)
     def count(self, **filters: Unpack[RecordFilters]) -> int:
         """Return how many active records there are, by the same filters as :meth:`records`.
 
@@ -513,7 +503,7 @@ class Memory:
 
         Empty if nothing is known of it.
         """
-        return self._services.store.history(self._scope, clean(id, "id"))
+        return self._services.store.history(self._scope, checks.clean(id, "id"))
 
     def entity(self, name: str) -> Entity | None:
         """Return the person, place or thing of that name or alias, with records about it."""
@@ -521,7 +511,7 @@ class Memory:
         from memoranda.entities.profiles import find_entity  # noqa: PLC0415 - see the module
 
         store, where = self._services.store, self._where()
-        return find_entity(store, self._scope, clean(name, "name"), where)
+        return find_entity(store, self._scope, checks.clean(name, "name"), where)
 
     def entities(self, *, type: str | None = None, limit: int = 100) -> list[Entity]:
         """Return the entities that records mention, most mentioned first.
@@ -534,14 +524,14 @@ class Memory:
         Raises:
             InvalidInput: an argument cannot be used.
         """
-        wanted, most = named(type, "type"), limited(limit, "limit")
+        wanted, most = checks.named(type, "type"), checks.limited(limit, "limit")
         self._services.link_entities(self._scope)
         store, where = self._services.store, self._where()
         return store.entities(self._scope, where, type=wanted, limit=most)
 
     # Conversations
 
-    @list_arguments(ConversationOptions)
+    @checks.list_arguments(ConversationOptions)
     def conversation(self, id: str, **options: Unpack[ConversationOptions]) -> Conversation:
         """Open the conversation ``id``, or start it. It goes on where it was left.
 
@@ -603,7 +593,7 @@ class Memory:
         Raises:
             NotFound: there is no such session.
         """
-        request = ConsolidationRequest(self._scope, session=named(session, "session"))
+        request = ConsolidationRequest(self._scope, session=checks.named(session, "session"))
         return self._services.consolidate(request, dry_run=dry_run)
 
     def learn(self, session: str | None = None, *, dry_run: bool = False) -> LearnedFacts:
@@ -770,7 +760,7 @@ class Memory:
         from memoranda.maintenance.audit import audit_memory  # noqa: PLC0415 - see the module
 
         found = audit_memory(self._services.store, self._scope, self._services.clock.now())
-        return found if kind is None else found.only(clean(kind, "kind"))
+        return found if kind is None else found.only(checks.clean(kind, "kind"))
 
     def consolidator_tools(self) -> list[Tool]:
         """Return the tools with which your own agent consolidates sessions (requirement S4.67).
@@ -863,7 +853,7 @@ class Memory:
 
     def reembed(self, progress: Progress | None = None) -> int:
         """Make every vector of the store anew with the present model; return how many."""
-        required_callable(progress, "progress")
+        checks.required_callable(progress, "progress")
         self._services.derivations.start_over()
         self._services.forget_index()
         return self._services.derivations.finish(None, progress=progress)
@@ -885,7 +875,7 @@ class Memory:
         from memoranda.transfer import porting  # noqa: PLC0415 - see the module
 
         source = self._services.import_target(self._scope)
-        return porting.export(source, path, named(conversation, "conversation"))
+        return porting.export(source, path, checks.named(conversation, "conversation"))
 
     def import_(
         self, path: str | Path, format: str | None = None, *, progress: Progress | None = None
@@ -909,7 +899,7 @@ class Memory:
         """
         from memoranda.transfer import porting  # noqa: PLC0415 - see the module
 
-        file, told = file_path(path), required_callable(progress, "progress")
+        file, told = file_path(path), checks.required_callable(progress, "progress")
         target = self._services.import_target(self._scope)
         report = porting.import_file(target, file, format, told)
         self._services.derivations.notify()
@@ -935,7 +925,7 @@ class Memory:
         Raises:
             NotFound: there is no such user, or nobody at all.
         """
-        services, told = self._services, required_callable(progress, "progress")
+        services, told = self._services, checks.required_callable(progress, "progress")
         from memoranda.transfer import porting  # noqa: PLC0415 - see the module
 
         names = porting.existing_users(services.store, users)
@@ -1009,7 +999,7 @@ def agent_tools(
 def share(memory: Memory, user: str, agent: str | None) -> Memory:
     """Return what ``Memory.as_user`` does, without a look at the store before the first use."""
     other = object.__new__(Memory)
-    other._asked_scope = Scope(clean(user, "user"), named(agent, "agent"))
+    other._asked_scope = Scope(checks.clean(user, "user"), checks.named(agent, "agent"))
     other._services = services_of(memory).for_other_user()
     other._owner = False
     return other

@@ -23,13 +23,13 @@ from memoranda.learning.stage_models import StageModels
 from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
-from memoranda.model.models import Message, Record, Scope
+from memoranda.model.models import Message, Scope
 from memoranda.model.ports import ENTITIES, Embedder, LanguageModel
 from memoranda.model.processes import BackgroundThread
 from memoranda.model.reports import RequestReceipt, StageReport
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
 from memoranda.records.drafts import RecordPlanner, Retention, show_read
-from memoranda.records.erasing import Eraser, FileEraser
+from memoranda.records.erasing import Eraser
 from memoranda.records.service import RecordService
 from memoranda.settings.parsing import names
 from memoranda.store.locations import medium, open_store
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from memoranda.search.search import Retriever
     from memoranda.settings.settings import Settings
     from memoranda.text.dates.statements import DateParser
-    from memoranda.text.repetition import ErasedWords
     from memoranda.tokens.catalog import Catalog
     from memoranda.transfer.sources import ImportTarget
 
@@ -182,19 +181,17 @@ class Services:
 
     def eraser(self, scope: Scope) -> Eraser:
         """Return the service that erases records of ``scope`` with all their copies."""
+        from memoranda.conversation.formats.parse import count_message  # noqa: PLC0415 - see the module
+        from memoranda.notes.erasing import NotesErasure  # noqa: PLC0415
+
         return Eraser(
             scope=scope,
             store=self.store,
             clock=self.clock,
-            erase_from_files=self.notes_erasure,
+            erase_from_files=partial(NotesErasure, self.notes),
             wipe=self.wipe_erased,
-            count_tokens=self._count_tokens,
+            count_tokens=lambda model, message: count_message(self.catalog.meter(model), message),
         )
-
-    def _count_tokens(self, model: str | None, message: Message) -> int:
-        from memoranda.conversation.formats.parse import count_message  # noqa: PLC0415 - see the module
-
-        return count_message(self.catalog.meter(model), message)
 
     def searcher(self, scope: Scope) -> RecallService:
         """Return the service that finds what a model may see of the records of ``scope``."""
@@ -341,14 +338,6 @@ class Services:
             plan_claims=plan_claims,
             stop=stop or Event(),
         )
-
-    def notes_erasure(
-        self, scope: Scope, records: Sequence[Record], words: ErasedWords
-    ) -> FileEraser:
-        """Return the service that removes erased ``records`` from notes and typed prompts."""
-        from memoranda.notes.erasing import NotesErasure  # noqa: PLC0415
-
-        return NotesErasure(self.notes, scope, records, words)
 
     # The whole store
 

@@ -39,6 +39,7 @@ def open_embedder(
         return CachedEmbedder(given), None
     if settings.model == "none":
         return None, "switched off (embedding.model = none)"
+    breaker = None
     try:
         match kind:
             case "auto" | "local":
@@ -56,6 +57,7 @@ def open_embedder(
                     base_url=settings.base_url,
                     api_key=_revealed(settings.api_key),
                 )
+                breaker = CircuitBreaker(settings.base_url or kind, settings.timeout)
             case _:
                 raise ConfigError(
                     f"embedding.model={settings.model!r} is unknown; use auto, local, none or "
@@ -65,9 +67,6 @@ def open_embedder(
         if kind != "auto":
             raise
         return None, str(error)
-    breaker = (
-        CircuitBreaker(settings.base_url or kind, settings.timeout) if kind == "openai" else None
-    )
     return CachedEmbedder(found, owned=True, breaker=breaker), None
 
 

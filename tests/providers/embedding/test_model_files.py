@@ -3,7 +3,7 @@
 import pytest
 from model_server import raw
 
-from memoranda.errors import InvalidInput, ModelUnavailable
+from memoranda.errors import ModelUnavailable
 from memoranda.providers.embedding import model_files as files
 from memoranda.providers.embedding.model_files import (
     PUBLISHED,
@@ -118,10 +118,10 @@ def test_pull_leaves_the_folder_as_it_was_where_what_comes_is_not_genuine(
         assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
-def test_pull_needs_a_folder_and_an_address_of_the_web(tmp_path, genuine):
-    """A folder below a file is an error of the model; another scheme is refused unopened."""
+def test_pull_needs_a_folder_and_an_address(tmp_path, genuine):
+    """A folder below a file, and an address that is none, are errors of the model."""
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelUnavailable, match="cannot write"):
         pull(tmp_path / "file" / "models", genuine.url)
-    with pytest.raises(InvalidInput, match="file:///etc"):
-        pull(tmp_path, "file:///etc")
+    with pytest.raises(ModelUnavailable, match="base_url"):
+        pull(tmp_path, "somewhere")

@@ -48,7 +48,6 @@ def test_the_forms_are_read(text, spec):
         "openai:http://h/v1",
         "openai:m@http://",
         "openai:m@http://h:port/v1",
-        "openai:m@http://h:99999/v1",
         "openai:m@http://[::1",
         "openai:m@http://h/v1?key=1",
         "openai:m@http://h/v1#x",

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from urllib.parse import urlsplit
 from urllib.request import build_opener
 
 from platformdirs import user_data_path
 
-from memoranda.errors import InvalidInput, ModelUnavailable
+from memoranda.errors import ModelUnavailable
 from memoranda.model.ports import Progress
 from memoranda.text.files import write_whole
 
@@ -94,16 +93,13 @@ def pull(
 
     Args:
         folder: where to; by default :func:`default_folder`.
-        base_url: what the names of the files are appended to; http or https.
+        base_url: what the names of the files are appended to.
         progress: told the bytes that are there after each file, of the bytes of both.
 
     Raises:
-        InvalidInput: ``base_url`` is neither http nor https.
         ModelUnavailable: the server cannot be reached or sends something else, or
             the folder cannot be written.
     """
-    if urlsplit(base_url).scheme not in {"http", "https"}:
-        raise InvalidInput(f"base_url must begin with http:// or https://, got {base_url!r}")
     target, done = folder or default_folder(), 0
     total = sum(file.size for file in PUBLISHED)
     for file in PUBLISHED:

@@ -9,7 +9,6 @@ import os
 import re
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from memoranda.errors import ConfigError
 from memoranda.text.patterns import compile_pattern
@@ -20,7 +19,8 @@ EXCERPT = 120  # characters of a wrong value in a message
 # Names may hold colons and at signs of their own (llama3:8b, org/model@main). A URL has neither
 # a user nor a query: it is shown and logged.
 SPEC = compile_pattern(
-    r"(?P<provider>anthropic|openai):(?P<model>(?:(?!://)\S)+?)(?:@(?P<url>https?://[^\s@?#]+))?",
+    r"(?P<provider>anthropic|openai):(?P<model>(?:(?!://)\S)+?)"
+    r"(?:@(?P<url>https?://(?:\[[\da-f:.]+\]|[^\s@?#/:\[\]]+)(?::\d+)?(?:/[^\s@?#]*)?))?",
     re.IGNORECASE,
 )
 PASSWORD = compile_pattern(r"(?<=://)[^/]*@")
@@ -66,18 +66,14 @@ def parse_spec(text: str, **options: Any) -> ModelConnection:
         ConfigError: it has none of the known forms.
     """
     found = SPEC.fullmatch(text.strip())
-    try:
-        server = urlsplit(found["url"] or "http://default") if found else None
-        if found and server and server.hostname and server.port != 0:
-            url = found["url"].rstrip("/") if found["url"] else None
-            return ModelConnection(found["provider"].lower(), found["model"], url, **options)
-    except ValueError:  # A port that is no number, or half an address.
-        pass
-    shown = PASSWORD.sub("…@", text)[:EXCERPT]
-    raise ConfigError(
-        f"the model {shown!r} cannot be read: write {FORMS}; the URL of a server is http(s) and "
-        f"holds no user, password or query: give the key as llm.api_key"
-    )
+    if found is None:
+        shown = PASSWORD.sub("…@", text)[:EXCERPT]
+        raise ConfigError(
+            f"the model {shown!r} cannot be read: write {FORMS}; the URL of a server is http(s) "
+            f"and holds no user, password or query: give the key as llm.api_key"
+        )
+    url = found["url"].rstrip("/") if found["url"] else None
+    return ModelConnection(found["provider"].lower(), found["model"], url, **options)
 
 
 def require_key(to: ModelConnection) -> None:
