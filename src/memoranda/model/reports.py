@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -54,19 +53,6 @@ class MaintenanceReport:
     """What one round of upkeep did, stage by stage."""
 
     stages: tuple[StageReport, ...]
-
-    @property
-    def count(self) -> int:
-        """How many records were made or changed in all."""
-        return sum(stage.count for stage in self.stages)
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """What was done in all, by kind of deed."""
-        total = Counter[str]()
-        for stage in self.stages:
-            total.update(stage.counts)
-        return dict(total)
 
     def __str__(self) -> str:
         """One line a stage."""

@@ -79,7 +79,6 @@ SHAPES: tuple[tuple[FileFormat, Mapping[str, type]], ...] = (
 NAMES: Mapping[str, Any] = tomllib.loads(
     (files("memoranda.transfer") / "formats.toml").read_text("utf-8")
 )
-BOM = b"\xef\xbb\xbf"
 CHAT = frozenset({*ROLES, *SAME_ROLE})
 # Arguments of ``remember`` that no chat message has.
 OWN_ARGUMENTS = frozenset(DRAFT_KEYS) - {"content", "role"}
@@ -244,11 +243,10 @@ def _texts(name: str, part: IO[bytes]) -> Iterator[tuple[str, bytes]]:
     """Yield each line of JSON Lines, or the whole of any other file, with its place."""
     lines = ((f"{name}, line {n}", line) for n, line in enumerate(part, 1) if line.strip())
     for place, line in lines:
-        first = line.removeprefix(BOM)
-        if name.endswith(".jsonl") or _is_value(first):
-            yield from chain([(place, first)], lines)
+        if name.endswith(".jsonl") or _is_value(line):
+            yield from chain([(place, line)], lines)
         else:
-            yield name, first + part.read()
+            yield name, line + part.read()
 
 
 def _is_value(line: bytes) -> bool:
@@ -265,7 +263,7 @@ def _parse(raw: bytes) -> Any:
         InvalidInput: it is something else.
     """
     try:
-        return json.loads(raw.decode(), parse_constant=refuse_constant)
+        return json.loads(raw.decode("utf-8-sig"), parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         message = f"not valid JSON in UTF-8 ({error}); correct it, or name another format"
         raise InvalidInput(message) from error
