@@ -16,7 +16,7 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
-from pydantic_ai import ModelHTTPError, ModelMessage, ModelRequest, ModelResponse, TextPart
+from pydantic_ai import ModelMessage, ModelRequest, ModelResponse, TextPart
 from pydantic_ai.direct import model_request
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.output import OutputObjectDefinition
@@ -91,7 +91,7 @@ async def _request(
     schema: dict[str, Any] | None,
 ) -> ModelResponse:
     """Return a response, held to the schema by the provider unless it refuses that."""
-    parameters = ModelRequestParameters()
+    parameters = None
     if schema and not to.schema_refused:
         wanted = OutputObjectDefinition(schema, "answer", strict=True)
         parameters = ModelRequestParameters(output_mode="native", output_object=wanted)
@@ -100,9 +100,8 @@ async def _request(
             lambda _: model_request(model, messages, model_request_parameters=parameters)
         )
     except LLMError as error:
-        why = error.__cause__
-        is_rejected = isinstance(why, ModelHTTPError) and why.status_code in REJECTED
-        if parameters.output_object is None or to.url is None or not is_rejected:
+        status = getattr(error.__cause__, "status_code", None)
+        if parameters is None or to.url is None or status not in REJECTED:
             raise
     # Some servers answer only without a schema (DeepSeek's).
     response = await calls.make(lambda _: model_request(model, messages))

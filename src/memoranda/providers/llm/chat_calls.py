@@ -52,12 +52,10 @@ async def call_chat(
             for tool in tools
         ]
     )
-    told: list[str] = []
     faults: list[Exception] = []  # of the listener
 
     def tell(text: str) -> None:
         if on_text is not None and (piece := storable(text)):
-            told.append(piece)
             try:
                 on_text(piece)
             except Exception as fault:
@@ -81,10 +79,7 @@ async def call_chat(
             raise (faults or [error])[0] from error.__cause__
     if on_text is not None and _breaks_off(response):
         raise calls.failure(f"the reply of {to} broke off; try again later")
-    reply = _reply(to, calls, response)
-    if not told:  # OpenAI says a refusal beside the words, and only in the end.
-        tell(reply.text)
-    return reply
+    return _reply(to, calls, response)
 
 
 def _piece(event: ModelResponseStreamEvent) -> str:
@@ -116,12 +111,10 @@ def _reply(to: ModelConnection, calls: ModelCalls, response: ModelResponse) -> C
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
     parts = response.tool_calls
     if response.finish_reason == "content_filter":
-        refused, parts = str((response.provider_details or {}).get("refusal") or ""), []
-        # OpenAI's are the model's words; Anthropic's are about the model.
-        text = text or (refused if to.provider == "openai" else "")
+        parts = []
         if not text:
-            why = f"refused to answer{': ' * bool(refused)}{refused}"
-            raise calls.failure(f"{to} {why}; name another model")
+            why = (response.provider_details or {}).get("refusal") or "it does not say why"
+            raise calls.failure(f"{to} refused to answer: {why}; name another model")
     elif response.finish_reason == "length":
         # Arguments that do not come as text cannot be told to be all there.
         half = [part.tool_name for part in parts if not _is_object(part.args)]
