@@ -137,8 +137,8 @@ class Doctor:
     def _learning(self) -> Finding:
         """Say whether sessions wait because the model fails, or were too long to be read."""
         sessions = self.store.sessions(self.scope).values()
-        usage = {each.stage: each.usage.failures for each in self.store.usage(self.scope)}
-        failures = usage.get("consolidate", 0)
+        usage = self.store.usage(self.scope)
+        failures = sum(each.usage.failures for each in usage if each.stage == "consolidate")
         patience = SOON if failures else MISSED
         stuck = [each.id for each in sessions if self._has_waited(each, patience)]
         if stuck:

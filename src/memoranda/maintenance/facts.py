@@ -30,6 +30,15 @@ BELIEVED, SUPERSEDED, ENDED = "believed", "superseded", "ended"
 SPARE = 20
 
 
+@dataclass(frozen=True, slots=True)
+class Version:
+    """An earlier or later version of a fact: one it superseded, or one that superseded it."""
+
+    id: str
+    content: str
+    said_at: datetime
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     """A fact, and what can be said of it at one moment.
@@ -54,8 +63,8 @@ class Fact:
     said_at: datetime
     said: int
     fades_on: datetime | None
-    supersedes: tuple[Record, ...] = ()
-    superseded_by: Record | None = None
+    supersedes: tuple[Version, ...] = ()
+    superseded_by: Version | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +210,8 @@ class FactIndex:
             said_at=when_said(record),
             said=max(1, len(record.source_ids)),
             fades_on=None if state == ENDED else decay.retirement_date(record, self._threshold),
-            supersedes=tuple(self._replaced.get(record.id, ())),
-            superseded_by=heir,
+            supersedes=tuple(map(_version, self._replaced.get(record.id, ()))),
+            superseded_by=None if heir is None else _version(heir),
         )
 
     def predecessors(self, record: Record) -> list[Record]:
@@ -221,6 +230,10 @@ class FactIndex:
         while (heir := self.records.get(record.superseded_by or "")) and heir.id not in found:
             found[heir.id] = record = heir
         return list(found.values())
+
+
+def _version(record: Record) -> Version:
+    return Version(record.id, record.content, when_said(record))
 
 
 @dataclass(frozen=True, slots=True)

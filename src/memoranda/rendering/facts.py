@@ -8,8 +8,15 @@ from datetime import datetime
 from rich.console import RenderableType
 from rich.text import Text
 
-from memoranda.learning.consolidation_plan import when_said
-from memoranda.maintenance.facts import BELIEVED, ENDED, Fact, LearnedFacts, Provenance, Source
+from memoranda.maintenance.facts import (
+    BELIEVED,
+    ENDED,
+    Fact,
+    LearnedFacts,
+    Provenance,
+    Source,
+    Version,
+)
 from memoranda.model.models import Record
 from memoranda.rendering.layout import Column, Display, details, safe_text, table
 from memoranda.rendering.plain import DOT, join, one_line, pluralize
@@ -79,8 +86,8 @@ def _fading(fact: Fact, view: Display) -> str:
     return "never fades" if fact.fades_on is None else f"fades {view.day(fact.fades_on)}"
 
 
-def _link(how: str, other: Record, view: Display) -> Text:
-    content = f"{view.brief(other.content, SHORT)} ({view.day(when_said(other))})"
+def _link(how: str, other: Version, view: Display) -> Text:
+    content = f"{view.brief(other.content, SHORT)} ({view.day(other.said_at)})"
     return Text(f"{how}: ", "yellow").append_text(safe_text(content, "dim"))
 
 
