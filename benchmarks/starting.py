@@ -34,14 +34,14 @@ with Memory(sys.argv[1], settings=settings(), embedder=KnownVectors()) as memory
 print(before, peak())
 """
 NOTHING = "python -c pass"
-IMPORTS = "python -c 'import numpy, apsw, pydantic'"
+IMPORTS = "python -c 'import numpy, apsw, pydantic_settings'"
 
 
 def run(*, quick: bool) -> None:
     """Print the tables."""
     commands = {
         NOTHING: ["-c", "pass"],
-        IMPORTS: ["-c", "import numpy, apsw, pydantic"],
+        IMPORTS: ["-c", "import numpy, apsw, pydantic_settings"],
         "python -c 'import memoranda'": ["-c", "import memoranda"],
         "memoranda --help": ["-m", "memoranda", "--help"],
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
+from functools import partial
 from threading import Lock, Thread
 from typing import Any, TypeVar
 from weakref import WeakSet
@@ -17,8 +18,6 @@ Result = TypeVar("Result")
 
 # Seconds that a call may take for which nobody waits at a prompt.
 PATIENCE = 60.0
-# Seconds for which a server that failed is left alone.
-PAUSE = 30.0
 
 
 class CircuitBreaker:
@@ -26,23 +25,32 @@ class CircuitBreaker:
 
     Each call has a thread of its own, so that it ends in time however slowly an answer comes,
     and so that closing waits for no server. An answer that comes too late still counts: the
-    server is there again. After the pause one call tries the server, and not each of many.
-    Thread-safe.
+    server is there again. After the pause, the first call in a hurry is sent and not waited for:
+    only its success has the server asked as usual again. Thread-safe.
     """
 
     def __init__(
-        self, server: str, timeout: float, *, timer: Callable[[], float] = time.monotonic
+        self,
+        server: str,
+        timeout: float,
+        *,
+        first: float = 15.0,
+        longest: float = 300.0,
+        timer: Callable[[], float] = time.monotonic,
     ) -> None:
         """Trust the server; times are in seconds.
 
         Args:
             server: its name, for messages.
             timeout: how long a call in a hurry may take.
+            first: the pause after a first failure; it doubles from there.
+            longest: the longest pause.
             timer: gives seconds that only grow.
         """
         self._server, self._timeout, self._timer = server, timeout, timer
+        self._first, self._longest = first, longest
         self._failure: str | None = None
-        self._until = 0.0
+        self._pause = self._until = 0.0
         self._running: WeakSet[Future[Any]] | None = WeakSet()
         self._lock = Lock()
 
@@ -59,16 +67,19 @@ class CircuitBreaker:
                 closed.
         """
         outcome: Future[Result] = Future()
-        self._admit(outcome)
-        Thread(target=self._run, args=(work, outcome), name="memoranda-server", daemon=True).start()
+        failure = self._admit(outcome)
+        run = partial(self._run, work, outcome, trial=failure is not None)
+        Thread(target=run, name="memoranda-server", daemon=True).start()
         limit = self._timeout if hurry else PATIENCE
         try:
-            return outcome.result(limit)
+            return outcome.result(0 if failure and hurry else limit)
         except FutureTimeout as error:
+            if failure and hurry:
+                raise ModelUnavailable(f"{failure}; it is being asked again") from error
             remedy = "start the server, or raise embedding.timeout"
             message = f"no answer from {self._server} within {limit:g} s; {remedy}"
             outcome.cancel()
-            self._note(message)
+            self._note(message, trial=failure is not None)
             raise ModelUnavailable(message) from error
         except CancelledError as error:
             raise ModelUnavailable(f"{self._server} is not waited for: closed") from error
@@ -80,8 +91,8 @@ class CircuitBreaker:
         for outcome in list(running):
             outcome.cancel()
 
-    def _admit(self, outcome: Future[Any]) -> None:
-        """Register a call.
+    def _admit(self, outcome: Future[Result]) -> str | None:
+        """Register a call; return why the last one failed, if it did.
 
         Raises:
             ModelUnavailable: the server is not asked at present.
@@ -90,13 +101,15 @@ class CircuitBreaker:
             if self._running is None:
                 raise ModelUnavailable(f"{self._server} is not asked any more: closed")
             now = self._timer()
-            if self._failure is not None and now < self._until:
-                left = f"it is asked again in {self._until - now:.0f} s"
-                raise ModelUnavailable(f"{self._failure}; {left}")
-            self._until = now + PAUSE  # After a failure one call tries it, and not each of many.
+            if self._failure is not None:
+                if now < self._until:
+                    left = f"it is asked again in {self._until - now:.0f} s"
+                    raise ModelUnavailable(f"{self._failure}; {left}")
+                self._until = now + self._pause  # One call tries it, and not each of many.
             self._running.add(outcome)
+            return self._failure
 
-    def _run(self, work: Callable[[], Result], outcome: Future[Result]) -> None:
+    def _run(self, work: Callable[[], Result], outcome: Future[Result], *, trial: bool) -> None:
         """Call the server, note how it is, and hand the result to whoever still waits."""
         with suppress(InvalidStateError):  # Nobody does.
             try:
@@ -104,13 +117,19 @@ class CircuitBreaker:
             except Exception as error:  # noqa: BLE001 - goes to whoever called
                 if not outcome.cancelled():
                     # A server that refuses a text is there.
-                    self._note(str(error) if isinstance(error, ModelUnavailable) else None)
+                    away = isinstance(error, ModelUnavailable)
+                    self._note(str(error) if away else None, trial=trial)
                 outcome.set_exception(error)
             else:
-                self._note(None)
+                self._note(None, trial=trial)
                 outcome.set_result(result)
 
-    def _note(self, failure: str | None) -> None:
-        """Note why a call failed, or ``None`` for one that was answered."""
+    def _note(self, failure: str | None, *, trial: bool) -> None:
+        """Note why a call failed, or ``None``; of calls that fail together the first counts."""
         with self._lock:
-            self._failure, self._until = failure, self._timer() + PAUSE
+            if failure is None:
+                self._failure, self._pause = None, 0.0
+            elif trial or self._failure is None:
+                self._failure = failure
+                self._pause = min(self._longest, self._pause * 2 or self._first)
+                self._until = self._timer() + self._pause

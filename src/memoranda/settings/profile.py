@@ -43,11 +43,13 @@ def derive_settings(section: Any) -> dict[str, Any]:
     if not any(value is not None for _, value in given):
         return {}
     turns = given.context_window_size or TURNS
+    # The local model is meant by its name on the hub, too.
+    model = (given.embedding_model or MODEL).removeprefix("sentence-transformers/")
     return merge(
         tomllib.loads(FILE.read_text("utf-8")),
         {
             "location": chroma_location(given.path or PATH),
-            "embedding": {"model": embedding_name(given.embedding_model or MODEL)},
+            "embedding": {"model": "local" if model == MODEL else given.embedding_model},
             "conversation": {
                 "window": turns,
                 "max_messages": 2 * turns,
@@ -63,8 +65,3 @@ def chroma_location(path: str) -> str:
     # Takes an unknown user's name as it is, as a shell does.
     folder = Path(os.path.expanduser(path)).absolute().as_posix()  # noqa: PTH111 - see above
     return f"chroma://{'' if folder.startswith('/') else '/'}{folder}"
-
-
-def embedding_name(name: str) -> str:
-    """Return which ``embedding.model`` is meant: the local one also by its name on the hub."""
-    return "local" if name.removeprefix("sentence-transformers/") == MODEL else name

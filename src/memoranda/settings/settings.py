@@ -7,7 +7,6 @@ folder, or what ``MEMORANDA_CONFIG`` names. The environment overrides it
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from datetime import tzinfo
@@ -15,6 +14,7 @@ from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
+from pydantic_settings import EnvSettingsSource, SettingsError
 from tzlocal import get_localzone
 
 from memoranda.errors import ConfigError
@@ -29,7 +29,7 @@ from memoranda.settings.fields import (
     variable,
 )
 from memoranda.settings.files import VARIABLE, config_path, read_file
-from memoranda.settings.nested import MISSING, Place, merge, nest, value_at
+from memoranda.settings.nested import MISSING, Place, merge, value_at
 from memoranda.settings.profile import SECTION, derive_settings
 from memoranda.settings.sections import AllSettings
 
@@ -56,7 +56,9 @@ class Settings(AllSettings):
             super().__init__(**merge(*levels.values()))
         except ValidationError as error:
             # It says all that pydantic's does, in words of ours.
-            raise ConfigError(explain_errors(error, levels)) from None
+            found = (_explain_error(each, levels) for each in error.errors(include_url=False))
+            raise ConfigError(f"settings: {'; '.join(found)}") from None
+        _refuse_variables()
 
     def with_values(self, **groups: Mapping[str, Any]) -> Self:
         """Return settings with other values in some groups; nothing checks these."""
@@ -82,9 +84,18 @@ def read_sources(arguments: Mapping[str, Any] | None = None) -> Levels:
         ConfigError: the file cannot be read, or a variable of the environment is no JSON.
     """
     file = read_file()
+    try:
+        environment = EnvSettingsSource(
+            Settings,  # type: ignore[arg-type]  # any model will do
+            env_prefix=PREFIX,
+            env_nested_delimiter=DELIMITER,
+        )()
+    except SettingsError as error:
+        message = f"settings: {error}; a group, and values by name, are written as a JSON object"
+        raise ConfigError(message) from None
     levels = {
         str(file.path): _own_values(file.values),
-        ENVIRONMENT: _read_environment(),
+        ENVIRONMENT: environment,
         ARGUMENT: arguments or {},
     }
     section = merge(*levels.values()).get(SECTION)
@@ -101,32 +112,6 @@ def _own_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
         return values
     known = Settings.model_fields
     return {name: value for name, value in values.items() if name in known or nearest_setting(name)}
-
-
-def _read_environment() -> dict[str, Any]:
-    """Return what the environment says, nested by group; a wrong name is among it.
-
-    Meant for a setting are variables with two underscores inside, and those that are like a name
-    that exists; others that begin with ``MEMORANDA_`` are somebody else's.
-
-    Raises:
-        ConfigError: a group, or values by name, are not written as JSON.
-    """
-    found, defaults = dict[str, Any](), AllSettings().model_dump()
-    for name, text in sorted(os.environ.items()):
-        place = tuple(name.upper().removeprefix(PREFIX).lower().split(DELIMITER))
-        is_other = not name.upper().startswith(PREFIX) or name.upper() == VARIABLE
-        if is_other or not (place[1:] or place[0] in defaults or nearest_setting(place[0])):
-            continue
-        value: Any = text
-        if isinstance(value_at(defaults, place), Mapping):
-            try:
-                value = json.loads(text)
-            except ValueError:
-                what = "a group, and values by name, are written as a JSON object"
-                raise ConfigError(f"settings: {name} cannot be read; {what}") from None
-        found = merge(found, nest(place, value))
-    return found
 
 
 def find_source(levels: Levels, place: Place) -> tuple[str, Any]:
@@ -150,10 +135,25 @@ def find_variable(place: Place) -> str | None:
     return max(found, key=len, default=None)
 
 
-def explain_errors(error: ValidationError, levels: Levels) -> str:
-    """Return all that ``error`` says about the settings, on one line."""
-    found = error.errors(include_url=False)
-    return f"settings: {'; '.join(_explain_error(each, levels) for each in found)}"
+def _refuse_variables() -> None:
+    """Refuse variables of the environment that were meant for a setting and set none.
+
+    Those are the ones with two underscores inside, and those that are like a name that exists;
+    others that begin with ``MEMORANDA_`` are somebody else's. Names inside a group are checked
+    where it is read.
+
+    Raises:
+        ConfigError: there is one; the message suggests the nearest.
+    """
+    for name in os.environ:
+        group, joint, _ = name.upper().removeprefix(PREFIX).lower().partition(DELIMITER)
+        is_other = not name.upper().startswith(PREFIX) or name.upper() == VARIABLE
+        if is_other or group in AllSettings.model_fields:
+            continue
+        meant = name[len(PREFIX) :].lower().replace(DELIMITER, ".")
+        if joint or nearest_setting(meant):
+            hint = suggest(meant)
+            raise ConfigError(f"the environment variable {name} sets nothing; {hint}")
 
 
 def _explain_error(error: Mapping[str, Any], levels: Levels) -> str:

@@ -93,10 +93,10 @@ def test_a_key_goes_where_it_was_meant_to(connect, server, monkeypatch):
 @pytest.mark.parametrize(
     ("status", "kind", "remedy"),
     [
-        (400, EmbeddingError, "check 'model'"),
-        (401, EmbeddingError, "check embedding.api_key or OPENAI_API_KEY"),
-        (404, EmbeddingError, "check the name of the model and embedding.base_url"),
-        (429, ModelUnavailable, "wait, or check the quota"),
+        (400, EmbeddingError, "check the name of the model"),
+        (401, EmbeddingError, "embedding.api_key or OPENAI_API_KEY"),
+        (404, EmbeddingError, "embedding.base_url"),
+        (429, ModelUnavailable, "check the quota"),
         (500, ModelUnavailable, "try again later"),
     ],
 )

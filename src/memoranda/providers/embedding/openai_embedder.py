@@ -21,12 +21,8 @@ except ImportError as error:
 NO_KEY = "no-key"
 EXCERPT = 300
 BATCH = 128  # texts of one request
-REMEDIES: dict[int, str] = {
-    HTTPStatus.UNAUTHORIZED: "check embedding.api_key or OPENAI_API_KEY",
-    HTTPStatus.FORBIDDEN: "check embedding.api_key or OPENAI_API_KEY",
-    HTTPStatus.NOT_FOUND: "check the name of the model and embedding.base_url",
-    HTTPStatus.TOO_MANY_REQUESTS: "wait, or check the quota of the key",
-}
+WAIT = "try again later, or check the quota of the key"
+CHECK = "check the name of the model, embedding.base_url, and embedding.api_key or OPENAI_API_KEY"
 
 
 class OpenAIEmbedder:
@@ -117,9 +113,8 @@ class OpenAIEmbedder:
             status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         )
         kind = ModelUnavailable if is_busy else EmbeddingError
-        remedy = REMEDIES.get(status, "try again later" if is_busy else f"check {self._model!r}")
         said = f"{self._client.base_url} answered {status}: {error.message[:EXCERPT]}"
-        return kind(f"{said}; {remedy}")
+        return kind(f"{said}; {WAIT if is_busy else CHECK}")
 
 
 def _client(base_url: str | None, api_key: str | None, timeout: float) -> openai.OpenAI:
