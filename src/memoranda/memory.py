@@ -884,15 +884,15 @@ class Memory:
 
         Args:
             path: the file; of notes and of transcripts, also a folder.
-            format: ``memoranda``, ``session``, ``openai`` (messages), ``claude-code``,
-                ``chatgpt``, ``claude``, ``mem0``, ``mcp-memory`` or ``memory-md`` (the Markdown
-                memory of an agent: a folder without transcripts of Claude Code, or a name that
-                ends in ``.md``); recognised, if not given.
+            format: ``memoranda``, ``session``, ``openai`` (messages), ``locomo``,
+                ``claude-code``, ``chatgpt``, ``claude``, ``mem0``, ``mcp-memory`` or
+                ``memory-md`` (the Markdown memory of an agent: a folder without transcripts of
+                Claude Code, or a name that ends in ``.md``); recognised, if not given.
             progress: told after each batch.
 
         Importing the same file twice adds nothing the second time; of one that has grown, the
-        rest. Memories of mem0 go to users of their own, named as in the file. What was not read is
-        in the report's ``left_out``.
+        rest. LoCoMo conversations and memories of mem0 go to users of their own, named as in
+        the file. What was not read is in the report's ``left_out``.
 
         Raises:
             InvalidInput: the file is of no known format; the message names the place.

@@ -16,7 +16,7 @@ import numpy as np
 from analyzers import CapitalizedNames
 from steps import Step, carry_out, do
 
-from memoranda.model.changes import Insert
+from memoranda.model.changes import AuditTrail, Insert, SessionRecall
 from memoranda.model.checks import content_hash
 from memoranda.model.erasure import erase_message
 from memoranda.model.models import (
@@ -49,7 +49,7 @@ from memoranda.model.query import (
     Subset,
     Vector,
 )
-from memoranda.model.traces import AgentSession, AuditTrail, SessionRecall, UserMetadata
+from memoranda.model.sessions import AgentSession, UserMetadata
 from memoranda.model.usage import Usage
 from memoranda.store.sql.index_reads import INDEX_ROW, NAMED
 from memoranda.store.sql.store import Store

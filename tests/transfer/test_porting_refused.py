@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from file_samples import CHAT, every, opened, written
+from file_samples import CHAT, TALK, every, opened, written
 
 from memoranda.errors import InvalidInput
 
@@ -51,6 +51,11 @@ CUT = {
 HEAD = {"_type": "metadata", "key": "telegram:42", "createdAt": "2026-02-27T14:30:00.123Z"}
 HI = {"role": "user", "content": "Hi", "timestamp": "2026-02-27T14:31:00.000Z"}
 DONE = {"role": "assistant", "content": "Quay 4."}
+BAD_TEXT = {"sample_id": "x", "conversation": {**TALK["conversation"], "session_1": [{"text": 3}]}}
+BAD_DATE = {
+    "sample_id": "x",
+    "conversation": {**TALK["conversation"], "session_1_date_time": "1:56 pm on 31 June, 2023"},
+}
 # What stands in a file, and what is told of it.
 BROKEN = [
     ([""], "holds nothing"),
@@ -98,6 +103,9 @@ BROKEN = [
     ([{"messages": CHAT}, {"messages": [{"role": 7}]}], "line 2, message 1: role=7"),
     ([{"messages": CHAT}, {"messages": ["hi"]}], "line 2, message 1: a message must be"),
     ([json.dumps([*CHAT, {"role": "user", "content": 3}])], "item 7: content must be text"),
+    ([json.dumps([TALK, {"sample_id": "x"}])], "item 2: expected an object"),
+    ([json.dumps([TALK, BAD_TEXT])], "session_1, turn 1: speaker must be text"),
+    ([json.dumps(BAD_DATE)], "cannot be read"),
     ([HEAD, HI, '{"role":"us'], "line 3: not valid JSON"),
     ([HEAD, HI, {"role": "cat", "content": "x"}], "line 3: role='cat' is unknown"),
     ([HEAD, HI, {**DONE, "timestamp": "2026-02-27T14:31:00"}], "line 3: .*no time zone"),
@@ -155,5 +163,5 @@ def test_the_named_format_wins(tmp_path):
     path = written(tmp_path, "x.jsonl", {"role": "user", "content": "hello"})
     with opened() as memory:
         assert memory.import_(path, "memoranda").records == 1
-        with pytest.raises(InvalidInput, match="expected an object with a list of messages"):
-            memory.import_(written(tmp_path, "y.jsonl", {"content": "hello"}), "openai")
+        with pytest.raises(InvalidInput, match="sample_id must be text"):
+            memory.import_(path, "locomo")

@@ -1,5 +1,6 @@
 """One conversation as a session file: into a memory, out of it, and by itself."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -139,3 +140,19 @@ def test_a_torn_session_is_refused_as_it_is(tmp_path):
         assert path.read_bytes() == before
         on_file(path)
         assert memory.import_(path).messages == 1
+
+
+def test_an_exported_session_says_how_far_it_was_consolidated(tmp_path):
+    """``lastConsolidated`` counts the messages that the store has read, and no more."""
+    with opened() as memory:
+        chat = memory.conversation("trip", system="Plan.")
+        for number in range(4):
+            chat.add("user", f"My box number {number} is red.")
+            chat.add("assistant", "I see.")
+        memory.consolidate("trip")
+        (session,) = memory.sessions()
+        chat.add("user", "One more thing.")
+        export(memory, tmp_path / "s.jsonl")
+    head = json.loads((tmp_path / "s.jsonl").read_text().splitlines()[0])
+    assert head["lastConsolidated"] == session.through + 1 == 8
+    assert FileTranscript(tmp_path / "s.jsonl").last_consolidated == 8

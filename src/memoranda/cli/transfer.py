@@ -52,6 +52,7 @@ def import_(session: Session, *, path: Path, format: str | None = None) -> None:
 
     Examples:
         memoranda import chat.json
+        memoranda import locomo10.json --format locomo --db locomo.db
         memoranda import ~/.claude/projects
         memoranda import chatgpt-export.zip
         memoranda --db old.db export - | memoranda --db new.db import -

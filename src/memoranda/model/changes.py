@@ -9,8 +9,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from memoranda.model.models import Mention, Record
-from memoranda.model.traces import AuditTrail
+from memoranda.model.models import Change, Mention, Record
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecall:
+    """When a record was last recalled into a conversation."""
+
+    session: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditTrail:
+    """What was done to one record.
+
+    Attributes:
+        reason: why it was stored.
+        closed_at: when it was forgotten or replaced; ``None``, if it ended by itself or not.
+        retired: whether upkeep has ended it: nothing but its terms is derived from it.
+        changes: what was done to it since, oldest first.
+        recalls: the conversations into which it was recalled.
+    """
+
+    reason: str
+    closed_at: datetime | None = None
+    retired: bool = False
+    changes: tuple[Change, ...] = ()
+    recalls: tuple[SessionRecall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

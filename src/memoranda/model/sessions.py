@@ -1,4 +1,4 @@
-"""How far sessions became facts, and which runs of the stages of upkeep were made."""
+"""How far sessions became facts, what is kept of a user as a whole, and the runs of upkeep."""
 
 from __future__ import annotations
 
@@ -39,6 +39,40 @@ class SessionInfo:
     noted: int = -1
     tries: int = 0
     unread: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSession(SessionInfo):
+    """How far an agent, or nobody in particular, has read the episodes of a session."""
+
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasedRecord:
+    """What is left of a record that was erased: nothing may rest on it."""
+
+    id: str
+    at: datetime
+    reason: str
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMetadata:
+    """What is kept of a user as a whole.
+
+    Attributes:
+        sessions: how far each session was read, by agent.
+        erased: the records that were erased.
+        owners: conversation → the agent that it belongs to, where it belongs to one.
+        deleted: the conversations that were deleted, and not erased.
+    """
+
+    sessions: tuple[AgentSession, ...] = ()
+    erased: tuple[ErasedRecord, ...] = ()
+    owners: Mapping[str, str] = field(default_factory=dict)
+    deleted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

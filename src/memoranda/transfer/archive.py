@@ -20,7 +20,7 @@ from itertools import groupby
 from typing import Any
 
 from memoranda.errors import InvalidInput, StoreError
-from memoranda.model.changes import Insert
+from memoranda.model.changes import AuditTrail, Insert
 from memoranda.model.checks import content_hash, iso, located, storable
 from memoranda.model.models import (
     ConversationInfo,
@@ -33,7 +33,7 @@ from memoranda.model.models import (
 )
 from memoranda.model.notes import NOTES_FILES, NotesContent
 from memoranda.model.query import Filter, Subset
-from memoranda.model.traces import AgentSession, AuditTrail, ErasedRecord, UserMetadata
+from memoranda.model.sessions import AgentSession, ErasedRecord, UserMetadata
 from memoranda.records.pages import record_pages
 from memoranda.store.sql.store import Store, Transaction
 from memoranda.text.json_values import list_of, object_of, parse_as, to_object, value_of, words_of

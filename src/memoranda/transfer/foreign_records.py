@@ -1,5 +1,6 @@
-"""The memories of other programs, as records: mem0, the MCP memory server and Chroma.
+"""The memories of other programs, as records: LoCoMo, mem0, the MCP memory server and Chroma.
 
+- The conversations of the LoCoMo benchmark become episodes of a user for each.
 - Of mem0, what its ``get_all`` returns or its export holds: a fact with its metadata, its time and
   its end, of the user whom its ``user_id`` names; without one, of the user who imports. Memories of
   an ``agent_id`` are that agent's.
@@ -14,18 +15,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import located
-from memoranda.model.models import Kind, Mention, Scope
+from memoranda.model.models import Kind, Mention, Scope, Trust
 from memoranda.records.drafts import Draft, parse_kind
 from memoranda.store.locations import foreign_memories
 from memoranda.store.sql.store import ForeignMemory
 from memoranda.text.json_values import list_of, object_of, words_of
+from memoranda.text.patterns import compile_pattern
 from memoranda.transfer.sources import (
     NAMES,
     ForeignRecord,
@@ -36,6 +39,65 @@ from memoranda.transfer.sources import (
     read_values,
     text_of,
 )
+
+# Such as ``1:56 pm on 8 May, 2023``.
+LOCOMO_DATE = "%I:%M %p on %d %B, %Y"
+LOCOMO_SESSION = compile_pattern(r"session_(\d+)")
+
+
+def read_locomo(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[ForeignRecord]:
+    """Yield each conversation as episodes of a user of its own, named by its ``sample_id``.
+
+    Each session keeps its name, each turn its speaker, and its time is the session's plus a
+    second for each turn. Times of LoCoMo name no zone; they are taken as UTC.
+
+    Raises:
+        InvalidInput: a conversation is not in LoCoMo's form; the message names the turn.
+    """
+    for place, talk in read_values(path):
+        with located(place):
+            whose = Scope(text_of(talk, "sample_id"), target.scope.agent)
+            conversation = object_of(talk.get("conversation"))
+        numbers = [int(m[1]) for name in conversation if (m := LOCOMO_SESSION.fullmatch(name))]
+        for session in (f"session_{number}" for number in sorted(numbers)):
+            turns = list_of(conversation, session)
+            if not turns:
+                continue
+            with located(f"{place}, {session}"):
+                start = session_date(conversation.get(f"{session}_date_time"))
+            for turn, value in enumerate(turns, 1):
+                where = f"{place}, {session}, turn {turn}"
+                with located(where):
+                    draft = _episode(value, session, start + timedelta(seconds=turn))
+                if draft.content:
+                    yield ForeignRecord(where, whose, draft, key=f"{session}\n{turn}")
+
+
+def _episode(turn: Mapping[str, Any], session: str, at: datetime) -> Draft:
+    speaker, key = text_of(turn, "speaker"), text_of(turn, "dia_id")
+    text = text_of(turn, "text") if turn.get("text") else ""
+    shared = f"[shares a photo: {caption}]" if (caption := turn.get("blip_caption")) else ""
+    return Draft(
+        content=" ".join(filter(None, (text, shared))),
+        kind=Kind.EPISODE,
+        session=session,
+        role=speaker,
+        trust=Trust.PERSON,  # It is a talk of two people.
+        event_time=at,
+        metadata={"dia_id": key},
+    )
+
+
+def session_date(value: Any) -> datetime:
+    """Return the moment of a text such as ``1:56 pm on 8 May, 2023``, taken as UTC.
+
+    Raises:
+        InvalidInput: it is something else.
+    """
+    with suppress(ValueError, TypeError):
+        return datetime.strptime(value, LOCOMO_DATE).replace(tzinfo=UTC)
+    raise InvalidInput(f"the date {value!r:.80} cannot be read; write it as 1:56 pm on 8 May, 2023")
+
 
 # What is kept with a fact, as ``mem0_id`` and so on.
 KEPT = ("id", "updated_at", "run_id", "app_id", "actor_id")

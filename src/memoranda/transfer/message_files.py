@@ -53,10 +53,21 @@ def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, by
     messages = store.messages(scope, id, cleared=True)
     settings = replace(info, start=bisect_left(messages, info.start, key=place_of))
     prunings = numbered_prunings(store.prunings(scope, id), messages)
-    value = metadata_value(settings, prunings, tombstones=store.tombstones(scope, id))
+    line = {"lastConsolidated": _count_consolidated(store, scope, id, messages)}
+    value = metadata_value(settings, prunings, line, store.tombstones(scope, id))
     yield "metadata", dump_line(value) + b"\n"
     for message in messages:
         yield "message", dump_line(message_value(message)) + b"\n"
+
+
+def _count_consolidated(store: Store, scope: Scope, id: str, messages: Sequence[Message]) -> int:
+    """Return how many messages were consolidated, as the store says how far its session was."""
+    info = store.sessions(scope, id=id).get(id)
+    through = -1 if info is None else info.through
+    held = store.get(scope, [message.record_id for message in messages if message.record_id])
+    read = {key for key, episode in held.items() if (episode.position or 0) <= through}
+    done = (count for count, each in enumerate(messages, 1) if each.record_id in read)
+    return max(done, default=0)
 
 
 def numbered_prunings(prunings: Sequence[Pruning], messages: Sequence[Message]) -> list[Pruning]:

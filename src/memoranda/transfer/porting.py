@@ -140,7 +140,7 @@ def import_file(
     """Read a file into a memory; what is there already is skipped.
 
     Args:
-        target: the memory; memories of mem0 may have users of their own.
+        target: the memory; conversations of LoCoMo and memories of mem0 have their own users.
         path: the file; of other programs and their Markdown memories, also a folder.
         format: a :class:`memoranda.transfer.sources.FileFormat`; if not given, judged by the
             content, and a name that ends in ``.md``, or a folder without transcripts of Claude
@@ -199,6 +199,7 @@ def _plain_records(path: Path, target: ImportTarget, _: ImportCounts) -> Iterato
 # What reads the formats, from a file or a folder: records, or conversations.
 READERS: Mapping[str, Callable[[Path, ImportTarget, ImportCounts], Iterator[Any]]] = {
     FileFormat.MEMORANDA: _plain_records,
+    FileFormat.LOCOMO: foreign_records.read_locomo,
     FileFormat.MEM0: foreign_records.read_mem0,
     FileFormat.MCP_MEMORY: foreign_records.read_mcp_memory,
     FileFormat.CHROMA: foreign_records.read_chroma,

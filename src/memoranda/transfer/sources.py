@@ -33,7 +33,7 @@ from memoranda.model.checks import EPOCH, clean, located, require_aware, to_ms
 from memoranda.model.clock import RANDOM_BITS, encode_id
 from memoranda.model.models import ConversationInfo, Mention, Scope
 from memoranda.model.ports import Progress
-from memoranda.model.traces import UserMetadata
+from memoranda.model.sessions import UserMetadata
 from memoranda.notes.service import NotesService
 from memoranda.records.drafts import DRAFT_KEYS, Draft, SecretPolicy
 from memoranda.records.service import RecordService
@@ -49,6 +49,7 @@ class FileFormat(StrEnum):
     MEMORANDA = "memoranda"
     OPENAI = "openai"
     SESSION = "session"
+    LOCOMO = "locomo"
     MEMORY_MD = "memory-md"
     CLAUDE_CODE = "claude-code"
     CHATGPT = "chatgpt"
@@ -73,12 +74,15 @@ SHAPES: tuple[tuple[FileFormat, Mapping[str, type]], ...] = (
     (FileFormat.MCP_MEMORY, {"entities": list, "relations": list}),
     (FileFormat.MEMORANDA, {"format": str, "version": object}),
     (FileFormat.SESSION, {"_type": str}),
+    (FileFormat.LOCOMO, {"sample_id": object, "conversation": dict}),
     (FileFormat.OPENAI, {"messages": list}),
 )
 # What the files of other programs hold under which names.
 NAMES: Mapping[str, Any] = tomllib.loads(
     (files("memoranda.transfer") / "formats.toml").read_text("utf-8")
 )
+DECODER = json.JSONDecoder(parse_constant=refuse_constant)
+VISIBLE = compile_pattern(r"\S")
 CHAT = frozenset({*ROLES, *SAME_ROLE})
 # Arguments of ``remember`` that no chat message has.
 OWN_ARGUMENTS = frozenset(DRAFT_KEYS) - {"content", "role"}
@@ -203,7 +207,8 @@ def read_values(
             with part:
                 for place, raw in _texts(name, part):
                     with counts.reading(place) if counts else located(place):
-                        yield from _elements(place, _parse(raw), inside)
+                        for value in _parse(raw):
+                            yield from _elements(place, value, inside)
 
 
 def _elements(place: str, value: Any, inside: Sequence[str]) -> Iterator[JsonItem]:
@@ -250,23 +255,28 @@ def _texts(name: str, part: IO[bytes]) -> Iterator[tuple[str, bytes]]:
 
 
 def _is_value(line: bytes) -> bool:
-    """Return whether a line is whole by itself: an object or a text."""
+    """Return whether a line is whole by itself: objects or texts."""
     with suppress(InvalidInput):
-        return isinstance(_parse(line), dict | str)
+        return all(isinstance(each, dict | str) for each in _parse(line))
     return False
 
 
-def _parse(raw: bytes) -> Any:
-    """Return the JSON value of a text in UTF-8.
+def _parse(raw: bytes) -> list[Any]:
+    """Return the JSON values of a text in UTF-8: of a line that lost its end, more than one.
 
     Raises:
         InvalidInput: it is something else.
     """
+    values, end = list[Any](), 0
     try:
-        return json.loads(raw.decode("utf-8-sig"), parse_constant=refuse_constant)
+        text = raw.decode("utf-8-sig")
+        while begins := VISIBLE.search(text, end):
+            value, end = DECODER.raw_decode(text, begins.start())
+            values.append(value)
     except (ValueError, RecursionError) as error:
         message = f"not valid JSON in UTF-8 ({error}); correct it, or name another format"
         raise InvalidInput(message) from error
+    return values
 
 
 @contextmanager

@@ -8,14 +8,9 @@ from steps import do
 
 from laws.base import Contract
 from memoranda.errors import NotFound
+from memoranda.model.changes import AuditTrail, SessionRecall
 from memoranda.model.models import Change, ChangeAction, Kind
-from memoranda.model.traces import (
-    AgentSession,
-    AuditTrail,
-    ErasedRecord,
-    SessionRecall,
-    UserMetadata,
-)
+from memoranda.model.sessions import AgentSession, ErasedRecord, UserMetadata
 
 
 def trail_of(item, **fields):

@@ -11,16 +11,11 @@ from dataclasses import asdict
 from datetime import datetime
 
 from memoranda.errors import Conflict, NotFound
+from memoranda.model.changes import AuditTrail, SessionRecall
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Change, ChangeAction, Scope
 from memoranda.model.notes import NotesBase
-from memoranda.model.traces import (
-    AgentSession,
-    AuditTrail,
-    ErasedRecord,
-    SessionRecall,
-    UserMetadata,
-)
+from memoranda.model.sessions import AgentSession, ErasedRecord, UserMetadata
 from memoranda.model.usage import Usage
 from memoranda.store.sql import rows
 from memoranda.store.sql.reads import SqlReads

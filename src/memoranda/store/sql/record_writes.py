@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import changes as planned
-from memoranda.model.changes import Insert, RecordChange, StoredRecord
+from memoranda.model.changes import AuditTrail, Insert, RecordChange, StoredRecord
 from memoranda.model.checks import content_hash, from_ms, to_ms
 from memoranda.model.erasure import ERASED
 from memoranda.model.models import (
@@ -27,7 +27,6 @@ from memoranda.model.models import (
     says_all,
 )
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer
-from memoranda.model.traces import AuditTrail
 from memoranda.store.sql import rows
 from memoranda.store.sql.database import FullText, Row, SqlConnection, indexed
 from memoranda.store.sql.entities import KNOWN, SEEN_ENTITY, SPELLINGS, TARGET, EntityWrites
