@@ -15,14 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memoranda.model.query import (
-    CandidateQuery,
-    Candidates,
-    IndexChanges,
-    IndexVersion,
-    TermMatches,
-    Vector,
-)
+from memoranda.model import query
 from memoranda.store.postgres_terms import TermCounts
 from memoranda.store.sql.database import Postings, Row, SqlConnection, join_postings
 from memoranda.store.sql.index_reads import MEMORIES, NO_ROWS, SOME, THEIR_VECTORS, IndexReader
@@ -190,8 +183,8 @@ def _frequencies(postings: Sequence[Postings], records: int, first: int) -> list
 
 
 def find_candidates(
-    connection: SqlConnection, user: int, where: Where, question: CandidateQuery
-) -> Candidates:
+    connection: SqlConnection, user: int, where: Where, question: query.CandidateQuery
+) -> query.Candidates:
     """Return what a question may be about among a large user's records, and what is around it.
 
     Args:
@@ -206,7 +199,7 @@ def find_candidates(
         sql = sql.format(where=where.sql, table=f"nearest_{user:d}")
         return [key for (key,) in connection.all(sql, values | others)]
 
-    def nearest(vector: Vector) -> list[int]:
+    def nearest(vector: query.Vector) -> list[int]:
         plan = {"most": str(MOST_LIKE), "other": "off"}
         connection.run(PLAN, plan)
         found = keys_of(NEAREST, vector=literal_of(vector), most=MOST_LIKE)
@@ -235,8 +228,8 @@ def find_candidates(
     keys.update(keys_of(TURNS_AROUND, keys=dump(sorted(keys)), around=AROUND))
     chosen = dump(sorted(keys))
     rows = reader.rows(f"{SOME} AND {MEMORIES}", 0, max(keys, default=0), keys=chosen)
-    vectors, unread = reader.vectors(THEIR_VECTORS, keys=chosen), IndexVersion()
-    changes = IndexChanges(unread, rows, NO_ROWS, reader.names, vectors, lineage, reset=True)
+    vectors, unread = reader.vectors(THEIR_VECTORS, keys=chosen), query.IndexVersion()
+    changes = query.IndexChanges(unread, rows, NO_ROWS, reader.names, vectors, lineage, reset=True)
     places = np.flatnonzero(np.isin(found, rows["ordinal"]))
-    matches = TermMatches(found[places].tolist(), counts[places], frequencies)
-    return Candidates(changes, matches, records, terms, sorted(keys))
+    matches = query.TermMatches(found[places].tolist(), counts[places], frequencies)
+    return query.Candidates(changes, matches, records, terms, sorted(keys))

@@ -21,13 +21,7 @@ import numpy as np
 from platformdirs import user_cache_path
 
 from memoranda.errors import ModelUnavailable
-from memoranda.providers.embedding.model_files import (
-    MODEL,
-    QUANTIZED,
-    WEIGHTS,
-    is_genuine,
-    require_genuine,
-)
+from memoranda.providers.embedding import model_files
 from memoranda.text.files import write_whole
 
 WORDS = "embeddings.word_embeddings.weight"
@@ -45,18 +39,18 @@ def quantized_weights(published: Path) -> Path:
         ModelUnavailable: it cannot be written, or the weights are not those that were published.
     """
     folder = user_cache_path("memoranda") / "models"
-    path = folder / QUANTIZED.name
-    if is_genuine(path, QUANTIZED):
+    path = folder / model_files.QUANTIZED.name
+    if model_files.is_genuine(path, model_files.QUANTIZED):
         return folder
-    require_genuine(published, WEIGHTS)
+    model_files.require_genuine(published, model_files.WEIGHTS)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(path, quantize(published))
     except OSError as error:
-        size = f"{QUANTIZED.size / 1e6:.0f} MB"
-        message = f"cannot write {size} for {MODEL}: {error}; free or allow {folder}"
+        size = f"{model_files.QUANTIZED.size / 1e6:.0f} MB"
+        message = f"cannot write {size} for {model_files.MODEL}: {error}; free or allow {folder}"
         raise ModelUnavailable(message) from error
-    require_genuine(path, QUANTIZED)
+    model_files.require_genuine(path, model_files.QUANTIZED)
     return folder
 
 

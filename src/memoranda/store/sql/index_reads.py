@@ -10,17 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from memoranda.model import query
 from memoranda.model.models import Kind, Scope
-from memoranda.model.query import (
-    CandidateQuery,
-    Candidates,
-    Filter,
-    IndexChanges,
-    IndexVersion,
-    Lineage,
-    StoredFloats,
-    TokenVectors,
-)
 from memoranda.store.sql.database import NO_UTF8, SqlConnection
 from memoranda.store.sql.reads import SqlReads
 from memoranda.store.sql.rows import DAMAGE, STORED_FLOAT, Row, dump
@@ -125,7 +116,7 @@ GROUP BY r.key ORDER BY matched DESC, r.key DESC
 """
 IndexRows = npt.NDArray[np.void]
 # Ordinals, and the vector of each, as it is stored.
-VectorPart = tuple[npt.NDArray[np.int64], StoredFloats]
+VectorPart = tuple[npt.NDArray[np.int64], query.StoredFloats]
 NO_ROWS: IndexRows = np.empty(0, INDEX_ROW)
 
 
@@ -133,8 +124,8 @@ class IndexReads(SqlReads):
     """The reads of ranking: all that came since the last time, and details of candidates."""
 
     def index_changes(
-        self, scope: Scope, since: IndexVersion, *, items: bool = False
-    ) -> IndexChanges:
+        self, scope: Scope, since: query.IndexVersion, *, items: bool = False
+    ) -> query.IndexChanges:
         """Return what came after ``since``, or everything where known rows went.
 
         Vectors are float16 rows by user. Measured at 384 dimensions against a vec0 table with a
@@ -143,11 +134,11 @@ class IndexReads(SqlReads):
         """
         with self.snapshot(), self._reading(scope) as (connection, user):
             *newest, removal = connection.one(NEWEST, {"user": user}) or NOTHING_STORED
-            version = IndexVersion(*newest)
+            version = query.IndexVersion(*newest)
             if version == since:
-                return IndexChanges(since, NO_ROWS, NO_ROWS)
+                return query.IndexChanges(since, NO_ROWS, NO_ROWS)
             reset = since.revision < removal or since.revision < 0
-            start = IndexVersion(version.revision) if reset else since
+            start = query.IndexVersion(version.revision) if reset else since
             part = ITEMS if items else MEMORIES
             reader = IndexReader(connection, {"user": user, "revision": start.revision})
             rows = reader.rows(part, start.ordinal, version.ordinal)
@@ -160,14 +151,18 @@ class IndexReads(SqlReads):
             # What is only said rests on nothing, so adding it changes no lineage.
             changed = reset or len(revised) or (rows["kind"] != KINDS[Kind.EPISODE]).any()
             lineage = reader.lineage(part) if changed else None
-        return IndexChanges(version, rows, revised, reader.names, vectors, lineage, reset=reset)
+        return query.IndexChanges(
+            version, rows, revised, reader.names, vectors, lineage, reset=reset
+        )
 
     def is_large(self, scope: Scope) -> bool:
         """Return that every user's memories can be ranked in memory."""
         del scope
         return False
 
-    def candidates(self, scope: Scope, where: Filter, question: CandidateQuery) -> Candidates:
+    def candidates(
+        self, scope: Scope, where: query.Filter, question: query.CandidateQuery
+    ) -> query.Candidates:
         """Refuse: no user is large."""
         raise NotImplementedError(scope, where, question)
 
@@ -181,10 +176,10 @@ class IndexReads(SqlReads):
             reader = IndexReader(connection, {"user": user})
             return reader.vectors(THEIR_VECTORS, keys=dump(list(ordinals)))
 
-    def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, TokenVectors]:
+    def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, query.TokenVectors]:
         """Return the vectors of the tokens of these records, of those that have some."""
 
-        def make(row: Row) -> tuple[int, TokenVectors]:
+        def make(row: Row) -> tuple[int, query.TokenVectors]:
             return row[0], np.frombuffer(row[2], np.int8).reshape(-1, row[1])
 
         listed = dump(list(ordinals))
@@ -280,7 +275,9 @@ class IndexReader:
             for keys, blob in self._connection.all(sql, given)
         ]
 
-    def lineage(self, which: str, **values: Any) -> Lineage:
+    def lineage(self, which: str, **values: Any) -> query.Lineage:
         """Return what records that a condition chooses rest on, and what took their places."""
         given = {**self._values, **values}
-        return Lineage(*(self._connection.all(sql.format(which=which), given) for sql in LINEAGE))
+        return query.Lineage(
+            *(self._connection.all(sql.format(which=which), given) for sql in LINEAGE)
+        )

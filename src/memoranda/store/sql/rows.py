@@ -13,23 +13,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from memoranda.model import models
 from memoranda.model.checks import from_ms, to_ms
-from memoranda.model.models import (
-    NO_METADATA,
-    Calibration,
-    Change,
-    ChangeAction,
-    ConversationInfo,
-    Image,
-    Kind,
-    Message,
-    PrunedSpan,
-    Pruning,
-    Record,
-    ToolCall,
-    ToolResult,
-    Trust,
-)
 from memoranda.model.notes import NotedLine
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import Usage
@@ -98,7 +83,7 @@ def read_strings(text: str) -> tuple[str, ...]:
 
 def read_object(text: str) -> Mapping[str, Any]:
     """Return a JSON object."""
-    return NO_METADATA if text == EMPTY_OBJECT else MappingProxyType(json.loads(text))
+    return models.NO_METADATA if text == EMPTY_OBJECT else MappingProxyType(json.loads(text))
 
 
 STRINGS = Codec(lambda texts: dump(texts) if texts else EMPTY_LIST, read_strings)
@@ -184,9 +169,9 @@ class Columns:
 
 
 RECORDS = Columns(
-    Record,
+    models.Record,
     {
-        "kind": _choice(Kind),
+        "kind": _choice(models.Kind),
         "event_time": TIME,
         "event_until": OPTIONAL_TIME,
         "created_at": TIME,
@@ -196,7 +181,7 @@ RECORDS = Columns(
         "strength_at": OPTIONAL_TIME,
         "enriched_at": OPTIONAL_TIME,
         "source_ids": STRINGS,
-        "trust": _choice(Trust),
+        "trust": _choice(models.Trust),
         "tags": STRINGS,
         "metadata": OBJECT,
         "namespace": Codec(
@@ -207,16 +192,16 @@ RECORDS = Columns(
     key="item_key",
 )
 MESSAGES = Columns(
-    Message,
+    models.Message,
     {
         "timestamp": TIME,
         "pinned": Codec(int, bool),
-        "tool_calls": _objects(ToolCall),
+        "tool_calls": _objects(models.ToolCall),
         "tool_result": Codec(
             lambda result: None if result is None else dump(astuple(result)),
-            lambda text: None if text is None else ToolResult(*json.loads(text)),
+            lambda text: None if text is None else models.ToolResult(*json.loads(text)),
         ),
-        "images": _objects(Image),
+        "images": _objects(models.Image),
         "raw": Codec(
             lambda raw: None if raw is None else json.dumps(raw, ensure_ascii=False),
             lambda text: None if text is None else json.loads(text),
@@ -224,10 +209,10 @@ MESSAGES = Columns(
     },
 )
 CONVERSATIONS = Columns(
-    ConversationInfo, {"created_at": TIME, "ended_at": OPTIONAL_TIME}, without="calibration"
+    models.ConversationInfo, {"created_at": TIME, "ended_at": OPTIONAL_TIME}, without="calibration"
 )
 SPANS = Columns(
-    PrunedSpan,
+    models.PrunedSpan,
     {"since": TIME, "until": TIME, "named": Codec(list, lambda names: tuple(names or ()))},
 )
 SPAN_LIST = Codec(
@@ -237,7 +222,7 @@ SPAN_LIST = Codec(
     ),
 )
 PRUNINGS = Columns(
-    Pruning,
+    models.Pruning,
     {"at": TIME, "cuts": SPAN_LIST},
     trigger="triggered_by",
     before="tokens_before",
@@ -246,7 +231,9 @@ PRUNINGS = Columns(
 )
 SESSIONS = Columns(SessionInfo, {"first_seen_at": TIME, "consolidated_at": OPTIONAL_TIME})
 USAGE = Columns(Usage, {})
-CHANGES = Columns(Change, {"at": TIME, "action": _choice(ChangeAction), "detail": OBJECT})
+CHANGES = Columns(
+    models.Change, {"at": TIME, "action": _choice(models.ChangeAction), "detail": OBJECT}
+)
 RECORD = RECORDS.selected("r")
 MESSAGE = MESSAGES.selected("m")
 REMOVED_MESSAGE = MESSAGES.selected("m", position="m.removed_from")
@@ -267,19 +254,21 @@ def insertion(table: str, columns: Sequence[str]) -> str:
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"
 
 
-def record(user: str, row: Row) -> Record:
+def record(user: str, row: Row) -> models.Record:
     """Make the record of ``user`` from a row of ``RECORD``'s columns."""
-    return Record(user=user, **RECORDS.fields(row))
+    return models.Record(user=user, **RECORDS.fields(row))
 
 
-def message(row: Row) -> Message:
+def message(row: Row) -> models.Message:
     """Make a message from a row of ``MESSAGE``'s columns."""
-    return Message(**MESSAGES.fields(row))
+    return models.Message(**MESSAGES.fields(row))
 
 
-def conversation(row: Row) -> ConversationInfo:
+def conversation(row: Row) -> models.ConversationInfo:
     """Make a conversation from a row of ``CONVERSATION``'s columns."""
-    return ConversationInfo(**CONVERSATIONS.fields(row), calibration=Calibration(*row[-2:]))
+    return models.ConversationInfo(
+        **CONVERSATIONS.fields(row), calibration=models.Calibration(*row[-2:])
+    )
 
 
 def noted_lines(text: str) -> tuple[NotedLine, ...]:

@@ -20,7 +20,7 @@ from memoranda.model.models import Record, Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.query import EmbeddedText, TermMatches
 from memoranda.model.sessions import JobRun, StageLease
-from memoranda.store.sql import health, rows
+from memoranda.store.sql import health, record_writes, rows
 from memoranda.store.sql.bookkeeping import BookkeepingWrites, TransferReads
 from memoranda.store.sql.database import (
     Database,
@@ -33,17 +33,6 @@ from memoranda.store.sql.database import (
 )
 from memoranda.store.sql.erasing import ErasingWrites
 from memoranda.store.sql.index_reads import DIMENSIONS, MODEL, IndexReads, vector_model
-from memoranda.store.sql.record_writes import (
-    CHANGE_ALL,
-    NOBODY,
-    PURGE,
-    SET_META,
-    STATE_OF_USER,
-    WAITING,
-    UserState,
-    name_digest,
-    waiting_terms,
-)
 from memoranda.store.sql.rows import dump
 
 USERS = """
@@ -52,7 +41,7 @@ WHERE u.deleted = 0 AND (EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
     OR EXISTS (SELECT 1 FROM conversations WHERE user_key = u.key AND deleted_at IS NULL))
 ORDER BY name
 """
-KNOWN_USER = f"SELECT {STATE_OF_USER} FROM users WHERE"
+KNOWN_USER = f"SELECT {record_writes.STATE_OF_USER} FROM users WHERE"
 # Writers of one user take turns.
 TAKE_TURN = "@lock_row()"
 UNQUEUE_ALL = "DELETE FROM derivations WHERE work = 'vectors'"
@@ -159,7 +148,7 @@ class Transaction(ErasingWrites, BookkeepingWrites):
         self.connection.index_vectors(self.user, vectors)
 
 
-def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> UserState:
+def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> record_writes.UserState:
     """Return the user of a scope.
 
     Raises:
@@ -167,9 +156,9 @@ def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> UserS
     """
     row = connection.one(f"{KNOWN_USER} name = :name {lock}", {"name": scope.user})
     if row is None:  # By the digest of the name, once they were erased.
-        digest = {"digest": name_digest(scope.user)}
+        digest = {"digest": record_writes.name_digest(scope.user)}
         row = connection.one(f"{KNOWN_USER} digest = :digest {lock}", digest)
-    known = UserState() if row is None else UserState(*row)
+    known = record_writes.UserState() if row is None else record_writes.UserState(*row)
     if scope.deletions not in {None, known.deletions}:
         message = f"the user {scope.user!r} was deleted; open the memory again to begin anew"
         raise UserDeleted(message)
@@ -243,9 +232,9 @@ class Store(Database[Any], TransferReads, IndexReads):
             connection.drop_indexed_vectors()
             for table in rows.VECTOR_TABLES:
                 connection.run(f"DELETE FROM {table}")
-            connection.run(f"{CHANGE_ALL}, vector_seq = 0")
+            connection.run(f"{record_writes.CHANGE_ALL}, vector_seq = 0")
             for name, value in ((MODEL, model), (DIMENSIONS, str(dimensions))):
-                connection.run(SET_META, {"name": name, "value": value})
+                connection.run(record_writes.SET_META, {"name": name, "value": value})
             for sql in (UNQUEUE_ALL, QUEUE_ALL):
                 connection.run(sql)
 
@@ -261,8 +250,11 @@ class Store(Database[Any], TransferReads, IndexReads):
             wanted = indexed(terms, items=items)
             postings = self.full_text.postings(connection, user, wanted)
             if self.full_text.waits:
-                found = connection.all(WAITING, {"user": user, "through": 0})
-                texts = [(key, Counter(each)) for key, each in waiting_terms(self._analyzer, found)]
+                found = connection.all(record_writes.WAITING, {"user": user, "through": 0})
+                texts = [
+                    (key, Counter(each))
+                    for key, each in record_writes.waiting_terms(self._analyzer, found)
+                ]
                 for place, term in enumerate(wanted if texts else ()):
                     held = [(key, count[term]) for key, count in texts if count[term]]
                     later = Postings(*np.array(held, np.int64).reshape(-1, 2).T)
@@ -291,7 +283,7 @@ class Store(Database[Any], TransferReads, IndexReads):
             known = self.known
             if scope is not None and scope not in known:
                 known[scope] = known_user(connection, scope).key
-            yield connection, NOBODY if scope is None else known[scope]
+            yield connection, record_writes.NOBODY if scope is None else known[scope]
 
     def claim(
         self, name: str, holder: str, *, now: datetime, until: datetime, due: datetime | None = None
@@ -371,7 +363,10 @@ class Store(Database[Any], TransferReads, IndexReads):
     def purge(self) -> str | None:
         """Overwrite the remains of erased text in free space; return why they could not all be."""
         with self.read() as connection:
-            values = {"name": PURGE, "asked": health.meta(connection, PURGE)}
+            values = {
+                "name": record_writes.PURGE,
+                "asked": health.meta(connection, record_writes.PURGE),
+            }
         why = self._purge()
         if why is None and values["asked"]:  # What is erased meanwhile asks again.
             with self.transact() as connection:
