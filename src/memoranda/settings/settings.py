@@ -90,7 +90,7 @@ def read_sources(arguments: Mapping[str, Any] | None = None) -> Levels:
             env_prefix=PREFIX,
             env_nested_delimiter=DELIMITER,
         )()
-    except SettingsError as error:
+    except (SettingsError, RecursionError) as error:
         message = f"settings: {error}; a group, and values by name, are written as a JSON object"
         raise ConfigError(message) from None
     levels = {

@@ -33,7 +33,6 @@ from memoranda.store.sql.database import (
     SqlConnection,
     Values,
     require_known,
-    tables,
 )
 from memoranda.store.sql.reads import matching
 from memoranda.store.sql.store import TAKE_TURN, Store
@@ -62,6 +61,13 @@ NEXT_KEYS = "SELECT nextval('record_keys') FROM generate_series(1, :count)"
 STEPS = "CREATE TABLE IF NOT EXISTS schema_steps (number bigint PRIMARY KEY)"
 IS_THERE = "SELECT to_regclass('schema_steps') IS NOT NULL"
 DONE = "SELECT coalesce(max(number), 0) FROM schema_steps"
+# All of ours, those of large users too.
+TABLES = """
+SELECT string_agg(CAST(CAST(c.oid AS regclass) AS text), ', ') FROM pg_class c
+JOIN pg_class r ON r.oid = to_regclass('records')
+    AND r.relnamespace = c.relnamespace AND r.relowner = c.relowner
+WHERE c.relkind = 'r'
+"""
 LOST = (
     errors.StoreUnreachable,
     "the connection was lost; look whether what was being stored is there before you try again",
@@ -172,6 +178,9 @@ class PostgresConnection(SqlConnection):
         if self.pipeline is not None and sql.endswith(TAKE_TURN):
             # Whoever writes next may need the key of a new record: in the same round trip.
             self._next_key = self._execute(NEXT_KEYS, {"count": 1})
+            if not (found := asked.fetchall()):  # Nobody waits for who is not there yet.
+                self._next_key = None
+            return found
         return asked.fetchall()
 
     def run(self, sql: str, values: Values = NONE) -> None:
@@ -436,7 +445,7 @@ class PostgresStore(Store):
     def _purge(self) -> None:
         """Free the place of what was erased."""
         with self._lend() as connection:
-            connection.run(f"VACUUM {', '.join((*tables(), 'record_terms'))}")
+            connection.run(f"VACUUM {connection.value(TABLES)}")
 
     def backup(self, path: str) -> None:
         """Refuse: the server's own tool makes a backup that anybody can restore."""

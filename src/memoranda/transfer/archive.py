@@ -290,7 +290,8 @@ class _Restoration:
             kind = item.value.get("type")
             more = {"cuts": _cuts(item, parts["message"])} if kind == "pruning" else {}
             parts[kind].append(self.parse(item, **more))
-        parts["message"] = list({each.id: each for each in parts["message"]}.values())
+        for kind in ("message", "tombstone"):
+            parts[kind] = list({each.id: each for each in parts[kind]}.values())
         with target.store.write(scope) as tx:
             known = target.known_messages(name) | target.erased
             new = [each for each in parts["message"] if not known & {each.id, each.record_id}]

@@ -113,7 +113,8 @@ def _claude_messages(
             at = sources.moment_of(message.get("created_at"), "created_at")
             pasted = [words_of(it, "extracted_content") for it in list_of(message, "attachments")]
         # Older exports have what was written in ``text`` alone.
-        parts = message.get("content") or [words_of(message, "text")]
+        content, written = message.get("content"), [words_of(message, "text")]
+        parts = content if content and isinstance(content, list) else written
         text = _text(parts, counts).strip() or sources.joined(pasted)
         if role is None:
             counts.leave_out("messages of others")

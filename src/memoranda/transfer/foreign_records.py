@@ -157,7 +157,7 @@ def read_mcp_memory(
                 case {"observations": _}:
                     name, kind = text_of(value, "name"), words_of(value, "entityType")
                     types[name] = TYPE_OF.get(kind.strip().lower(), OTHER)
-                    drafts, mentions = _observations(value, name, kind), [mention(name)]
+                    drafts, mentions = _observations(value, name, kind, counts), [mention(name)]
                 case {"relationType": _}:
                     one, other, kind = (text_of(value, n) for n in ("from", "to", "relationType"))
                     text = f"{one} {' '.join(kind.replace('_', ' ').split())} {other}"
@@ -171,14 +171,17 @@ def read_mcp_memory(
                 yield ForeignRecord(place, target.scope, draft, tuple(mentions), once=True)
 
 
-def _observations(entity: Mapping[str, Any], name: str, kind: str) -> Iterator[Draft]:
-    """Yield what is observed of an entity."""
+def _observations(
+    entity: Mapping[str, Any], name: str, kind: str, counts: ImportCounts
+) -> Iterator[Draft]:
+    """Yield what is observed of an entity, without what cannot be read."""
     metadata = {"entity": name} | ({"entity_type": kind} if kind else {})
     for text in list_of(entity, "observations"):
-        if not isinstance(text, str):
-            raise InvalidInput(f"an observation of {name} must be text, got {text!r:.80}")
-        if text.strip():
-            yield Draft(content=f"{name}: {plain_text(text)}", metadata=metadata)
+        with counts.reading(f"entity {name}"):
+            if not isinstance(text, str):
+                raise InvalidInput(f"an observation must be text, got {text!r:.80}")
+            if text.strip():
+                yield Draft(content=f"{name}: {plain_text(text)}", metadata=metadata)
 
 
 CHROMA_FILE = "chroma.sqlite3"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus
-from operator import attrgetter
 
 import numpy as np
 
@@ -92,7 +91,8 @@ class OpenAIEmbedder:
                 model=self._model, input=batch, encoding_format="float", dimensions=self.dimensions
             )
             # The server may send the vectors in any order.
-            rows = [each.embedding for each in sorted(response.data, key=attrgetter("index"))]
+            found = {int(each.index): each.embedding for each in response.data}
+            rows = [found[place] for place in range(len(batch))]
         except openai.APIConnectionError as error:
             raise ModelUnavailable(
                 f"no answer from {self._client.base_url}: {error.__cause__ or error}; "

@@ -53,7 +53,13 @@ AND (record_id IS NOT NULL OR {}) AND (
 RETURNING conversation_key, position
 """
 # The reasoning that led to an answer.
-REASONING = "role = 'assistant' AND raw IS NOT NULL AND content = '' AND tool_calls = '[]'"
+THOUGHT = "role = 'assistant' AND raw IS NOT NULL AND content = '' AND tool_calls = '[]'"
+REASONING = f"""{THOUGHT} AND (
+    SELECT CASE WHEN role = 'assistant' THEN record_id END FROM messages b
+    WHERE b.user_key = :user AND b.conversation_key = messages.conversation_key
+        AND b.tombstone_key IS NOT DISTINCT FROM messages.tombstone_key
+        AND b.position > messages.position AND NOT ({THOUGHT})
+    ORDER BY b.position LIMIT 1) IN (SELECT value FROM (@texts(:records)) r)"""
 # A picture, a call without words.
 WORDLESS = "role <> 'system'"
 DELETE = """
@@ -124,7 +130,8 @@ OF_CONVERSATION = "SELECT key FROM conversations WHERE user_key = :user AND id =
 CHANGED = ("content", "task", "tool_calls", "images", "raw", "tokens")
 CHANGE_MESSAGE = f"""
 UPDATE messages SET {", ".join(f"{each} = :{each}" for each in CHANGED)}
-WHERE user_key = :user AND id = :id AND content <> :content RETURNING conversation_key, position
+WHERE user_key = :user AND id = :id AND (content <> :content OR task IS NOT NULL OR raw IS NOT NULL
+    OR images <> :images OR tool_calls <> :tool_calls) RETURNING conversation_key, position
 """
 SET_SYSTEM = """
 UPDATE conversations SET system = :text, revision = revision + 1

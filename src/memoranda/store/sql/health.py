@@ -12,7 +12,7 @@ from typing import Any, Final
 from memoranda.errors import StoreError
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind
-from memoranda.model.ports import Analyzer
+from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.sql import rows
 from memoranda.store.sql.database import NO_UTF8, Database, Row, SqlConnection, indexed, tables
 from memoranda.store.sql.record_writes import CHANGE_ALL, PURGE, SET_META
@@ -26,18 +26,21 @@ INDEXED_ALL = f"""
 # How many rows that cannot be read are named.
 MOST_NAMED = 100
 ADD_SOURCE = rows.insertion("record_sources", ("user_key", "source_id", "record_key"))
+ADD_NAME_KEY = rows.insertion("entity_name_keys", ("user_key", "name_key", "entity_key", "folded"))
 TEXTS = "SELECT key, user_key, id, content, content_hash, kind, term_count FROM records"
 COUNT_TERMS = "UPDATE records SET term_count = :count WHERE user_key = :user AND key = :key"
 HASH_ANEW = "UPDATE records SET content_hash = :hash WHERE key = :key"
 UNEMBED = "DELETE FROM vectors WHERE record_key = :key"
+UNLINK = "DELETE FROM record_entities WHERE record_key = :key"
 UNPURGED = "erased text may remain in free space; run memoranda doctor --purge"
-# The tables that a rebuild empties, as every row of them can be made of rows of others; and those
-# of which it keeps what is right, as it is dear to make.
-EMPTIED: Final = (
-    *("record_sources", "record_entities"),
-    *("entity_name_keys", "entity_names", "entities"),
+# The tables of which every row can be made of rows of others. A rebuild keeps what is right of
+# what is dear to make (vectors), or was told by a person or a file (entities).
+DERIVED: Final = frozenset(
+    (
+        *("record_sources", "record_entities", "entity_name_keys", "entity_names", "entities"),
+        *("derivations", "vectors", "token_vectors"),
+    )
 )
-DERIVED: Final = frozenset((*EMPTIED, "derivations", "vectors", "token_vectors"))
 # What finds each kind of difference: a query for the names of the rows.
 CROSS_CHECKS: Final[Mapping[str, str]] = {
     "rows filed under another user": """
@@ -68,8 +71,8 @@ SELECT c.id FROM conversations c LEFT JOIN (
 WHERE c.message_count <> coalesce(m.held, 0) OR c.next_position <= coalesce(m.last, -1)
 """,
 }
-# What a rebuild does beside index and sources: names and vectors are made later, from the queue, as
-# those of new records are. What a slower recogniser found is looked for again by the next one.
+# What a rebuild does beside index and sources: what is right of vectors and links stays, and all
+# records wait for names, and for vectors that they lack, as new ones do.
 DERIVE: Final = (
     """
 DELETE FROM vectors WHERE NOT EXISTS (
@@ -91,8 +94,23 @@ WHERE indexed = 1 AND key NOT IN (SELECT record_key FROM vectors)
 UNION ALL SELECT 'entities', key, user_key FROM records WHERE indexed = 1 AND kind <> 'item'
 ON CONFLICT DO NOTHING
 """,
-    *(f"DELETE FROM {table}" for table in EMPTIED),
-    "UPDATE records SET enriched_at = NULL WHERE enriched_at IS NOT NULL",
+    "DELETE FROM record_sources",
+    """
+DELETE FROM record_entities WHERE NOT EXISTS (
+    SELECT 1 FROM records r
+    JOIN entities e ON e.user_key = r.user_key
+    JOIN entity_names n ON n.user_key = e.user_key AND n.folded = record_entities.folded
+        AND n.entity_key = e.key
+    WHERE r.key = record_entities.record_key AND r.user_key = record_entities.user_key
+    AND e.key = record_entities.entity_key AND r.indexed = 1)
+""",
+    """
+DELETE FROM entity_names WHERE NOT EXISTS (
+    SELECT 1 FROM record_entities l
+    WHERE l.entity_key = entity_names.entity_key AND l.folded = entity_names.folded)
+""",
+    "DELETE FROM entity_name_keys",
+    "DELETE FROM entities WHERE key NOT IN (SELECT entity_key FROM record_entities)",
     """
 UPDATE conversations SET message_count = (
         SELECT count(*) FROM messages WHERE conversation_key = conversations.key AND position >= 0),
@@ -195,7 +213,11 @@ def _differences(connection: SqlConnection, database: Database[Any]) -> Iterator
     yield from _report("full-text rows without a record", sorted(extra))
     through: dict[int, int] = dict(connection.all("SELECT key, terms_through FROM users"))
     # Not every index has a row for a text without terms. What came since waits, and is not there.
-    wrong = [row[2] for row in texts if row[6] and (row[0] in known) != (row[0] <= through[row[1]])]
+    wrong = [
+        id_
+        for key, user, id_, *_, terms in texts
+        if terms and (key in known) != (key <= through.get(user, key))
+    ]
     yield from _report("records missing from the full-text index, or there too early", wrong)
 
 
@@ -207,7 +229,7 @@ def _report(name: str, found: list[Any], most: int = SAMPLE) -> list[str]:
     return [f"{name}: {len(found)} ({', '.join(map(str, found[:most]))}{more})"]
 
 
-def rebuild(database: Database[Any], analyzer: Analyzer) -> list[str]:
+def rebuild(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> list[str]:
     """Make the derived rows anew, or queue them, and touch no other; return what was wrong before.
 
     Raises:
@@ -220,11 +242,20 @@ def rebuild(database: Database[Any], analyzer: Analyzer) -> list[str]:
         for key, _, _, content, stored_hash, _, _ in _texts(connection):
             # The text is canonical: its hash follows it, and its vector is of another text.
             if (found := content_hash(content)) != stored_hash:
-                for sql in (HASH_ANEW, UNEMBED):
+                for sql in (HASH_ANEW, UNEMBED, UNLINK):
                     connection.run(sql, {"key": key, "hash": found})
         for sql in DERIVE:
             connection.run(sql)
         connection.run_many(ADD_SOURCE, _sources(connection))
+        named = connection.all("SELECT user_key, entity_key, folded, name FROM entity_names")
+        connection.run_many(
+            ADD_NAME_KEY,
+            [
+                (user, key, entity, folded)
+                for user, entity, folded, name in named
+                for key in sorted(names.keys(name))
+            ],
+        )
         for table, count in _count_canonical(connection).items():
             if count != before[table]:
                 message = (

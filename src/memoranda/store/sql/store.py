@@ -400,4 +400,4 @@ class Store(Database[Any], TransferReads, IndexReads):
 
     def rebuild(self) -> list[str]:
         """Make index, sources and counts anew, queue the rest; return what was different."""
-        return health.rebuild(self, self._analyzer)
+        return health.rebuild(self, self._analyzer, self.names)
