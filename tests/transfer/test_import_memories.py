@@ -108,7 +108,7 @@ def test_a_bad_item_is_named_and_passed_over(opened, tmp_path, wordless):
             "item 2: name must be text",
         ),
         ("mcp-memory", 1, [GRAPH[0], {**GRAPH[0], "relationType": None}], "relationType must be"),
-        ("mcp-memory", 2, [GRAPH[0], null], "item 2: an observation of Bo must be text"),
+        ("mcp-memory", 2, [GRAPH[0], null], "entity Bo: an observation must be text"),
         ("mcp-memory", 1, {"entities": [3], "relations": [GRAPH[0]]}, "entities 1: expected"),
     ):
         memory = opened(embedder=None, settings=wordless)

@@ -112,7 +112,10 @@ class DecisionContract(Contract):
     """What a person decided on names goes before any rule, and stays."""
 
     def test_merged_entities_are_one(self, store, ana):
-        """All names and records of both, also later ones, are of the first; mergers chain."""
+        """All names and records of both, also later ones, are of the first; mergers chain.
+
+        A rebuild and the erasure of another record change nothing of that.
+        """
         ana.remember("Ab", "Cd", "Ef", "Gh", "Ab and Cd")
         first = ana.entity_id("Ef")
         merge(ana, "Ab", "Cd")
@@ -124,7 +127,11 @@ class DecisionContract(Contract):
         assert {ana.entity_id(name) for name in ("ab", "cd", "ef", "gh")} == {first}
         assert len(ana.mentioning(["Gh"])) == groups(ana)[0][-1]
         assert set(ana.decisions().values()) == {"ef"}
-        assert store.verify() == []
+        (other,) = ana.remember("Ij")
+        assert store.verify() == store.rebuild() == []
+        ana.erase(other)
+        ana.link()
+        assert groups(ana) == [("Ef", ("Ab", "Cd", "Gh"), 6)]
 
     def test_what_cannot_be_decided_is_refused(self, ana):
         """Unknown ids and names are not found; one entity alone is neither merged nor split."""
