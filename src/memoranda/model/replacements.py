@@ -95,7 +95,8 @@ class Replacement:
         """Return the spans of a pruning as they are after the replacement."""
         found: list[PrunedSpan] = []
         for span in cuts:
-            if not self._concerns(span):
+            moves = self.shift and span.last >= self.following
+            if not moves and not self._removes_from(span):
                 found.append(span)
                 continue
             for part in self._moved(span):
@@ -104,9 +105,6 @@ class Replacement:
 
     def _removes_from(self, span: PrunedSpan) -> bool:
         return any(span.first <= place <= span.last for place in self.removed)
-
-    def _concerns(self, span: PrunedSpan) -> bool:
-        return self._removes_from(span) or bool(self.shift and span.last >= self.following)
 
     def _moved(self, span: PrunedSpan) -> list[PrunedSpan]:
         if self._removes_from(span):

@@ -59,10 +59,8 @@ def open_embedder(
                 )
                 breaker = CircuitBreaker(settings.base_url or kind, settings.timeout)
             case _:
-                raise ConfigError(
-                    f"embedding.model={settings.model!r} is unknown; use auto, local, none or "
-                    f"openai:NAME"
-                )
+                known = "auto, local, none or openai:NAME"
+                raise ConfigError(f"embedding.model={settings.model!r} is unknown; use {known}")
     except (MissingExtra, ModelUnavailable) as error:
         if kind != "auto":
             raise

@@ -213,8 +213,7 @@ def _parse_place(draft: Draft, *, is_item: bool) -> tuple[tuple[str, ...], str |
         raise InvalidInput(message)
     for name in BELIEF if is_item else ADDRESS:
         given = getattr(draft, name)
-        is_given = given is not None and (name, given) != ("confidence", 1) if is_item else given
-        if is_given:
+        if given is not None and (name, given) != ("confidence", 1) if is_item else given:
             remedy = "memories; leave it out, as an item is not believed"
             if not is_item:
                 remedy = "items; add kind='item', or leave it out"

@@ -24,16 +24,7 @@ from memoranda.model.processes import follow_forks
 from memoranda.model.query import CandidateQuery, Candidates, Filter
 from memoranda.store import postgres_large
 from memoranda.store.postgres_terms import TermCounts
-from memoranda.store.sql.database import (
-    BUSY_TIMEOUT,
-    NONE,
-    DamageLog,
-    Dialect,
-    Row,
-    SqlConnection,
-    Values,
-    require_known,
-)
+from memoranda.store.sql import database
 from memoranda.store.sql.reads import matching
 from memoranda.store.sql.store import TAKE_TURN, Store
 
@@ -126,7 +117,7 @@ MACROS = {
     "least": "least(",
     "greatest": "greatest(",
 }
-DIALECT = Dialect("postgres.sql", MACROS, TYPES, step=7)
+DIALECT = database.Dialect("postgres.sql", MACROS, TYPES, step=7)
 # What stands in a list is looked up in an index, as an array; else the planner would rather walk
 # through all that a user has.
 IN_LIST = re.compile(r"(?<!NOT )\bIN \(@(ints|texts)\((:\w+)\)\)")
@@ -154,7 +145,7 @@ def parameters(sql: str) -> list[str]:
     return list(dict.fromkeys(PARAMETER.findall(sql)))
 
 
-class PostgresConnection(SqlConnection):
+class PostgresConnection(database.SqlConnection):
     """Runs the shared statements over a connection of psycopg, which commits by itself.
 
     Attributes:
@@ -162,17 +153,19 @@ class PostgresConnection(SqlConnection):
     """
 
     pipeline: psycopg.Pipeline | None = None
-    _next_key: psycopg.Cursor[Row] | None = None
+    _next_key: psycopg.Cursor[database.Row] | None = None
 
-    def __init__(self, raw: psycopg.Connection[Row], damage_log: DamageLog) -> None:
+    def __init__(
+        self, raw: psycopg.Connection[database.Row], damage_log: database.DamageLog
+    ) -> None:
         """Take over a connection."""
-        self.raw: psycopg.Connection[Row] = raw
+        self.raw: psycopg.Connection[database.Row] = raw
         self.damage_log = damage_log
 
-    def _execute(self, sql: str, values: Values) -> psycopg.Cursor[Row]:
+    def _execute(self, sql: str, values: database.Values) -> psycopg.Cursor[database.Row]:
         return self.raw.execute(in_postgres(sql), values, binary=True)
 
-    def rows(self, sql: str, values: Values = NONE) -> list[Row]:
+    def rows(self, sql: str, values: database.Values = database.NONE) -> list[database.Row]:
         """Return every row."""
         asked = self._execute(sql, values)
         if self.pipeline is not None and sql.endswith(TAKE_TURN):
@@ -183,18 +176,18 @@ class PostgresConnection(SqlConnection):
             return found
         return asked.fetchall()
 
-    def run(self, sql: str, values: Values = NONE) -> None:
+    def run(self, sql: str, values: database.Values = database.NONE) -> None:
         """Carry out a statement; in a pipeline the server does so while others are sent."""
         self._execute(sql, values)
 
-    def change(self, sql: str, values: Values = NONE) -> int:
+    def change(self, sql: str, values: database.Values = database.NONE) -> int:
         """Carry out a statement and return how many rows it changed."""
         done = self._execute(sql, values)
         if self.pipeline is not None:
             self.pipeline.sync()
         return done.rowcount
 
-    def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
+    def run_many(self, sql: str, rows: Iterable[database.Values | database.Row]) -> None:
         """Carry out a statement for each of ``rows``, without waiting for each."""
         names = parameters(sql)
         values = [
@@ -274,7 +267,7 @@ class PostgresStore(Store):
         *,
         analyzer: Analyzer,
         names: NameMatcher,
-        busy_timeout: float = BUSY_TIMEOUT,
+        busy_timeout: float = database.BUSY_TIMEOUT,
         power_safe: bool = False,
         exact_up_to: int = EXACT_UP_TO,
     ) -> None:
@@ -296,7 +289,7 @@ class PostgresStore(Store):
         follow_forks(self)
 
     def _open_pool(self) -> None:
-        self._pool: ConnectionPool[psycopg.Connection[Row]] = ConnectionPool(
+        self._pool: ConnectionPool[psycopg.Connection[database.Row]] = ConnectionPool(
             self._address,
             kwargs={"autocommit": True, "context": ADAPTERS},
             min_size=1,
@@ -313,7 +306,7 @@ class PostgresStore(Store):
         if not self._closed:
             self._open_pool()
 
-    def _set_session(self, raw: psycopg.Connection[Row]) -> None:
+    def _set_session(self, raw: psycopg.Connection[database.Row]) -> None:
         raw.execute(SET_SESSION, (_milliseconds(self._busy_timeout),))
         if self._power_safe:
             raw.execute("SET synchronous_commit = on")
@@ -329,7 +322,7 @@ class PostgresStore(Store):
         """Bring the database to the newest schema; several processes may do so at once."""
         with self._lend() as connection, connection.raw.transaction():
             done = connection.value(DONE) if connection.value(IS_THERE) else 0
-            require_known(done, self.location)
+            database.require_known(done, self.location)
             if done == len(DIALECT.schema()):
                 return
             for sql in (LOCK_SCHEMA, STEPS):
@@ -459,7 +452,7 @@ class PostgresStore(Store):
             return int(connection.value("SELECT pg_database_size(current_database())"))
 
 
-def _require_connected(raw: psycopg.Connection[Row]) -> None:
+def _require_connected(raw: psycopg.Connection[database.Row]) -> None:
     """Raise ``psycopg.OperationalError`` where the server has left: it says so, unasked."""
     with selectors.DefaultSelector() as selector:
         selector.register(raw, selectors.EVENT_READ)

@@ -36,7 +36,7 @@ from memoranda.model.query import Filter, Subset
 from memoranda.model.sessions import AgentSession, ErasedRecord, UserMetadata
 from memoranda.records.pages import record_pages
 from memoranda.store.sql.store import Store, Transaction
-from memoranda.text.json_values import list_of, object_of, parse_as, to_object, value_of, words_of
+from memoranda.text.json_values import list_of, object_of, parse_as, to_object, words_of
 from memoranda.transfer.message_files import numbered_prunings
 from memoranda.transfer.sources import FileFormat, ImportCounts, ImportTarget, JsonItem, batched
 
@@ -127,11 +127,6 @@ def _dump(value: Mapping[str, Any]) -> bytes:
 
 
 # Out of a file, into a store
-
-
-def is_archive(first: JsonItem | None) -> bool:
-    """Return whether a file that begins with this value is an export."""
-    return first is not None and value_of(first.value, "format") is not None
 
 
 def restore(target: ImportTarget, lines: Iterable[JsonItem], counts: ImportCounts) -> None:

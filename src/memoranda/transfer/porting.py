@@ -155,7 +155,8 @@ def import_file(
         refuse_unknown([format], FileFormat, "format")
     known = FileFormat(format) if format else _format_of(path)
     counts = ImportCounts(progress)
-    if known is FileFormat.MEMORANDA and archive.is_archive(next(read_values(path), None)):
+    head = next(read_values(path), None) if known is FileFormat.MEMORANDA else None
+    if head is not None and value_of(head.value, "format") is not None:
         archive.restore(target, read_values(path), counts)
     else:
         _import_all(target, known, READERS[known](path, target, counts), counts)

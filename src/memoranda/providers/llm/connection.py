@@ -10,7 +10,6 @@ the event loop. The SDK of the one provider that is used is loaded here, in func
 from __future__ import annotations
 
 import asyncio
-import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -43,19 +42,15 @@ REMEDIES: tuple[tuple[type[Exception], str], ...] = (
     (exceptions.ModelHTTPError, "try again later"),
 )
 OTHERWISE = "try again later, or check the model and its URL"
+# What servers are known by: reading it takes longer than all else about a client.
+read_certificates = cache(httpx2.create_ssl_context)
 
 
 @asynccontextmanager
 async def connected(to: ModelConnection) -> AsyncIterator[Model]:
     """Give the model, with a client of its own: connections belong to one event loop."""
-    async with httpx2.AsyncClient(verify=_certificates()) as http:
+    async with httpx2.AsyncClient(verify=read_certificates()) as http:
         yield await asyncio.to_thread(_model, to, http)
-
-
-@cache
-def _certificates() -> ssl.SSLContext:
-    """Return what servers are known by; reading it takes longer than all else about a client."""
-    return httpx2.create_ssl_context()
 
 
 def _model(to: ModelConnection, http: httpx2.AsyncClient) -> Model:

@@ -26,7 +26,7 @@ INDEXED_ALL = f"""
 # How many rows that cannot be read are named.
 MOST_NAMED = 100
 ADD_SOURCE = rows.insertion("record_sources", ("user_key", "source_id", "record_key"))
-ADD_NAME_KEY = rows.insertion("entity_name_keys", ("user_key", "name_key", "entity_key", "folded"))
+ADD_NAME_KEY = rows.insertion("entity_name_keys", ("user_key", "entity_key", "folded", "name_key"))
 TEXTS = "SELECT key, user_key, id, content, content_hash, kind, term_count FROM records"
 COUNT_TERMS = "UPDATE records SET term_count = :count WHERE user_key = :user AND key = :key"
 HASH_ANEW = "UPDATE records SET content_hash = :hash WHERE key = :key"
@@ -35,12 +35,10 @@ UNLINK = "DELETE FROM record_entities WHERE record_key = :key"
 UNPURGED = "erased text may remain in free space; run memoranda doctor --purge"
 # The tables of which every row can be made of rows of others. A rebuild keeps what is right of
 # what is dear to make (vectors), or was told by a person or a file (entities).
-DERIVED: Final = frozenset(
-    (
-        *("record_sources", "record_entities", "entity_name_keys", "entity_names", "entities"),
-        *("derivations", "vectors", "token_vectors"),
-    )
-)
+DERIVED: Final = {
+    *("derivations", "vectors", "token_vectors", "record_sources"),
+    *("entities", "entity_names", "entity_name_keys", "record_entities"),
+}
 # What finds each kind of difference: a query for the names of the rows.
 CROSS_CHECKS: Final[Mapping[str, str]] = {
     "rows filed under another user": """
@@ -248,14 +246,8 @@ def rebuild(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> 
             connection.run(sql)
         connection.run_many(ADD_SOURCE, _sources(connection))
         named = connection.all("SELECT user_key, entity_key, folded, name FROM entity_names")
-        connection.run_many(
-            ADD_NAME_KEY,
-            [
-                (user, key, entity, folded)
-                for user, entity, folded, name in named
-                for key in sorted(names.keys(name))
-            ],
-        )
+        keyed = [(*whose, key) for *whose, text in named for key in names.keys(text)]
+        connection.run_many(ADD_NAME_KEY, keyed)
         for table, count in _count_canonical(connection).items():
             if count != before[table]:
                 message = (
