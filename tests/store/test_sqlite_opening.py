@@ -12,7 +12,7 @@ from analyzers import PlainNames, WordAnalyzer
 from samples import ACTIVE, ANA, User, insert, record
 from steps import carry_out
 
-from memoranda.errors import InvalidInput, NotADatabase, SchemaTooNew, StoreError
+from memoranda.errors import InvalidInput, NotADatabase, SchemaTooNew, StoreError, StoreReadOnly
 from memoranda.model.query import IndexVersion
 from memoranda.store.sql.database import schema_steps
 from memoranda.store.sqlite import SqliteStore
@@ -192,3 +192,19 @@ def test_another_analyzer_indexes_anew(open_store):
     assert other.index_changes(ANA, version).reset
     assert other.verify() == []
     assert other.get(ANA, [item.id]) == {item.id: item}
+
+
+def test_a_file_in_a_folder_that_cannot_be_written_is_read(path, open_store, monkeypatch):
+    """What is stored there can be listed; a log that was left beside it wants a copy of both."""
+    store = open_store()
+    User(store).remember("tea")
+    store.close()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    store = open_store()
+    assert User(store).page() == ["tea"]
+    with pytest.raises(StoreReadOnly, match="cannot be written"):
+        User(store).remember("cocoa")
+    store.close()
+    Path(f"{path}-wal").write_bytes(b"log")
+    with pytest.raises(StoreReadOnly, match="copy both to another folder"):
+        open_store()

@@ -262,6 +262,23 @@ def create_private(path: str) -> None:
         raise errors.StoreReadOnly(message) from error
 
 
+def file_address(path: str) -> str:
+    """Return by which name SQLite opens a file, also one in a folder that cannot be written.
+
+    There it can make no index of the log beside the file, and nobody changes the file meanwhile.
+
+    Raises:
+        StoreReadOnly: a log is there, which can only be read where its index can be made.
+    """
+    if path == MEMORY or os.access(path, os.W_OK) or os.access(Path(path).parent, os.W_OK):
+        return path
+    log = Path(f"{path}-wal")
+    if log.exists() and log.stat().st_size:
+        message = f"{path} cannot be read without writing, as a killed process left {log.name}"
+        raise errors.StoreReadOnly(f"{message}; copy both to another folder, and open the copy")
+    return f"{Path(path).as_uri()}?immutable=1"
+
+
 class SqliteStore(Store):
     """A whole memory in one SQLite database.
 
@@ -373,9 +390,9 @@ class SqliteStore(Store):
     def _open(self) -> SqliteConnection:
         with self._errors:
             # Without SQLITE_OPEN_CREATE: a file that was moved away is not silently made anew.
-            raw = apsw.Connection(
-                self.location, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENT_CACHE
-            )
+            name = file_address(self.location)
+            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+            raw = apsw.Connection(name, flags=flags, statementcachesize=STATEMENT_CACHE)
             try:
                 # Else SQLite plans anew for every other value of a range or a limit.
                 raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
@@ -406,7 +423,7 @@ class SqliteStore(Store):
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.005)
-        if mode not in {"wal", "memory"}:
+        if mode not in {"wal", "memory"} and not raw.readonly("main"):
             message = f"{self.location} cannot be shared (journal mode {mode}); use a local disk"
             raise errors.StoreError(message)
 
