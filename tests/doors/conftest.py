@@ -8,12 +8,13 @@ from contextlib import contextmanager
 
 import pytest
 from bare_environment import bare_environment
-from model_server import ModelServer, running
+from model_server import server
 from terminal_codes import CODES
 from typer.testing import CliRunner, _NamedTextIOWrapper
 
 from memoranda.cli import app
 
+__all__ = ["server"]
 FOREIGN = ("MEMORANDA_", "OPENAI_", "ANTHROPIC_", "FORCE_COLOR", "NO_COLOR", "TTY_", "EDITOR")
 
 
@@ -133,12 +134,3 @@ def started(environment, tmp_path):
                 process.kill()
 
     return start
-
-
-@pytest.fixture
-def server():
-    """A running server of language models, which answers nothing until it is told what to play."""
-    state = ModelServer()
-    stop = running(state)
-    yield state
-    stop()

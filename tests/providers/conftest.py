@@ -3,8 +3,9 @@
 import socket
 
 import pytest
-from model_server import ModelServer, running
+from model_server import server
 
+__all__ = ["server"]
 KEYS = ("API_KEY", "BASE_URL", "AUTH_TOKEN", "ADMIN_KEY", "ORG_ID", "PROJECT_ID", "CUSTOM_HEADERS")
 
 
@@ -15,15 +16,6 @@ def plain_environment(monkeypatch):
         for provider in ("OPENAI", "ANTHROPIC"):
             monkeypatch.delenv(f"{provider}_{name}", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-@pytest.fixture
-def server():
-    """A running :class:`ModelServer`."""
-    state = ModelServer()
-    stop = running(state)
-    yield state
-    stop()
 
 
 @pytest.fixture

@@ -348,7 +348,7 @@ class Conversation:
             state, memory = self._states.read(), self._recalled
             builder = self._builder(state, notes, budget=budget, memory=memory)
             shown, tokens = builder.present(memory)
-            held, left = (self._transcript.messages(expired=also) for also in (True, False))
+            left = self._transcript.messages()
             return explain_view(
                 state,
                 shown,
@@ -357,8 +357,8 @@ class Conversation:
                 budget=self._budget(budget, state),
                 now=self._services.clock.now(),
                 prunings=self._transcript.prunings(),
-                messages=self._transcript.messages(cleared=cleared),
-                expired=len(held) - len(left),
+                messages=self._transcript.messages(cleared=True) if cleared else left,
+                expired=len(self._transcript.messages(expired=True)) - len(left),
             )
 
     # Adding

@@ -12,6 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Semaphore, Thread
 from typing import Any
 
+import pytest
+
 Act = Callable[["Handler", dict[str, Any]], None]
 Called = tuple[str, str, str]  # the id, the name and the arguments of a call
 PIECE = 7  # characters of one event of a stream
@@ -158,6 +160,15 @@ def running(state: ModelServer) -> Callable[[], None]:
         thread.join()
 
     return stop
+
+
+@pytest.fixture
+def server():
+    """A running server of language models, which answers nothing until it is told what to play."""
+    state = ModelServer()
+    stop = running(state)
+    yield state
+    stop()
 
 
 def speaks_openai(handler: Handler) -> bool:

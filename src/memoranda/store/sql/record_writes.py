@@ -192,7 +192,7 @@ class TargetRecord(NamedTuple):
 
 @dataclass
 class UserState:
-    """What is kept of a user as a whole: the columns of ``STATE_OF_USER``.
+    """The row of a user that a write begins from and ends with: the columns ``STATE_OF_USER``.
 
     Attributes:
         key: of the user; ``NOBODY`` before anything of theirs is stored.
