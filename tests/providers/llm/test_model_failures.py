@@ -211,7 +211,7 @@ def test_a_model_may_say_nothing(server, spoken, way):
     assert (reply.text, reply.tool_calls) == ("", ())
 
 
-@EVERY_WAY
+@pytest.mark.parametrize(("spoken", "way"), list(product(FORMATS, WAYS)))  # A server for each.
 def test_cancelling_closes_the_connection(server, spoken, way):
     """A task that is cancelled, while the model is silent or speaks, ends so; a talk at once."""
     server.play(stopping(WORDS, "silent"))
