@@ -61,7 +61,7 @@ def unit_of(messages: Iterable[Message]) -> Unit:
     fixed = any(message.pinned or message.role == "system" for message in every)
     calling = (message for message in every if message.tool_calls)
     saying = (message for message in every if not is_opening(message))
-    head = next(calling, None) or next(saying, every[0])
+    head = every[0] if len(every) == 1 else next(calling, None) or next(saying, every[0])
     return Unit(head, every, place_of(every[0]), tokens, fixed)
 
 
@@ -347,14 +347,14 @@ class Ledger:
 
     def _group(self, message: Message) -> None:
         """Put a message where it belongs: into a unit of its own, or to what it is a part of."""
-        if self._continues(message):
+        if message.role == "assistant" and self._continues(message):
             self._take_back(self._answer)
             self._answer = [*self._answer, message]
         else:
             self._strays += self._thoughts
             self._answer = [message]
         settled = list(self._answer)
-        while settled and is_reasoning(settled[-1]):
+        while settled and settled[-1].raw is not None and is_reasoning(settled[-1]):
             settled.pop()
         self._thoughts = self._answer[len(settled) :]
         if any(item.tool_calls for item in settled):

@@ -187,10 +187,10 @@ def has_too_many(ledger: Ledger, policy: Policy) -> bool:
     A view never shows more than the window holds, beside what must stay; what has left it is
     written down in batches, but at once the first time.
     """
-    if ledger.count <= policy.messages:
+    if not policy.strategy.pairs or ledger.count <= policy.max_messages:
         return False
     must = sum(len(ledger.units[index].messages) for index in essentials(ledger, policy))
-    over = ledger.count - max(policy.messages, must)
+    over = ledger.count - max(policy.max_messages, must)
     return over > 0 and (not ledger.gaps or over >= max(2, policy.max_messages // BATCH))
 
 
@@ -333,9 +333,10 @@ class Pruner:
             )
             self._owed = None
         aim = state.counted(limits.prune_to) - state.meter.reply
-        saved = _saved_by_shortening(ledger, aim, policy)
+        due = min(limits.prune_at, limits.aggressive_at)
+        saved = _saved_by_shortening(ledger, aim, policy) if state.full > due else 0
         used = state.full - state.billed(saved)
-        if used > min(limits.prune_at, limits.aggressive_at):
+        if used > due:
             share = f"{used * PERCENT / limits.window:.0f} %"
             why = f"{used:,} of {limits.window:,} tokens ({share}) in use"
             trigger, target = AUTOMATIC, limits.prune_to

@@ -322,7 +322,7 @@ class _ViewParts:
         # A stable view tells what it told before, whatever is said now.
         if most > 0 and not self._stable and any(gap.named for gap in self._gaps):
             known.update(*map(self._names_in, self._shown))
-        return fit_particulars(self._gaps, known, meter, most)
+        return fit_particulars(self._gaps, known, meter, most) if self._gaps else []
 
     def _names_in(self, message: Message) -> set[str]:
         whole = self._ledger.messages[self._ledger.index[message.id]] is message
