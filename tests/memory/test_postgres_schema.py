@@ -30,7 +30,7 @@ FROM pg_constraint WHERE connamespace = CAST('public' AS regnamespace)
 UNION ALL SELECT tablename, indexname, indexdef, '', '', ''
 FROM pg_indexes WHERE schemaname = 'public'
 """
-# A record of 0.2, two users, and their terms as it kept them.
+# A record of 0.2, two users, their terms as it kept them, and a vector that stayed too long.
 FORMER = """
 INSERT INTO users (name, vector_seq) VALUES ('ana', 0), ('ben', 0);
 INSERT INTO records (key, id, user_key, kind, content, content_hash, term_count, event_time,
@@ -42,6 +42,8 @@ FROM (VALUES (1, 'Ana likes tea'), (2, 'Ben likes tea')) facts (owner, said);
 INSERT INTO record_terms (user_key, record_key, terms)
 SELECT user_key, key, CAST(format('''%s:%s'':1 ''%s:tea'':1,2,3', user_key,
     lower(split_part(content, ' ', 1)), user_key) AS tsvector) FROM records;
+CREATE TABLE nearest_2 (user_key bigint, record_key bigint PRIMARY KEY);
+INSERT INTO nearest_2 SELECT user_key, key FROM records;
 INSERT INTO meta (name, value) VALUES ('purge_pending records', '1');
 INSERT INTO server_starts (id, token) VALUES (1, 'a token');
 """
@@ -113,6 +115,9 @@ def test_a_database_of_before_becomes_one_of_today(postgres, columns, number):
         made_by = [ANALYZER, TermAnalyzer().name]
         connection.execute("INSERT INTO meta (name, value) VALUES (%s, %s)", made_by)
     with closing(remembering(former)) as memory:
+        with connected(former) as connection:
+            assert connection.execute("SELECT count(*) FROM nearest_2").fetchone() == (0,)
+            connection.execute("DROP TABLE nearest_2")
         assert made_of(former) == columns
         assert [each.content for each in memory.records()] == ["Ana likes tea"]
         assert memory.search("who likes tea?")[0].record.content == "Ana likes tea"

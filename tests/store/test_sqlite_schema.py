@@ -39,6 +39,8 @@ STEPS = (
     "e3b0c442",  # Of PostgreSQL alone.
     "489e2add",
     "07cb9267",
+    "e3b0c442",  # Of PostgreSQL alone.
+    "46e7f3a7",
 )
 # What files of number 1 lacked, as it was still being edited: statements that take it away.
 FORMER = {

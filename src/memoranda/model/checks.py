@@ -318,26 +318,29 @@ def parse_metadata(metadata: object) -> Mapping[str, Any]:
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
         raise InvalidInput(f"metadata must be a mapping with text keys, got {metadata!r:.80}")
     copy: dict[str, Any] = json.loads(json_text(dict(metadata), "metadata"))
-    return require_shallow(copy, "metadata")
+    return require_json(copy, "metadata")
 
 
 # Lists and objects within each other: whoever reads, masks or converts JSON calls itself for each.
 DEEPEST = 100
 
 
-def require_shallow(value: Item, name: str) -> Item:
-    """Return a value of JSON if it is no deeper than can be read again.
+def require_json(value: Item, name: str) -> Item:
+    """Return a value of JSON if it can be stored and read again.
 
     Raises:
-        InvalidInput: its lists and objects are within each other more than ``DEEPEST`` times.
+        InvalidInput: a text in it cannot be stored, or its lists and objects are within each other
+            more than ``DEEPEST`` times.
     """
     inside: list[object] = [value]
     for _ in range(DEEPEST):
+        for text in (each for each in inside if isinstance(each, str)):
+            storable(text, name)
         inside = [
             inner
             for each in inside
             if isinstance(each, dict | list)
-            for inner in (each.values() if isinstance(each, dict) else each)
+            for inner in ((*each, *each.values()) if isinstance(each, dict) else each)
         ]
         if not inside:
             return value

@@ -278,7 +278,7 @@ class IndexChanges:
             forgotten, as those that they still have come again.
         names: what the numbers of names in these mean.
         vectors: records whose vectors came, and these, float16 of shape (records, dimensions), in
-            parts; those of ``revised`` in the first.
+            parts.
         lineage: of all records that there are; ``None`` where it is as it was before.
         reset: whether to forget what is known first: these are all rows there are.
     """

@@ -417,7 +417,7 @@ class UserIndex:
             revised["thread"] = known["thread"][places]
             known[places] = revised
             # What still has a vector comes with it.
-            came = np.isin(revised["ordinal"], parts[0][0] if parts else ())
+            came = np.isin(revised["ordinal"], np.hstack([(), *(part[0] for part in parts)]))
             self._vectors.scales[places[~came]] = 0
         table = self._table[:count]
         held = np.ascontiguousarray(table["ordinal"])  # Found quicker where they lie together.

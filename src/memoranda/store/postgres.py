@@ -98,14 +98,15 @@ MACROS = {
     "ints": "SELECT unnest(CAST(translate({0}, '[]', '{{}}') AS bigint[])) AS value",
     "members": (
         'SELECT value COLLATE "C" AS value FROM jsonb_array_elements_text('
-        "CASE WHEN {0} IS JSON ARRAY THEN CAST({0} AS jsonb) END) AS elements (value)"
+        "CASE WHEN {0} IS JSON ARRAY AND pg_input_is_valid({0}, 'jsonb') "
+        "THEN CAST({0} AS jsonb) END) AS elements (value)"
     ),
+    # Of JSON, too, some is no jsonb: a text in it has a NUL character.
     "compared": (
-        "EXISTS (SELECT 1 FROM jsonb_each(CAST({1} AS jsonb)) wanted "
-        "JOIN jsonb_each(CASE WHEN {0} IS JSON OBJECT THEN CAST({0} AS jsonb) END) held "
-        "ON held.key = wanted.key "
-        "AND jsonb_typeof(held.value) = jsonb_typeof(wanted.value) "
-        "WHERE CASE jsonb_typeof(held.value) "
+        "EXISTS (SELECT 1 FROM jsonb_each(CAST({1} AS jsonb)) wanted CROSS JOIN LATERAL (SELECT "
+        "CASE WHEN pg_input_is_valid({0}, 'jsonb') THEN CAST({0} AS jsonb) -> wanted.key END) "
+        "AS held (value) WHERE jsonb_typeof(held.value) = jsonb_typeof(wanted.value) "
+        "AND CASE jsonb_typeof(held.value) "
         "WHEN 'string' THEN (held.value #>> '{{}}') COLLATE \"C\" {2} (wanted.value #>> '{{}}') "
         "ELSE held.value {2} wanted.value END)"
     ),
@@ -213,9 +214,7 @@ class PostgresConnection(database.SqlConnection):
 
     def drop_indexed_vectors(self, user: int | None = None) -> None:
         """Drop what the database finds vectors by, of a user or of all."""
-        every = self.all("SELECT user_key FROM large_users") if user is None else [(user,)]
-        for (each,) in every:
-            postgres_large.drop_vectors(self, each)
+        self.run(postgres_large.DROP, {"user": user})
 
 
 def show_address(address: str) -> str:

@@ -55,7 +55,8 @@ MAKE = (
         user_key bigint NOT NULL DEFAULT {user},
         record_key bigint PRIMARY KEY,
         embedding halfvec({dimensions}) NOT NULL,
-        FOREIGN KEY (user_key, record_key) REFERENCES records (user_key, key) ON DELETE CASCADE
+        FOREIGN KEY (user_key, record_key) REFERENCES vectors (user_key, record_key)
+            ON DELETE CASCADE
     )
     """,
 )
@@ -73,10 +74,13 @@ WHERE user_key = :user AND seq > :seq AND seq <= :through
 """
 PUT = """
 INSERT INTO {table} (record_key, embedding)
-SELECT :key, CAST(:vector AS halfvec) FROM records
-WHERE user_key = :user AND key = :key AND kind <> 'item'
+SELECT r.key, CAST(:vector AS halfvec) FROM records r
+JOIN vectors v ON v.user_key = :user AND v.record_key = r.key
+WHERE r.user_key = :user AND r.key = :key AND r.kind <> 'item'
 ON CONFLICT (record_key) DO UPDATE SET embedding = excluded.embedding
 """
+# Its vectors leave the table of a user by themselves.
+DROP = "DELETE FROM large_users WHERE user_key = coalesce(CAST(:user AS bigint), user_key)"
 COUNT = """
 INSERT INTO large_users (user_key, dimensions, counted_at, records, terms)
 SELECT :user, :dimensions, 0, count(*), coalesce(avg(term_count), 1)
@@ -113,13 +117,6 @@ WHERE c.user_key = :user AND c.key IN (@ints(:keys)) AND c.kind = 'episode'
 def large_user(connection: SqlConnection, user: int) -> Row | None:
     """Return what is known of a user, the columns of ``LARGE``, if candidates answer them."""
     return connection.one(LARGE, {"user": user})
-
-
-def drop_vectors(connection: SqlConnection, user: int) -> None:
-    """Remove what was prepared for a user."""
-    if large_user(connection, user) is not None:  # To drop the table, all readers would wait.
-        connection.run(f"DELETE FROM nearest_{user:d}")
-    connection.run("DELETE FROM large_users WHERE user_key = :user", {"user": user})
 
 
 def put_vectors(connection: SqlConnection, user: int, vectors: Mapping[int, bytes]) -> None:

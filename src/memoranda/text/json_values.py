@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from pydantic import TypeAdapter, ValidationError
 
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import MOST, require_aware, require_shallow, storable
+from memoranda.model.checks import MOST, require_aware, require_json, storable
 
 Value = TypeVar("Value")
 
@@ -107,7 +107,7 @@ def require_storable(value: object, name: str) -> None:
         for each in value:
             require_storable(each, name)
     elif isinstance(value, Mapping):
-        require_shallow(dict(value), name)
+        require_json(dict(value), name)
     else:
         for field in _names(cast("Hashable", type(value))):
             require_storable(getattr(value, field), field)

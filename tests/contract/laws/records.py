@@ -330,14 +330,17 @@ class FilterContract(Contract):
         assert ana.passing(as_of=moment(15)) == ["brief", old.content]
 
     def test_each_condition(self, ana):
-        """All conditions must hold, each of them whole; what other agents have never passes."""
+        """All conditions must hold, each of them whole; what other agents have never passes.
+
+        Metadata with a NUL character, which none gets in with any more, meet none.
+        """
         both, city, said = ("diet", "a,b"), {"city": "Łódź"}, Kind.EPISODE
 
         rows = [
             ("a", said, "s", both, city | {"n": 1}, 0, "a"),
             ("b", said, "S", both, city, 60, ""),
             ("c", Kind.FACT, "s", ("diet",), city | {"n": 1, "x": None}, 90, "bc"),
-            ("d", Kind.REFLECTION, None, (), {}, 0, ""),
+            ("d", Kind.REFLECTION, None, (), {"\0": "a\0"}, 0, ""),
             ("e", Kind.CONTEXT, None, (), {"n": "1"}, 0, None),
         ]
         for place, (text, kind, session, tags, metadata, minute, names) in enumerate(rows, 1):

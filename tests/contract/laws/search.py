@@ -16,6 +16,7 @@ from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS
 from memoranda.model.query import EmbeddedText, Filter, IndexVersion
+from memoranda.store.sql import index_reads
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.store.sql.record_writes import MOST_WAITING
 
@@ -133,8 +134,11 @@ class IndexContract(Contract):
         store.purge()
         assert store.verify() == []
 
-    def test_what_ended_comes_again_alone(self, store, ana):
-        """A reader is told which known row has changed, with its vector; the rest stays."""
+    def test_what_ended_comes_again_alone(self, store, ana, monkeypatch):
+        """A reader is told which known rows have changed, with their vectors; the rest stays.
+
+        However many they are, no part of their vectors is larger than a database can give.
+        """
         store.reset_vectors(MODEL, DIMENSIONS)
         old, other = ana.remember("old", "other")
         ana.embed([old, other])
@@ -147,6 +151,11 @@ class IndexContract(Contract):
         assert list(vectors_of(changes)) == changes.revised["ordinal"].tolist()
         ana.embed([other])  # The vector that it has.
         assert list(reader.read(ana).vectors) == []
+        monkeypatch.setattr(index_reads, "AT_ONCE", 1)
+        ana.apply(*(do.Reweigh(each.id, moment(2), 0.5, 0.0, "less sure") for each in (old, other)))
+        changes = reader.read(ana)
+        assert [len(ordinals) for ordinals, _ in changes.vectors] == [1, 1]
+        assert [*vectors_of(changes)] == changes.revised["ordinal"].tolist()
 
     def test_what_records_say_comes_by_ordinal(self, store, ana, ben):
         """Of the user's own records alone, superseded ones too, whatever else is asked for."""

@@ -143,8 +143,10 @@ class IndexReads(SqlReads):
             reader = IndexReader(connection, {"user": user, "revision": start.revision})
             rows = reader.rows(part, start.ordinal, version.ordinal)
             revised = reader.rows(f"{REVISED} AND {part}", 0, start.ordinal)
-            keys = dump(revised["ordinal"].tolist())
-            vectors = reader.vectors(THEIR_VECTORS, keys=keys) if len(revised) else []
+            vectors: list[VectorPart] = []
+            for place in range(0, len(revised), AT_ONCE):
+                keys = dump(revised["ordinal"][place : place + AT_ONCE].tolist())
+                vectors += reader.vectors(THEIR_VECTORS, keys=keys)
             for seq in range(start.vector, version.vector, AT_ONCE):
                 through = min(seq + AT_ONCE, version.vector)
                 vectors += reader.vectors(f"{NEXT_VECTORS} AND {part}", seq=seq, through=through)
