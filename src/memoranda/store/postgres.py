@@ -153,15 +153,9 @@ class PostgresConnection(database.SqlConnection):
         pipeline: that of the open transaction.
     """
 
+    raw: psycopg.Connection[database.Row]
     pipeline: psycopg.Pipeline | None = None
     _next_key: psycopg.Cursor[database.Row] | None = None
-
-    def __init__(
-        self, raw: psycopg.Connection[database.Row], damage_log: database.DamageLog
-    ) -> None:
-        """Take over a connection."""
-        self.raw: psycopg.Connection[database.Row] = raw
-        self.damage_log = damage_log
 
     def _execute(self, sql: str, values: database.Values) -> psycopg.Cursor[database.Row]:
         return self.raw.execute(in_postgres(sql), values, binary=True)
@@ -345,10 +339,7 @@ class PostgresStore(Store):
         # The pool gives no connection to who does not wait.
         seconds = self._busy_timeout if patience is None else max(0.01, patience)
         with self._translated(), self._pool.connection(seconds) as raw:
-            yield PostgresConnection(raw, self.damage_log)
-
-    def _end_snapshot(self, connection: PostgresConnection) -> None:
-        connection.raw.execute("COMMIT")  # At a rollback psycopg drops all that is prepared.
+            yield PostgresConnection(raw, self.location)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -26,7 +26,6 @@ from memoranda.model.processes import follow_forks
 from memoranda.store.sql.database import (
     BUSY_TIMEOUT,
     NONE,
-    DamageLog,
     Dialect,
     FullText,
     Postings,
@@ -149,10 +148,7 @@ def _each(cursor: Iterator[Row]) -> Iterator[Row | None]:
 class SqliteConnection(SqlConnection):
     """Runs the shared statements on a connection of apsw's."""
 
-    def __init__(self, raw: apsw.Connection, damage_log: DamageLog) -> None:
-        """Wrap ``raw``."""
-        self.raw: apsw.Connection = raw
-        self.damage_log = damage_log
+    raw: apsw.Connection
 
     def rows(self, sql: str, values: Values = NONE) -> Sequence[Row | None]:
         """Return every row; ``None`` for one with text that is not UTF-8."""
@@ -330,7 +326,6 @@ class SqliteStore(Store):
 
     def _make_locks(self) -> None:
         self._idle: list[SqliteConnection] = []
-        self._pool_lock = threading.Lock()
         self._write_lock = threading.RLock()
 
     def after_fork(self) -> None:
@@ -363,6 +358,7 @@ class SqliteStore(Store):
         try:
             with self._errors:
                 self._require_open()
+                wait_fairly(self._writer.raw, self.busy_timeout if patience is None else patience)
                 yield self._writer
         finally:
             self._write_lock.release()
@@ -372,20 +368,27 @@ class SqliteStore(Store):
 
     @contextmanager
     def _lend_reader(self) -> Iterator[SqliteConnection]:
-        with self._pool_lock:
-            self._require_open()
-            connection = self._idle.pop() if self._idle else None
-        with self._translated():
-            if connection is None:
+        self._require_open()
+        with self._errors:
+            try:
+                connection = self._idle.pop()
+            except IndexError:
                 connection = self._open()
             try:
                 yield connection
             finally:
-                with self._pool_lock:
-                    if self._closed:
-                        connection.raw.close()
-                    else:
-                        self._idle.append(connection)
+                # Of a snapshot; SQLite itself gives up one in which a page cannot be read. A commit
+                # could fail, and leave the next reader in an old moment.
+                if connection.raw.in_transaction:
+                    connection.raw.execute("ROLLBACK")
+                self._idle.append(connection)
+                if self._closed:
+                    self._close_idle()
+
+    def _close_idle(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().raw.close()
 
     def _open(self) -> SqliteConnection:
         with self._errors:
@@ -403,7 +406,7 @@ class SqliteStore(Store):
             except BaseException:
                 raw.close()
                 raise
-            opened = SqliteConnection(raw, self.damage_log)
+            opened = SqliteConnection(raw, self.location)
             self._every.add(opened)
             return opened
 
@@ -440,10 +443,9 @@ class SqliteStore(Store):
     def close(self) -> None:
         """Close every connection; a reader that is still out is closed when it comes back."""
         # The writer last, as it moves the log into the file.
-        with self._write_lock, self._translated(), closing(self._writer.raw), self._pool_lock:
+        with self._write_lock, self._errors, closing(self._writer.raw):
             self._closed = True
-            while self._idle:
-                self._idle.pop().raw.close()
+            self._close_idle()
 
     # Transactions
 
@@ -454,18 +456,12 @@ class SqliteStore(Store):
         with self._lend() if self.in_memory else super().snapshot():
             yield
 
-    def _end_snapshot(self, connection: SqliteConnection) -> None:
-        # SQLite itself gives up a transaction in which a page cannot be read.
-        if connection.raw.in_transaction:
-            super()._end_snapshot(connection)
-
     @contextmanager
     def transact(self, patience: float | None = None) -> Iterator[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or undone."""
         with self._lend_writer(patience) as connection:
             try:
-                with nullcontext() if patience is None else self._waiting(connection, patience):
-                    self._begin(connection)
+                self._begin(connection)
                 yield connection
                 self._commit(connection)
                 if not self.in_memory:
@@ -474,15 +470,6 @@ class SqliteStore(Store):
                 if connection.raw.in_transaction:
                     connection.raw.execute("ROLLBACK")
                 raise
-
-    @contextmanager
-    def _waiting(self, connection: SqliteConnection, patience: float) -> Iterator[None]:
-        """Wait for locks of other processes for so long at most, inside the block."""
-        wait_fairly(connection.raw, min(patience, self.busy_timeout))
-        try:
-            yield
-        finally:
-            wait_fairly(connection.raw, self.busy_timeout)
 
     def _begin(self, connection: SqliteConnection) -> None:
         connection.raw.execute("BEGIN IMMEDIATE")
@@ -541,8 +528,8 @@ class SqliteStore(Store):
             if self.in_memory:
                 return None
             # Whoever writes waits meanwhile, so this waits for readers only for a moment.
-            with self._waiting(connection, PATIENCE):
-                state = connection.one("PRAGMA wal_checkpoint (TRUNCATE)")
+            wait_fairly(connection.raw, min(PATIENCE, self.busy_timeout))
+            state = connection.one("PRAGMA wal_checkpoint (TRUNCATE)")
             return BUSY if state is None or state[0] else None
 
     def backup(self, path: str) -> None:

@@ -170,36 +170,29 @@ class Postings(NamedTuple):
 NO_UTF8 = "it holds text that is not UTF-8"
 
 
-class DamageLog:
-    """Warns of rows that cannot be read, once for each table of an open database.
-
-    Args:
-        location: where the database is.
-    """
-
-    def __init__(self, location: str) -> None:
-        """Nothing was told yet."""
-        self._location = location
-        self._told: set[str] = set()
-
-    def warn(self, table: str, why: object) -> None:
-        """Tell that a row is left out, unless one of this table was told of."""
-        if table not in self._told:
-            self._told.add(table)
-            log.warning(
-                "%s: rows of %s that cannot be read are left out, the first as %s; "
-                "memoranda doctor lists them",
-                self._location,
-                table,
-                why,
-            )
+@cache
+def warn_of_damage(location: str, table: str) -> None:
+    """Warn, once in a process, of rows that cannot be read."""
+    log.warning(
+        "%s: rows of %s that cannot be read are left out; memoranda doctor lists them, and why",
+        location,
+        table,
+    )
 
 
 class SqlConnection(ABC):
-    """Runs the shared statements over a connection of a driver, which is ``raw``."""
+    """Runs the shared statements over a connection of a driver.
+
+    Args:
+        raw: the connection.
+        location: where the database is, for warnings.
+    """
 
     raw: Any
-    damage_log: DamageLog
+
+    def __init__(self, raw: Any, location: str) -> None:
+        """Take over a connection."""
+        self.raw, self.location = raw, location
 
     @abstractmethod
     def rows(self, sql: str, values: Values = NONE) -> Sequence[Row | None]:
@@ -209,7 +202,7 @@ class SqlConnection(ABC):
         """Return every row whose text is UTF-8."""
         found = self.rows(sql, values)
         if None in found:
-            self.damage_log.warn("text", NO_UTF8)
+            warn_of_damage(self.location, "text")
         return [row for row in found if row is not None]
 
     def made(
@@ -233,8 +226,8 @@ class SqlConnection(ABC):
             if row is None:
                 raise ValueError(NO_UTF8)
             return make(row)
-        except DAMAGE as error:
-            self.damage_log.warn(table, error)
+        except DAMAGE:
+            warn_of_damage(self.location, table)
             return None
 
     def one(self, sql: str, values: Values = NONE) -> Row | None:
@@ -405,7 +398,6 @@ class Database(ABC, Generic[C]):
         self.location = location
         self._local = threading.local()
         self._closed = False
-        self.damage_log = DamageLog(location)
 
     @abstractmethod
     def _lend(self) -> AbstractContextManager[C]:
@@ -467,25 +459,13 @@ class Database(ABC, Generic[C]):
         if getattr(self._local, "pinned", None) is not None:
             yield
             return
-        with self._lend() as connection, self._in_snapshot(connection):
-            self._local.pinned = connection
-            self._local.known = {}
+        with self._lend() as connection:
+            connection.raw.execute(self.BEGIN_SNAPSHOT)
+            self._local.pinned, self._local.known = connection, {}
             try:
                 yield
             finally:
                 self._local.pinned = None
-
-    @contextmanager
-    def _in_snapshot(self, connection: C) -> Iterator[None]:
-        connection.raw.execute(self.BEGIN_SNAPSHOT)
-        try:
-            yield
-        finally:
-            self._end_snapshot(connection)
-
-    def _end_snapshot(self, connection: C) -> None:
-        """Give up a snapshot. A commit could fail, and leave the next reader in an old moment."""
-        connection.raw.execute("ROLLBACK")
 
 
 def read_again(read: Callable[[], Found]) -> Found:
