@@ -165,8 +165,8 @@ def test_any_damaged_table_is_read(kept, damage, tmp_path):
         memory.close()
 
 
-def test_one_warning_for_each_table(kept, damage, caplog):
-    """However many rows are damaged and however often they are read, a table is told of once."""
+def test_one_warning(kept, damage, caplog):
+    """However many rows are damaged and however often they are read, they are told of once."""
     memory = damage("UPDATE records SET metadata = '{' WHERE kind = 'fact'")
     with caplog.at_level(logging.WARNING, "memoranda.store"):
         for _ in range(3):
@@ -175,4 +175,4 @@ def test_one_warning_for_each_table(kept, damage, caplog):
             memory.search("Zoe Lund tea")
     told = [entry.getMessage() for entry in caplog.records if entry.name == "memoranda.store"]
     assert len(told) == 1
-    assert "rows of records that cannot be read are left out; memoranda doctor lists" in told[0]
+    assert "rows that cannot be read are left out; memoranda doctor lists them" in told[0]

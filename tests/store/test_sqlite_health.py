@@ -23,7 +23,7 @@ from memoranda.model.checks import content_hash
 from memoranda.model.models import Scope
 from memoranda.model.query import IndexVersion
 from memoranda.store.sql.database import tables
-from memoranda.store.sql.health import DERIVED
+from memoranda.store.sql.health import DERIVED, MOST_NAMED
 
 # Wrong derived rows by what ``verify`` says of them: ``rebuild`` makes these anew.
 WRONG = {
@@ -221,11 +221,11 @@ def test_a_backup_opens_as_a_store(path, filled, open_store):
 
 def test_a_long_list_is_cut(store):
     """A problem names a few examples and says that there are more."""
-    User(store).remember(*["tea"] * 9)
+    User(store).remember(*["tea"] * (MOST_NAMED + 1))
     plant(store, "DELETE FROM records_fts")
     lines = [line for line in store.verify() if "missing" in line]
     assert len(lines) == 1
-    assert "9 (" in lines[0]
+    assert f"{MOST_NAMED + 1} (" in lines[0]
     assert lines[0].endswith(", …)")
 
 

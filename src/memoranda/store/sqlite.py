@@ -150,7 +150,7 @@ class SqliteConnection(SqlConnection):
 
     raw: apsw.Connection
 
-    def rows(self, sql: str, values: Values = NONE) -> Sequence[Row | None]:
+    def rows(self, sql: str, values: Values = NONE) -> Sequence[Any]:
         """Return every row; ``None`` for one with text that is not UTF-8."""
         cursor: Any = self.raw.execute(in_sqlite(sql), values)
         if "RETURNING" in sql:  # What writes cannot be run again.

@@ -113,7 +113,7 @@ class TransferReads(SqlReads):
             )
 
         with self.snapshot():
-            for change in self._made(scope, READ_CHANGES, rows.CHANGES.make, "history", ids=listed):
+            for change in self._made(scope, READ_CHANGES, rows.CHANGES.make, ids=listed):
                 changes[change.record].append(change)
             for record, session, at in self._made(scope, READ_RECALLS, ids=listed):
                 recalls[record].append(SessionRecall(session, from_ms(at)))
@@ -123,8 +123,8 @@ class TransferReads(SqlReads):
         """Return what is kept of the scope's user as a whole."""
         with self.snapshot():
             return UserMetadata(
-                sessions=tuple(self._made(scope, READ_SESSIONS, SESSIONS.make, "sessions")),
-                erased=tuple(self._made(scope, READ_ERASED, ERASED.make, "history", owner="h")),
+                sessions=tuple(self._made(scope, READ_SESSIONS, SESSIONS.make)),
+                erased=tuple(self._made(scope, READ_ERASED, ERASED.make, owner="h")),
                 owners=dict(self._made(scope, READ_OWNERS)),
                 deleted=tuple(row[0] for row in self._made(scope, READ_DELETED)),
             )
@@ -169,7 +169,7 @@ class BookkeepingWrites(RecordWrites):
         """Store the last synced content of MEMORY.md."""
         before = self.notes_bases(self.scope).get((self.scope, base.folder))
         self.register(begins=False)
-        lines = dump([(line.id, line.digest) for line in base.lines])
+        lines = rows.NOTED_LINES.write(base.lines)
         whose = {"user_key": self.user, "agent": self.scope.agent or ""}
         self.run(KEEP_NOTES, folder=base.folder, lines=lines, **whose)
         kept = {line.id for line in base.lines}

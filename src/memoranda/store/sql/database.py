@@ -171,13 +171,9 @@ NO_UTF8 = "it holds text that is not UTF-8"
 
 
 @cache
-def warn_of_damage(location: str, table: str) -> None:
+def warn_of_damage(location: str) -> None:
     """Warn, once in a process, of rows that cannot be read."""
-    log.warning(
-        "%s: rows of %s that cannot be read are left out; memoranda doctor lists them, and why",
-        location,
-        table,
-    )
+    log.warning("%s: rows that cannot be read are left out; memoranda doctor lists them", location)
 
 
 class SqlConnection(ABC):
@@ -195,40 +191,34 @@ class SqlConnection(ABC):
         self.raw, self.location = raw, location
 
     @abstractmethod
-    def rows(self, sql: str, values: Values = NONE) -> Sequence[Row | None]:
+    def rows(self, sql: str, values: Values = NONE) -> Sequence[Any]:
         """Return every row; ``None`` for one with text that is not UTF-8."""
 
     def all(self, sql: str, values: Values = NONE) -> list[Row]:
         """Return every row whose text is UTF-8."""
         found = self.rows(sql, values)
         if None in found:
-            warn_of_damage(self.location, "text")
+            warn_of_damage(self.location)
         return [row for row in found if row is not None]
 
-    def made(
-        self, make: Callable[[Row], T], table: str, sql: str, values: Values = NONE
-    ) -> list[T | None]:
+    def made(self, make: Callable[[Row], T], sql: str, values: Values = NONE) -> list[T | None]:
         """Return what ``make`` makes of every row; ``None`` for one that cannot be read.
 
         This is the one place where rows become values of the model.
 
         Args:
-            make: makes a value of a row, or raises one of ``DAMAGE``.
-            table: what the rows are of, for the warning.
+            make: makes a value of a row, or raises one of ``DAMAGE``, as it does of ``None``.
             sql: a query.
             values: its parameters.
         """
-        return [self.make(make, table, row) for row in self.rows(sql, values)]
-
-    def make(self, make: Callable[[Row], T], table: str, row: Row | None) -> T | None:
-        """Return what ``make`` makes of a row; ``None``, with a warning, of one that is damaged."""
-        try:
-            if row is None:
-                raise ValueError(NO_UTF8)
-            return make(row)
-        except DAMAGE:
-            warn_of_damage(self.location, table)
-            return None
+        made: list[T | None] = []
+        for row in self.rows(sql, values):
+            try:
+                made.append(make(row))
+            except DAMAGE:
+                warn_of_damage(self.location)
+                made.append(None)
+        return made
 
     def one(self, sql: str, values: Values = NONE) -> Row | None:
         """Return the first row, or ``None``."""

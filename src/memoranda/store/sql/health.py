@@ -6,7 +6,7 @@ that nothing derives is ever mended: a wrong one is a fault to be told of, not t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from memoranda.errors import StoreError
@@ -18,20 +18,22 @@ from memoranda.store.sql.database import NO_UTF8, Database, Row, SqlConnection, 
 from memoranda.store.sql.record_writes import CHANGE_ALL, PURGE, SET_META
 
 ANALYZER = "analyzer"
-SAMPLE = 3
 INDEXED_ALL = f"""
 {CHANGE_ALL}, terms_waiting = 0,
     terms_through = (SELECT max(key) FROM records WHERE user_key = users.key) WHERE key = :user
 """
-# How many rows that cannot be read are named.
+# How many rows of one kind are named.
 MOST_NAMED = 100
 ADD_SOURCE = rows.insertion("record_sources", ("user_key", "source_id", "record_key"))
 ADD_NAME_KEY = rows.insertion("entity_name_keys", ("user_key", "entity_key", "folded", "name_key"))
 TEXTS = "SELECT key, user_key, id, content, content_hash, kind, term_count FROM records"
 COUNT_TERMS = "UPDATE records SET term_count = :count WHERE user_key = :user AND key = :key"
-HASH_ANEW = "UPDATE records SET content_hash = :hash WHERE key = :key"
-UNEMBED = "DELETE FROM vectors WHERE record_key = :key"
-UNLINK = "DELETE FROM record_entities WHERE record_key = :key"
+# A text that was changed by hand is canonical: its hash follows it, and what is of the former goes.
+FOLLOW_TEXT = (
+    "UPDATE records SET content_hash = :hash WHERE key = :key",
+    "DELETE FROM vectors WHERE record_key = :key",
+    "DELETE FROM record_entities WHERE record_key = :key",
+)
 UNPURGED = "erased text may remain in free space; run memoranda doctor --purge"
 # The tables of which every row can be made of rows of others. A rebuild keeps what is right of
 # what is dear to make (vectors), or was told by a person or a file (entities).
@@ -39,6 +41,15 @@ DERIVED: Final = {
     *("derivations", "vectors", "token_vectors", "record_sources"),
     *("entities", "entity_names", "entity_name_keys", "record_entities"),
 }
+# Of what is derived from a record, in a table that is called d.
+OUTDATED = """
+NOT EXISTS (SELECT 1 FROM records r
+    WHERE r.key = d.record_key AND r.user_key = d.user_key AND r.indexed = 1)
+"""
+WRONG_LENGTH = """
+length(embedding) <> 2 *
+    (SELECT CAST(value AS integer) FROM meta WHERE name = 'embedding_dimensions')
+"""
 # What finds each kind of difference: a query for the names of the rows.
 CROSS_CHECKS: Final[Mapping[str, str]] = {
     "rows filed under another user": """
@@ -54,10 +65,7 @@ UNION ALL SELECT 'links of ' || r.id FROM records r
 SELECT id FROM records WHERE indexed = 1 AND key NOT IN (SELECT record_key FROM vectors
     UNION ALL SELECT record_key FROM derivations WHERE work = 'vectors')
 """,
-    "vectors of the wrong length": """
-SELECT record_key FROM vectors WHERE length(embedding) <> 2 *
-    (SELECT CAST(value AS integer) FROM meta WHERE name = 'embedding_dimensions')
-""",
+    "vectors of the wrong length": f"SELECT record_key FROM vectors WHERE {WRONG_LENGTH}",
     "entities that no record mentions": """
 SELECT id FROM entities WHERE key NOT IN (SELECT entity_key FROM record_entities)
 """,
@@ -72,40 +80,19 @@ WHERE c.message_count <> coalesce(m.held, 0) OR c.next_position <= coalesce(m.la
 # What a rebuild does beside index and sources: what is right of vectors and links stays, and all
 # records wait for names, and for vectors that they lack, as new ones do.
 DERIVE: Final = (
-    """
-DELETE FROM vectors WHERE NOT EXISTS (
-    SELECT 1 FROM records r WHERE r.key = vectors.record_key AND r.user_key = vectors.user_key
-    AND r.indexed = 1
-) OR length(embedding) <> 2 *
-    (SELECT CAST(value AS integer) FROM meta WHERE name = 'embedding_dimensions')
-""",
+    f"DELETE FROM vectors AS d WHERE {OUTDATED} OR {WRONG_LENGTH}",
     "DELETE FROM token_vectors WHERE record_key NOT IN (SELECT record_key FROM vectors)",
-    """
-DELETE FROM derivations WHERE NOT EXISTS (
-    SELECT 1 FROM records r WHERE r.key = derivations.record_key
-    AND r.user_key = derivations.user_key AND r.indexed = 1)
-""",
+    "DELETE FROM derivations",
     """
 INSERT INTO derivations (work, record_key, user_key)
 SELECT 'vectors', key, user_key FROM records
 WHERE indexed = 1 AND key NOT IN (SELECT record_key FROM vectors)
 UNION ALL SELECT 'entities', key, user_key FROM records WHERE indexed = 1 AND kind <> 'item'
-ON CONFLICT DO NOTHING
 """,
     "DELETE FROM record_sources",
-    """
-DELETE FROM record_entities WHERE NOT EXISTS (
-    SELECT 1 FROM records r
-    JOIN entities e ON e.user_key = r.user_key
-    JOIN entity_names n ON n.user_key = e.user_key AND n.folded = record_entities.folded
-        AND n.entity_key = e.key
-    WHERE r.key = record_entities.record_key AND r.user_key = record_entities.user_key
-    AND e.key = record_entities.entity_key AND r.indexed = 1)
-""",
-    """
-DELETE FROM entity_names WHERE NOT EXISTS (
-    SELECT 1 FROM record_entities l
-    WHERE l.entity_key = entity_names.entity_key AND l.folded = entity_names.folded)
+    f"""
+DELETE FROM record_entities AS d WHERE {OUTDATED} OR NOT EXISTS (SELECT 1 FROM entity_names n
+    WHERE n.user_key = d.user_key AND n.folded = d.folded AND n.entity_key = d.entity_key)
 """,
     "DELETE FROM entity_name_keys",
     "DELETE FROM entities WHERE key NOT IN (SELECT entity_key FROM record_entities)",
@@ -118,35 +105,28 @@ UPDATE conversations SET message_count = (
 )
 
 
-def _times(row: Row) -> object:
-    return [rows.OPTIONAL_TIME.read(each) for each in row]
-
-
-# The columns of each table that have to be decoded, after the one that names a row; and what
-# decodes them, or raises one of ``DAMAGE``.
-DECODED: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Row], object]]]] = {
-    "records": (("id", *rows.RECORDS.names), rows.RECORDS.fields),
-    "messages": (("id", *rows.MESSAGES.names), rows.MESSAGES.fields),
-    "conversations": (("id", "created_at", "ended_at", "deleted_at"), _times),
-    "sessions": (("session_id", "first_seen_at", "consolidated_at"), _times),
-    "tombstones": (("id", "at"), _times),
-    "prunings": (("id", "spans"), lambda row: rows.SPAN_LIST.read(row[0])),
-    "history": (
-        ("record_id", "at", "detail"),
-        lambda row: (rows.TIME.read(row[0]), rows.OBJECT.read(row[1])),
-    ),
-    "notes_bases": (("folder", "lines"), lambda row: rows.noted_lines(row[0])),
+# The column that names a row of each table, and those of its columns that have to be decoded.
+DECODED: Final[Mapping[str, tuple[str, Mapping[str, rows.Codec]]]] = {
+    "records": ("id", rows.RECORDS.codecs),
+    "messages": ("id", rows.MESSAGES.codecs),
+    "conversations": ("id", rows.CONVERSATIONS.codecs),
+    "sessions": ("session_id", rows.SESSIONS.codecs),
+    "tombstones": ("id", {"at": rows.TIME}),
+    "prunings": ("id", {"at": rows.TIME, "spans": rows.SPAN_LIST}),
+    "history": ("record_id", rows.CHANGES.codecs),
+    "notes_bases": ("folder", {"lines": rows.NOTED_LINES}),
 }
 
 
 def damaged_rows(connection: SqlConnection, table: str) -> Iterator[str]:
     """Yield the name of each row that cannot be decoded, and why: every read leaves it out."""
-    columns, decode = DECODED[table]
-    for number, row in enumerate(connection.rows(f"SELECT {', '.join(columns)} FROM {table}"), 1):
+    name, codecs = DECODED[table]
+    sql = f"SELECT {', '.join((name, *codecs))}, t.* FROM {table} t"
+    for number, row in enumerate(connection.rows(sql), 1):
         try:
             if row is None:
                 raise ValueError(NO_UTF8)
-            decode(row[1:])
+            rows.decode(codecs, dict(zip(codecs, row[1:], strict=False)))
         except rows.DAMAGE as error:
             yield f"{f'row {number}' if row is None else row[0]}: {error}"
 
@@ -201,7 +181,7 @@ def _differences(connection: SqlConnection, database: Database[Any]) -> Iterator
     """Yield a line for each kind of difference between rows."""
     for table in DECODED:
         left_out = f"rows of {table} that cannot be read, and are left out"
-        yield from _report(left_out, [*damaged_rows(connection, table)], MOST_NAMED)
+        yield from _report(left_out, [*damaged_rows(connection, table)])
     for name, sql in CROSS_CHECKS.items():
         yield from _report(name, [row[0] for row in connection.all(sql)])
     known, texts = database.full_text.keys(connection), _texts(connection)
@@ -219,12 +199,12 @@ def _differences(connection: SqlConnection, database: Database[Any]) -> Iterator
     yield from _report("records missing from the full-text index, or there too early", wrong)
 
 
-def _report(name: str, found: list[Any], most: int = SAMPLE) -> list[str]:
-    """Return a line about what was found, if anything was, with so many examples at most."""
+def _report(name: str, found: list[Any]) -> list[str]:
+    """Return a line about what was found, if anything was."""
     if not found:
         return []
-    more = ", …" if len(found) > most else ""
-    return [f"{name}: {len(found)} ({', '.join(map(str, found[:most]))}{more})"]
+    more = ", …" if len(found) > MOST_NAMED else ""
+    return [f"{name}: {len(found)} ({', '.join(map(str, found[:MOST_NAMED]))}{more})"]
 
 
 def rebuild(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> list[str]:
@@ -238,9 +218,8 @@ def rebuild(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> 
         before = _count_canonical(connection)
         reindex(connection, database, analyzer)
         for key, _, _, content, stored_hash, _, _ in _texts(connection):
-            # The text is canonical: its hash follows it, and its vector is of another text.
             if (found := content_hash(content)) != stored_hash:
-                for sql in (HASH_ANEW, UNEMBED, UNLINK):
+                for sql in FOLLOW_TEXT:
                     connection.run(sql, {"key": key, "hash": found})
         for sql in DERIVE:
             connection.run(sql)
@@ -262,7 +241,6 @@ def _sources(connection: SqlConnection) -> set[Row]:
     """Return the rows by which records are found from their sources."""
     cited = connection.made(
         lambda row: {(row[0], source, row[1]) for source in rows.read_strings(row[2])},
-        "records",
         "SELECT user_key, key, source_ids FROM records",
     )
     return set().union(*filter(None, cited))

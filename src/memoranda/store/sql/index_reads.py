@@ -185,7 +185,7 @@ class IndexReads(SqlReads):
             return row[0], np.frombuffer(row[2], np.int8).reshape(-1, row[1])
 
         listed = dump(list(ordinals))
-        return dict(self._made(scope, VECTORS_OF_TOKENS, make, "token_vectors", keys=listed))
+        return dict(self._made(scope, VECTORS_OF_TOKENS, make, keys=listed))
 
     def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
         """Return ordinals of records that mention entities of these names; most of them first."""
@@ -238,7 +238,7 @@ class IndexReader:
             return self._gathered(found[0]) if found else NO_ROWS
         except DAMAGE:
             if last - first == 1:
-                warn_of_damage(self._connection.location, "records")
+                warn_of_damage(self._connection.location)
                 return NO_ROWS
         middle = (first + last) // 2
         halves = ((first, middle), (middle, last))

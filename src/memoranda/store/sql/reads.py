@@ -6,10 +6,9 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from memoranda.errors import NotFound
 from memoranda.model.checks import from_ms, to_ms
@@ -44,6 +43,7 @@ from memoranda.store.sql.rows import (
     CHANGES,
     CONVERSATION,
     MESSAGE,
+    NOTED_LINES,
     PRUNING,
     PRUNINGS,
     RECORD,
@@ -56,7 +56,6 @@ from memoranda.store.sql.rows import (
     dump,
     encode_namespace,
     message,
-    noted_lines,
     record,
 )
 
@@ -178,28 +177,20 @@ SELECT agent, folder, lines FROM notes_bases WHERE user_key = :user
     AND (CAST(:agent AS text) IS NULL OR agent = :agent) ORDER BY agent, folder
 """
 ENTITIES = """
-SELECT e.key, e.id, e.name, e.type, count(DISTINCT l.record_key) AS times FROM entities e
+SELECT e.id, e.name, e.type, n.name, @numbers(l.record_key) FROM entities e
 JOIN record_entities l ON e.user_key = :user AND l.user_key = :user AND l.entity_key = e.key
+JOIN entity_names n ON n.user_key = :user AND n.folded = l.folded AND n.entity_key = e.key
 JOIN records r ON r.key = l.record_key
-WHERE {mine} AND {chosen} GROUP BY e.key, e.id, e.name, e.type
-ORDER BY times DESC, e.name, e.key LIMIT :limit
+WHERE {mine} AND {chosen} GROUP BY e.key, e.id, e.name, e.type, n.name ORDER BY e.key, n.name
 """
 NAMED = """
 e.key IN (SELECT entity_key FROM entity_names WHERE user_key = :user AND folded = :folded)
 """
 # Dates are only given where they are asked for.
 OF_TYPE = "(e.type = :type OR (CAST(:type AS text) IS NULL AND e.type <> 'date'))"
-ALIASES = """
-SELECT DISTINCT e.key, n.name FROM record_entities l JOIN records r ON r.key = l.record_key
-JOIN entities e ON e.user_key = :user AND e.key = l.entity_key
-JOIN entity_names n ON n.user_key = :user AND n.folded = l.folded AND n.entity_key = e.key
-WHERE {mine} AND l.user_key = :user AND l.entity_key IN (@ints(:keys)) AND n.name <> e.name
-ORDER BY n.name
-"""
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(NamedTuple):
     """Conditions joined by AND, with the values of their parameters by name.
 
     Attributes:
@@ -290,7 +281,6 @@ class SqlReads:
         scope: Scope | None,
         sql: str,
         make: Callable[[Row], Any] = tuple,
-        table: str = "records",
         *,
         owner: str = "r",
         where: Filter | None = None,
@@ -303,7 +293,6 @@ class SqlReads:
             sql: a query that knows a user, an agent and ``values``. ``{mine}`` in it limits the
                 table of the name ``owner`` to what the scope may see and ``where`` lets through.
             make: makes a value of a row, or raises one of ``DAMAGE``.
-            table: what the rows are of, for the warning.
             owner: the name of a table in the query.
             where: which records count.
             **values: parameters of the query.
@@ -311,7 +300,7 @@ class SqlReads:
         with self._reading(scope) as (connection, user):
             mine = owned(scope, user, owner) if where is None else matching(scope, user, where)
             sql = sql.replace("{records}", mine.source).replace("{mine}", mine.sql)
-            return connection.made(make, table, sql, mine.values | values)
+            return connection.made(make, sql, mine.values | values)
 
     def _made(self, scope: Scope | None, sql: str, *args: Any, **values: Any) -> list[Any]:
         """Return the same without the rows that are damaged."""
@@ -399,7 +388,7 @@ class SqlReads:
 
     def history(self, scope: Scope, id: str) -> list[Change]:
         """Return what was done to a record, oldest first."""
-        return self._made(scope, HISTORY, CHANGES.make, "history", ids=dump([id]))
+        return self._made(scope, HISTORY, CHANGES.make, ids=dump([id]))
 
     # Upkeep
 
@@ -413,7 +402,7 @@ class SqlReads:
         """
         sql = SESSIONS_OF_SCOPE.replace("{chosen}", "" if id is None else "AND c.session_id = :id")
         sql = sql.replace("{pending}", PENDING if pending else "")
-        return {each.id: each for each in self._made(scope, sql, SESSIONS.make, "sessions", id=id)}
+        return {each.id: each for each in self._made(scope, sql, SESSIONS.make, id=id)}
 
     def usage(self, scope: Scope) -> list[StageUsage]:
         """Return what stages have used of language models, by stage and model."""
@@ -434,29 +423,29 @@ class SqlReads:
         limit: int,
     ) -> list[Entity]:
         """Return the entities of matching records, most mentioned first, then by name."""
-        aliases: defaultdict[int, list[str]] = defaultdict(list)
         sql = ENTITIES.replace("{chosen}", OF_TYPE if name is None else NAMED)
-        asked = {"type": type, "limit": limit, "folded": self.names.fold(name or "")}
-        with self.snapshot():
-            found = self._made(scope, sql, where=where, **asked)
-            listed = dump([row[0] for row in found])
-            for entity, alias in self._made(scope, ALIASES, where=where, keys=listed):
-                aliases[entity].append(alias)
-        return [
-            Entity(id=id_, name=known, type=kind, aliases=tuple(aliases[key]), mention_count=times)
-            for key, id_, known, kind, times in found
-        ]
+        asked = {"type": type, "folded": self.names.fold(name or "")}
+        found: dict[str, Entity] = {}
+        records: defaultdict[str, set[str]] = defaultdict(set)
+        for id_, known, kind, spelling, keys in self._made(scope, sql, where=where, **asked):
+            records[id_].update(keys.split(","))
+            others = found[id_].aliases if id_ in found else ()
+            others += (spelling,) if spelling != known else ()
+            times = len(records[id_])
+            found[id_] = Entity(id=id_, name=known, type=kind, aliases=others, mention_count=times)
+        most = sorted(found.values(), key=lambda each: (-each.mention_count, each.name))
+        return most[:limit]
 
     def decisions(self, scope: Scope) -> dict[str, str]:
         """Return to which names' entities persons gave names."""
-        return dict(self._made(scope, DECIDED, tuple, "entity_decisions"))
+        return dict(self._made(scope, DECIDED))
 
     # Conversations
 
     def conversations(self, scope: Scope, id: str | None = None) -> dict[str, ConversationInfo]:
         """Return the conversations that the scope sees, or the one of that id; newest first."""
         sql = CONVERSATIONS.replace("{chosen}", "" if id is None else " AND c.id = :id")
-        found = self._made(scope, sql, conversation, "conversations", owner="c", id=id)
+        found = self._made(scope, sql, conversation, owner="c", id=id)
         return {each.id: each for each in found}
 
     def messages(
@@ -476,7 +465,6 @@ class SqlReads:
             scope,
             MESSAGES.replace("{chosen}", chosen),
             message,
-            "messages",
             owner="c",
             id=id,
             after=which.get("after", -1),
@@ -493,7 +481,7 @@ class SqlReads:
 
     def prunings(self, scope: Scope, id: str) -> list[Pruning]:
         """Return the receipts of all prunings of a conversation, oldest first."""
-        return self._made(scope, READ_PRUNINGS, PRUNINGS.make, "prunings", owner="c", id=id)
+        return self._made(scope, READ_PRUNINGS, PRUNINGS.make, owner="c", id=id)
 
     def tombstones(self, scope: Scope, id: str) -> list[Tombstone]:
         """Return the tombstones of a conversation, oldest first."""
@@ -502,7 +490,7 @@ class SqlReads:
             name, at, count, *left = row
             return name, from_ms(at), count, message(left) if left[0] is not None else None
 
-        rows = self._made(scope, TOMBSTONES, make, "tombstones", owner="c", id=id)
+        rows = self._made(scope, TOMBSTONES, make, owner="c", id=id)
         found = groupby(rows, key=lambda row: row[:3])
         return [
             Tombstone(id=name, at=at, count=count, messages=tuple(row[3] for row in left if row[3]))
@@ -522,8 +510,8 @@ class SqlReads:
             return KeptText(place, message=kept, model=row[1])
 
         with self.snapshot():
-            texts = self._made(scope, KEPT_TEXTS, text_of, "records or conversations")
-            return texts + self._made(scope, KEPT_MESSAGES, message_of, "messages")
+            texts = self._made(scope, KEPT_TEXTS, text_of)
+            return texts + self._made(scope, KEPT_MESSAGES, message_of)
 
     # Notes
 
@@ -532,9 +520,10 @@ class SqlReads:
 
         def make(row: Row) -> tuple[tuple[Scope, str], NotesBase]:
             agent, folder, lines = row
-            return (Scope(scope.user, agent or None), folder), NotesBase(folder, noted_lines(lines))
+            base = NotesBase(folder, NOTED_LINES.read(lines))
+            return (Scope(scope.user, agent or None), folder), base
 
-        return dict(self._made(scope, NOTES, make, "notes_bases"))
+        return dict(self._made(scope, NOTES, make))
 
     def fact_revision(self, scope: Scope) -> int:
         """Return the number of the user's last write that changed which facts there are.

@@ -104,6 +104,21 @@ def decode_namespace(text: str) -> tuple[str, ...]:
     return tuple(json.loads(f"[{text[:-1]}]")) if text else ()
 
 
+def decode(codecs: Mapping[str, Codec], values: dict[str, Any]) -> dict[str, Any]:
+    """Decode the values of a row, by name, in place; return them.
+
+    Raises:
+        ValueError: the row is damaged; or another of ``DAMAGE``.
+    """
+    for name, (_, read) in codecs.items():
+        try:
+            values[name] = read(values[name])
+        except DAMAGE as error:
+            message = f"{name} cannot be read ({type(error).__name__}: {error})"
+            raise ValueError(message) from error
+    return values
+
+
 class Columns:
     """The columns of the fields of a dataclass: each has the name of its field.
 
@@ -121,11 +136,8 @@ class Columns:
         self._model = model
         self._fields = tuple(each.name for each in fields(model) if each.name != without)
         self.names = tuple(renamed.get(name, name) for name in self._fields)
-        self._codecs = tuple(
-            (place, name, *codecs[name])
-            for place, name in enumerate(self._fields)
-            if name in codecs
-        )
+        self.codecs = codecs
+        self._written = tuple((self._fields.index(name), codecs[name].write) for name in codecs)
         self._get = attrgetter(*self._fields)
 
     def selected(self, table: str, **others: str) -> str:
@@ -135,7 +147,7 @@ class Columns:
     def row(self, item: object) -> list[Any]:
         """Return the values of a row, in the order of its columns."""
         row = list(self._get(item))
-        for place, _, write, _ in self._codecs:
+        for place, write in self._written:
             row[place] = write(row[place])
         return row
 
@@ -145,23 +157,11 @@ class Columns:
 
     def encode(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return values of some fields as their columns keep them."""
-        write = {name: each for _, name, each, _ in self._codecs}
-        return {name: write[name](value) for name, value in values.items()}
+        return {name: self.codecs[name].write(value) for name, value in values.items()}
 
     def fields(self, row: Row) -> dict[str, Any]:
-        """Return the fields of a row that begins with these columns, by name.
-
-        Raises:
-            ValueError: the row is damaged; or another of ``DAMAGE``.
-        """
-        values = dict(zip(self._fields, row, strict=False))
-        for _, name, _, read in self._codecs:
-            try:
-                values[name] = read(values[name])
-            except DAMAGE as error:
-                message = f"{name} cannot be read ({type(error).__name__}: {error})"
-                raise ValueError(message) from error
-        return values
+        """Return the fields of a row that begins with these columns, by name; may raise so."""
+        return decode(self.codecs, dict(zip(self._fields, row, strict=False)))
 
     def make(self, row: Row) -> Any:
         """Make a value of the model from a row that begins with these columns; may raise so."""
@@ -271,6 +271,8 @@ def conversation(row: Row) -> models.ConversationInfo:
     )
 
 
-def noted_lines(text: str) -> tuple[NotedLine, ...]:
-    """Return the lines of a notes base; version 0.2 wrote a number more in each."""
-    return tuple(NotedLine(*line[:2]) for line in json.loads(text))
+# The lines of a notes base; version 0.2 wrote a number more in each.
+NOTED_LINES = Codec(
+    lambda lines: dump([(line.id, line.digest) for line in lines]),
+    lambda text: tuple(NotedLine(*line[:2]) for line in json.loads(text)),
+)

@@ -352,7 +352,6 @@ class Store(Database[Any], TransferReads, IndexReads):
                 users, keys = map(set, zip(*claimed, strict=True))
                 made = connection.made(
                     lambda row: rows.record(row[0], row[1:]),
-                    "records",
                     CLAIMED_RECORDS,
                     {"users": dump(sorted(users)), "keys": dump(sorted(keys))},
                 )
