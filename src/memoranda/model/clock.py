@@ -44,8 +44,10 @@ class CheckedClock:
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32: no I, L, O, U
 RANDOM_BITS = 80
-LENGTH = 26
+RANDOM = (1 << RANDOM_BITS) - 1
 PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
+# Of the bits of an id, ten at a time.
+SHIFTS = range(120, -1, -10)
 
 
 class IdFactory:
@@ -65,24 +67,17 @@ class IdFactory:
     def after_fork(self) -> None:
         """Give ids other than those of the process that this one was forked from."""
         self._lock = Lock()
-        self._last = (self._last >> RANDOM_BITS << RANDOM_BITS) | secrets.randbits(RANDOM_BITS)
+        self._last = self._last & ~RANDOM | secrets.randbits(RANDOM_BITS)
 
     def new(self, prefix: str, at: datetime | None = None) -> str:
         """Return a fresh id of the present or ``at``: ``prefix``, an underscore, and letters."""
         stamp = to_ms(self._clock.now() if at is None else at) << RANDOM_BITS
         with self._lock:
-            if stamp >> RANDOM_BITS > self._last >> RANDOM_BITS:
-                self._last = stamp | secrets.randbits(RANDOM_BITS)
-            else:
-                self._last += 1
-            number = self._last
+            # From one random number on, as no other process has the same.
+            number = self._last = max(self._last, stamp | self._last & RANDOM) + 1
         return f"{prefix}_{encode_id(number)}"
 
 
 def encode_id(number: int) -> str:
     """Return a number of 130 bits at most as the letters of an id."""
-    pairs = []
-    for _ in range(LENGTH // 2):
-        pairs.append(PAIRS[number & 1023])
-        number >>= 10
-    return "".join(reversed(pairs))
+    return "".join([PAIRS[number >> shift & 1023] for shift in SHIFTS])

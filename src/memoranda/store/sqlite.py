@@ -293,7 +293,7 @@ class SqliteStore(Store):
     BEGIN_SNAPSHOT = "BEGIN"
     full_text: FullText = Fts5()
     damage = apsw.CorruptError
-    _file: os.stat_result | None = None
+    _file: tuple[int, ...] = ()
 
     def __init__(
         self,
@@ -433,9 +433,10 @@ class SqliteStore(Store):
     def _require_same_file(self) -> None:
         """Refuse to go on with a file that was deleted, moved or replaced: nobody would find it."""
         with suppress(OSError):
-            found = os.stat(self.location)  # noqa: PTH116 - half the time
+            # Its number and its disk.
+            found = os.stat(self.location)[1:3]  # noqa: PTH116 - half the time
             self._file = self._file or found
-            if os.path.samestat(found, self._file):
+            if found == self._file:
                 return
         what = f"{self.location} was deleted, moved or replaced while open; this is not stored"
         raise errors.StoreError(f"{what}: put the file back and open the memory again")

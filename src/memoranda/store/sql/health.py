@@ -14,8 +14,8 @@ from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.sql import rows
-from memoranda.store.sql.database import NO_UTF8, Database, Row, SqlConnection, indexed, tables
-from memoranda.store.sql.record_writes import CHANGE_ALL, PURGE, SET_META
+from memoranda.store.sql.database import NO_UTF8, Database, Row, SqlConnection, tables
+from memoranda.store.sql.record_writes import CHANGE_ALL, PURGE, SET_META, index_terms
 
 ANALYZER = "analyzer"
 INDEXED_ALL = f"""
@@ -149,9 +149,9 @@ def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyz
         entries: list[tuple[int, int, str]] = []
         counts: list[tuple[int, int, int]] = []
         for key, _, _, content, _, kind, _ in _texts(connection, user):
-            terms = indexed(analyzer.terms(content), items=kind == Kind.ITEM)
-            entries.append((key, user, " ".join(terms)))
-            counts.append((len(terms), user, key))
+            terms = index_terms(analyzer.terms, content, kind == Kind.ITEM)
+            entries.append((key, user, terms))
+            counts.append((len(terms.split()), user, key))
         database.full_text.add(connection, entries)
         connection.run_many(COUNT_TERMS, counts)
         connection.run(INDEXED_ALL, {"user": user})

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -46,7 +47,7 @@ LIST_AGAIN = "UPDATE users SET name = :name, deleted = 0 WHERE key = :user"
 # Records of a user whose terms wait to be indexed, at most.
 MOST_WAITING = 16
 WAITING = """
-SELECT r.key, r.content, r.kind FROM users u
+SELECT r.key, r.content, r.kind = 'item' FROM users u
 JOIN records r ON r.user_key = u.key AND r.key > greatest(u.terms_through, :through)
 WHERE u.key = :user ORDER BY r.key
 """
@@ -172,12 +173,23 @@ def name_digest(name: str) -> str:
     return content_hash(f"user {name}")
 
 
-def waiting_terms(analyzer: Analyzer, texts: Iterable[Row]) -> list[tuple[int, list[str]]]:
-    """Return key and terms of each record of these: key, content and kind."""
+# A new record's are asked for again when it is indexed, and by searches until then.
+@lru_cache(2 * MOST_WAITING)
+def index_terms(
+    analyze: Callable[[str], Sequence[str]],
+    content: str,
+    is_item: bool,  # noqa: FBT001 - as rows have it
+) -> str:
+    """Return the terms of a record as the index has them, with a space between them."""
+    return " ".join(indexed(analyze(content), items=is_item))
+
+
+def waiting_terms(analyzer: Analyzer, texts: Iterable[Row]) -> list[tuple[int, str]]:
+    """Return key and terms of each record of these: key, content and whether it is an item."""
     return [
-        (key, indexed(analyzer.terms(content), items=kind == Kind.ITEM))
-        for key, content, kind in texts
-        if isinstance(content, str)
+        (key, index_terms(analyzer.terms, *text))
+        for key, *text in texts
+        if isinstance(text[0], str)
     ]
 
 
@@ -307,22 +319,22 @@ class RecordWrites(EntityWrites, SqlReads):
 
     def index_text(self, key: int, content: str, *, items: bool) -> int:
         """Put the terms of a text in the place of those of a record; return how many they are."""
-        terms = indexed(self.analyzer.terms(content), items=items)
+        terms = index_terms(self.analyzer.terms, content, items)
         if key <= self.state.terms_through:
             self.full_text.remove(self.connection, self.user, [key])
-            self.full_text.add(self.connection, [(key, self.user, " ".join(terms))])
-        return len(terms)
+            self.full_text.add(self.connection, [(key, self.user, terms)])
+        return len(terms.split())
 
-    def _index_new(self, new: Sequence[tuple[int, list[str]]]) -> None:
+    def _index_new(self, new: Sequence[tuple[int, str]]) -> None:
         """Index the terms of new records by key, and of those before; or let all wait, if few."""
         self.state.terms_waiting += len(new)
         if self.full_text.waits and self.state.terms_waiting < MOST_WAITING:
             return
-        waiting: list[tuple[int, list[str]]] = []
+        waiting: list[tuple[int, str]] = []
         if self.state.terms_waiting > len(new):
             found = self.all(WAITING, through=self.state.terms_through)
             waiting = waiting_terms(self.analyzer, found)
-        texts = ((key, self.user, " ".join(terms)) for key, terms in (*waiting, *new))
+        texts = ((key, self.user, terms) for key, terms in (*waiting, *new))
         self.full_text.add(self.connection, texts)
         self.state.terms_through, self.state.terms_waiting = new[-1][0], 0
 
@@ -374,36 +386,32 @@ class RecordWrites(EntityWrites, SqlReads):
         Returns of each, in order, what is stored now: the record, or the known fact that says the
         same.
         """
-        stored: dict[str, StoredRecord] = {}
-        restated: dict[str, Record] = {}
+        stored: dict[str, Record] = {}
+        order: list[tuple[str, bool]] = []
         new: list[Insert] = []
         planned_facts: set[str] = set()
 
         def store_new() -> None:
             if new:
-                made = self._insert_new(new)
-                stored.update((item.id, StoredRecord(item, is_new=True)) for item in made)
+                stored.update((item.id, item) for item in self._insert_new(new))
                 new.clear()
 
         for each in changes:
-            item = each.record
+            item, is_new = each.record, True
             if each.unless_known and item.kind is Kind.FACT:
                 if item.content_hash in planned_facts:  # The same is to be found.
                     store_new()
                 planned_facts.add(item.content_hash)
                 if (known := self._known_fact(item)) is not None:
-                    restated[known.id] = self._restate(known, item)
-                    stored[item.id] = StoredRecord(known, is_new=False)
-                    continue
+                    item, is_new = self._restate(known, item), False
             if item.kind is Kind.ITEM and each.trail is None:
-                stored[item.id] = StoredRecord(self._put_item(each), is_new=True)
-            else:
+                item = self._put_item(each)
+            elif is_new:
                 new.append(each)
+            stored[item.id] = item
+            order.append((item.id, is_new))
         store_new()
-        found = [stored[each.record.id] for each in changes]
-        return [
-            StoredRecord(restated.get(each.record.id, each.record), each.is_new) for each in found
-        ]
+        return [StoredRecord(stored[id_], is_new) for id_, is_new in order]
 
     def _known_fact(self, new: Record) -> Record | None:
         """Return the fact that says what a new one says, if there is one."""
@@ -444,12 +452,12 @@ class RecordWrites(EntityWrites, SqlReads):
             if item.session_id is not None:
                 item = replace(item, position=self._position(item, last, keep=trail is not None))
             stored.append(item)
-            terms = indexed(self.analyzer.terms(item.content), items=item.kind is Kind.ITEM)
+            terms = index_terms(self.analyzer.terms, item.content, item.kind is Kind.ITEM)
             texts.append((key, terms))
             state: tuple[str, int | None, int] = change.reason, None, 1
             if trail is not None:
                 state = trail.reason, rows.optional_ms(trail.closed_at), int(not trail.retired)
-            lines.append((*RECORDS.row(item), len(terms), key, self.user, *state))
+            lines.append((*RECORDS.row(item), len(terms.split()), key, self.user, *state))
             sources += [{"source_id": source, "record_key": key} for source in item.source_ids]
             if state[-1]:
                 queued.append((VECTORS, key, self.user))

@@ -252,7 +252,7 @@ class Store(Database[Any], TransferReads, IndexReads):
             if self.full_text.waits:
                 found = connection.all(record_writes.WAITING, {"user": user, "through": 0})
                 texts = [
-                    (key, Counter(each))
+                    (key, Counter(each.split()))
                     for key, each in record_writes.waiting_terms(self._analyzer, found)
                 ]
                 for place, term in enumerate(wanted if texts else ()):
