@@ -1,23 +1,11 @@
 """Each language reads its own examples: what a sentence states, and what states nothing."""
 
-import gc
-
 import pytest
 
-from memoranda.facts.forms import compile_form
-from memoranda.facts.reader import FactStatement, language_reader, read_facts
+from memoranda.facts.reader import FactStatement, read_facts
 from memoranda.text.patterns import languages_with, load
 
 LANGUAGES = languages_with("examples")
-
-
-@pytest.fixture(autouse=True)
-def _forget_forms():
-    """Keep no compiled forms of a language that no other test may read: they take much memory."""
-    yield
-    language_reader.cache_clear()
-    compile_form.cache_clear()
-    gc.collect()
 
 
 def written(fact: FactStatement) -> str:

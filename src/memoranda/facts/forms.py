@@ -18,6 +18,9 @@ from memoranda.text.patterns import expand
 
 # Bytes that a form and what RE2 makes of it may take.
 MOST_MEMORY = 32 << 20
+# Forms that are kept ready: a long conversation uses fewer than 200 of its language, and each
+# takes a quarter of a megabyte.
+_MOST_READY = 512
 # In a loose form anything stands for a fragment of more characters than these. What then tells
 # nothing apart is made less loose, and at last stays whole.
 _LONG_FRAGMENTS = (80, 400, None)
@@ -68,7 +71,6 @@ class FormSet:
         """
         self._forms = [flags + form for form in forms]
         self._fragments = fragments
-        self._ready: dict[int, Any] = {}
         # What finds loose forms, and the places of those of them that tell something.
         self._filters: list[tuple[Any, Mapping[int, int]]] = []
         places: Sequence[int] = range(len(self._forms))
@@ -90,14 +92,19 @@ class FormSet:
             for each in found.Match(text) or ()
             if each in telling
         ):
-            if place not in self._ready:
-                whole = expand(self._forms[place], self._fragments)
-                self._ready[place] = re2.compile(whole, form_options())
-            yield place, self._ready[place]
+            yield place, _compile(self, place)
+
+    def compile(self, place: int) -> Any:
+        """Return the form at a place ready to use."""
+        return re2.compile(expand(self._forms[place], self._fragments), form_options())
 
     def fits(self, text: str) -> bool:
         """Return whether any of the forms fits a text."""
         return any(form.search(text) for _, form in self.find(text))
+
+
+# One for all languages: what one of them no longer uses makes room for another.
+_compile = lru_cache(_MOST_READY)(FormSet.compile)
 
 
 def _compile_filter(sources: Iterable[str]) -> Any:
