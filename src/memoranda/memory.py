@@ -737,8 +737,10 @@ class Memory:
             InvalidInput: they are one already.
         """
         first, second = self._entity(name), self._entity(other)
+        if first.id == second.id:
+            raise InvalidInput(f"{name!r} and {other!r} are one entity already; name two entities")
         with self._services.store.write(self._scope) as tx:
-            tx.merge_entities(first.id, second.id)
+            tx.merge_entities(first.name, second.name)
         self._services.forget_index()
         return self._entity(name)
 

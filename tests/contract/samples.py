@@ -485,7 +485,6 @@ class User:
         late = record("Kim waits", scope=self.scope)
         (turn,) = self.turns("talk", "turn")
         self.embed([met, faded, old, turn])
-        bea, cid, eve = (self.entity_id(name) for name in names)
         return [
             do.RecordAccess((met.id, faded.id), SOON, "talk"),
             do.Fade(faded.id, SOON, 0.4),
@@ -494,9 +493,8 @@ class User:
             do.Enrich(met.id, SOON, named("Zoe", "Zoe")),
             do.Insert(late, None),
             do.link_entities({late.id: named(late.content, "Kim")}),
-            do.merge_entities(bea, cid),
-            do.merge_entities(bea, eve),
-            do.keep_name_decision("old name", names[2]),
+            *(do.merge_entities(names[0], other) for other in names[1:]),
+            do.merge_entities(names[2], "old name"),
             do.advance_session("talk", through=turn.position or 0, at=SOON, finished=True),
             do.advance_notes("talk", turn.position or 0),
             do.count_try("talk"),

@@ -153,6 +153,7 @@ WRONG = [
     (("entity", "Prto"), "did you mean Porto?"),
     (("entity", "Qqqq"), "memoranda entities lists"),
     (("entities", "merge", "Nobody", "Noone"), "'Nobody'"),
+    (("entities", "merge", "Porto", "porto"), "one entity already"),
     (("facts", "--category", "gossip"), "'gossip'"),
     (("facts", "show", "fact_nope"), "'fact_nope'"),
     (("audit", "--kind", "noise"), "'noise'"),

@@ -80,8 +80,14 @@ def test_an_agent_sees_its_own_records_and_those_of_no_agent(memory):
     assert cook.get(flight.id) is None
     assert cook.history(flight.id) == []
     assert flight.id not in {hit.record.id for hit in cook.recall("tea").hits}
-    with pytest.raises(errors.NotFound):
-        cook.forget(flight.id)
+    pilot.remember("Maria Santos flies with Rui Costa")
+    assert {"Maria Santos", "Rui Costa"} <= {each.name for each in pilot.entities()}
+    for use in (
+        lambda: cook.forget(flight.id),
+        lambda: cook.merge_entities("Maria Santos", "Rui Costa"),
+    ):
+        with pytest.raises(errors.NotFound):
+            use()
 
 
 def test_a_conversation_of_one_agent_is_closed_to_another(memory):

@@ -60,7 +60,7 @@ def test_copies_are_found(ana):
         user.open_conversation("u", system=f"Know that {LIE}.")
         user.say("u", f"As you said:\n- {LIE.title()}", role="assistant")
         user.say("u", "yes", LIE, f"- [2026-03-01 12:00, user] {LIE}")
-    receipt = notes.erase([turn.id], ids=(turn.id,))
+    receipt = notes.erase([turn.id])
     assert receipt.derived == (learned.id,)
     assert set(receipt.independent) == {again.id, own.id, item.id, ana.messages("u")[2].id}
     assert ana.conversations("u")["u"].system == "[erased]"
@@ -70,7 +70,7 @@ def test_copies_are_found(ana):
     assert LIE in whole_repr(ben.messages("u"))
     # Who names the fact means it wherever it was said, but not what stands on its own.
     (fact,) = ana.remember(LIE)
-    receipt = notes.erase([fact.id], ids=(fact.id,))
+    receipt = notes.erase([fact.id])
     assert (receipt.copies, set(receipt.independent)) == ((again.id,), {own.id, item.id})
     assert ana.page() == [own.content]
     assert [each.content for each in ana.messages("u")][2] == "[erased]"
@@ -88,7 +88,7 @@ def test_an_insight_takes_along_nothing_that_it_quotes(ana):
     )
     ana.open_conversation("u")
     ana.say("u", f"{other.content}.", f"In short: {text}", role="assistant")
-    receipt = erasing_of(ana).erase([gone.id], ids=(gone.id,))
+    receipt = erasing_of(ana).erase([gone.id])
     assert (receipt.derived, receipt.copies, receipt.independent) == ((week.id,), (), ())
     assert ana.records(ALL) == [other, again]
     told = [f"{other.content}.", "[erased]"]
@@ -116,7 +116,7 @@ def test_all_that_is_stored_of_a_text_is_read(ana):
     )
     ana.say("u", "", role="assistant", task=text)
     ana.say("u", "keeps the key in the pot", role="assistant")
-    receipt = erasing_of(ana).erase([turn.id], ids=(turn.id,))
+    receipt = erasing_of(ana).erase([turn.id])
     assert [ana.found(each).content for each in kept] == ["[erased]", "[erased]"]
     assert [each.content for each in ana.messages("u")][:-1] == ["[erased]"] * 5
     assert (len(receipt.places), receipt.independent) == (7, ())
@@ -133,7 +133,7 @@ def test_what_was_learned_from_what_stays_is_listed(ana):
     (told,) = ana.remember(
         f"{lies.format('Rex')}, said the agent", origin="consolidation", source_ids=(agent.id,)
     )
-    receipt = erasing_of(ana).erase([gone.id], ids=(gone.id,))
+    receipt = erasing_of(ana).erase([gone.id])
     assert receipt.independent == (other.id,)
     assert [ana.found(each).content for each in (agent, told)] == ["[erased]", "[erased]"]
     assert ana.found(other) == other
@@ -144,7 +144,7 @@ def test_what_is_short_is_left_alone(ana):
     (turn,), (again,) = ana.turns("s", "yes"), ana.turns("t", "Yes!")
     ana.open_conversation("u")
     ana.say("u", "yes", "yes, thank you")
-    receipt = erasing_of(ana).erase([turn.id], ids=(turn.id,))
+    receipt = erasing_of(ana).erase([turn.id])
     assert (receipt.records, receipt.places) == (1, ())
     assert receipt.independent == (again.id, ana.messages("u")[0].id)
     assert [each.content for each in ana.messages("u")] == ["yes", "yes, thank you"]

@@ -82,7 +82,7 @@ def live(store, recalled):
         [
             Retire(gone.id, moment(2), "expired"),
             do.RecordAccess((recalled,), moment(2), "trip"),
-            do.merge_entities(User(store).entity_id("Fay"), User(store).entity_id("Eve")),
+            do.merge_entities("Fay", "Eve"),
         ],
     )
 

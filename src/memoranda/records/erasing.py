@@ -87,20 +87,11 @@ class Eraser:
     wipe: Callable[[], str | None]
     count_tokens: Callable[[str | None, Message], int]
 
-    def erase(
-        self,
-        named: Sequence[str],
-        *,
-        ids: Sequence[str] | None = None,
-        where: Filter | None = None,
-        conversation: str | None = None,
-    ) -> ForgetReceipt:
+    def erase(self, named: Sequence[str], *, conversation: str | None = None) -> ForgetReceipt:
         """Erase records or a conversation, with all copies; return the receipt.
 
         Args:
-            named: the records that go, as they were found.
-            ids: which records were named; ``None`` is all that meet ``where``.
-            where: only those that meet it when they are erased.
+            named: the records that go.
             conversation: the conversation that goes with its episodes, in place of records.
         """
         scope, said, derived = self.scope.whole_user, list(named), []
@@ -116,7 +107,7 @@ class Eraser:
         cleaned, at = files.history(), self.clock.now()
         with self.store.write(self.scope) as tx:
             if conversation is None:
-                done = tx.erase(ids, at=at, reason=REASON, where=where, copies=plan.copies)
+                done = tx.erase(named, at=at, reason=REASON, copies=plan.copies)
             else:
                 done = tx.delete_conversation(conversation, at=at, erase=True)
             places = tx.redact(plan.places, at=at, reason=REASON, messages=plan.messages)

@@ -16,6 +16,7 @@ from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, Trust, en
 from memoranda.model.query import Filter, Order
 from memoranda.records.drafts import Draft, RecordPlanner, parse_address, parse_namespace
 from memoranda.records.erasing import Eraser
+from memoranda.store.sql.reads import SqlReads
 from memoranda.store.sql.store import Store
 
 # The metadata field under which a context record keeps its key.
@@ -160,7 +161,7 @@ class RecordService:
     ) -> ForgetReceipt:
         """Stop believing records in all their versions, or remove every trace of them.
 
-        In one transaction, which also looks which records meet the filter.
+        What is forgotten is what meets the filter in the transaction that does it.
 
         Args:
             ids: the records; ``None`` is all that meet ``where``.
@@ -172,13 +173,12 @@ class RecordService:
         """
         named = None if ids is None else tuple(clean(each, "id") for each in ids)
         if erase:
-            found = self._meeting(named, where)
-            if found:
-                return self.erase(found, ids=named, where=where)
-            return ForgetReceipt(id="", erased=True)
+            found = self._meeting(self.store, named, where)
+            return self.erase(found) if found else ForgetReceipt(id="", erased=True)
         with self.store.write(self.scope) as tx:
-            done = tx.forget(named, at=self.now(), reason="forgotten", where=where)
-        if not done.records:
+            found = self._meeting(tx, named, where)
+            done = tx.forget(found, at=self.now(), reason="forgotten")
+        if not found:
             return ForgetReceipt(id="", erased=False)
         receipt = ForgetReceipt.of(done.id, done, erased=False)
         self.events.emit("forgotten", receipt)
@@ -190,15 +190,17 @@ class RecordService:
         self.events.emit("forgotten", receipt)
         return receipt
 
-    def _meeting(self, ids: Sequence[str] | None, where: Filter | None) -> list[str]:
+    def _meeting(
+        self, reads: SqlReads, ids: Sequence[str] | None, where: Filter | None
+    ) -> list[str]:
         """Return the ids of the records that are named, or of those that meet a filter."""
         if where is None:
             found = list(dict.fromkeys(ids or ()))
-            missing = set(found).difference(self.store.get(self.scope, found))
+            missing = set(found).difference(reads.get(self.scope, found))
             if missing:
                 raise self._missing(f"record {min(missing)!r}")
             return found
-        matching = [each.id for each in self.store.records(self.scope, where)]
+        matching = [each.id for each in reads.records(self.scope, where)]
         return [each for each in matching if ids is None or each in ids]
 
     def set_context(self, key: str, value: str) -> Record:
@@ -207,13 +209,8 @@ class RecordService:
         draft = Draft(content=clean(value, "value"), kind=Kind.CONTEXT, metadata={CONTEXT_KEY: key})
         new = self.plan(draft)
         with self.store.write(self.scope) as tx:
-            tx.forget(
-                None,
-                at=self.now(),
-                reason="replaced",
-                where=self._context(key),
-                superseded_by=new.record.id,
-            )
+            former = self._meeting(tx, None, self._context(key))
+            tx.forget(former, at=self.now(), reason="replaced", superseded_by=new.record.id)
             stored = tx.carry_out([new])
         return self.announce(stored)[0]
 

@@ -231,8 +231,11 @@ class _Restoration:
                 elif kind == "erased":
                     tx.keep_user_metadata(UserMetadata(erased=tuple(batch)))
                 else:
+                    tx.register(begins=False)
+                    known = tx.decisions(self.target.scope.whole_user)
                     for each in batch:
-                        tx.keep_name_decision(each.name, each.target)
+                        if each.name not in known:
+                            tx.merge_entities(each.target, each.name)
 
     def _keep_records(self, batch: Sequence[Insert]) -> None:
         """Store the records that are not there, and rest on nothing that was erased."""
@@ -263,14 +266,17 @@ class _Restoration:
     def _read_sessions(self, batch: Sequence[AgentSession]) -> tuple[AgentSession, ...]:
         """Return how far sessions were read of which the store has what was read, and no more."""
         target = self.target
-        pending = target.store.sessions(target.scope, pending=True)
+        known = target.store.sessions(target.scope)
+        done = known.keys() - target.store.sessions(target.scope, pending=True)
 
         def held(session: str) -> int:
             where = Filter.at_any_time(session=session, kinds=(Kind.EPISODE,))
             return target.store.count(target.scope.whole_user, where).get(Kind.EPISODE, 0)
 
         return tuple(
-            each for each in batch if each.id in pending and held(each.id) == self.episodes[each.id]
+            each
+            for each in batch
+            if each.id not in done and held(each.id) == self.episodes[each.id]
         )
 
     def keep_conversation(self, name: str, items: Sequence[JsonItem]) -> None:

@@ -314,27 +314,21 @@ LIE = "the secret lies under the old floor"
 
 
 class ForgetContract(Contract):
-    """Forgotten is what an action names, or what meets its filter when it is carried out."""
+    """Forgotten and erased is what an action names."""
 
-    def test_a_filter_is_judged_inside_the_transaction(self, ana, ben):
-        """What the same plan adds before counts, too; nothing of another user does."""
-        (one,), (two,) = ana.remember("one", metadata={"n": 1}), ana.remember("two")
-        ben.remember("one", metadata={"n": 1})
-        three = ana.insertion("three", metadata={"n": 1})
-        where = replace(ALL, now=SOON, retired=False, metadata={"n": 1})
-        outcome = ana.apply(three, do.forget(None, at=SOON, reason="asked", where=where))
+    def test_only_what_is_there_can_be_forgotten_and_erased(self, ana):
+        """What the same plan adds before is there; what is gone already fails the whole plan."""
+        one, two = ana.remember("one", "two")
+        three = ana.insertion("three")
+        outcome = ana.apply(three, do.forget((one.id, three.record.id), at=SOON, reason="asked"))
         assert only(outcome) == Erasure(id=one.id, records=2)
         assert ana.page(ACTIVE) == ["two"]
-        assert ben.page(ACTIVE) == ["one"]
-        again = ana.apply(
-            do.forget((one.id, two.id), at=LATER, reason="asked", where=replace(where, now=LATER))
-        )
-        assert only(again) == Erasure()
-        erased = ana.apply(
-            do.erase(None, at=LATER, reason="asked", where=replace(where, retired=True))
-        )
-        assert only(erased) == Erasure(id=one.id, records=len((one, three)))
-        assert ana.page(ALL) == ["two"]
+        erasing = do.erase((one.id, three.record.id), at=LATER, reason="asked")
+        assert only(ana.apply(erasing)) == Erasure(id=one.id, records=2)
+        for step in (erasing, do.forget((two.id, one.id), at=LATER, reason="asked")):
+            with pytest.raises(NotFound, match=one.id):
+                ana.apply(step)
+        assert ana.page(ACTIVE) == ana.page(ALL) == ["two"]
 
     def test_what_was_closed_meanwhile_is_refused(self, ana):
         """Of two plans that were made at once the second fails, all of it; the first is named."""
@@ -350,11 +344,11 @@ class ForgetContract(Contract):
         assert ana.page(ACTIVE) == ["one"]
 
     def test_what_takes_their_place_is_known(self, ana):
-        """All that meet the filter are versions of the one that comes after them."""
+        """They are versions of the one that comes after them."""
         before = [each.id for each in ana.remember("one", "two")]
         new = ana.insertion("three")
-        how = {"reason": "replaced", "where": ACTIVE, "superseded_by": new.record.id}
-        ana.apply(do.forget(None, at=SOON, **how), new)
+        how = {"reason": "replaced", "superseded_by": new.record.id}
+        ana.apply(do.forget(before, at=SOON, **how), new)
         assert ana.page(ACTIVE) == ["three"]
         assert {ana.found(each).superseded_by for each in before} == {new.record.id}
         assert before == ana.related([new.record.id], RecordRelation.VERSIONS)

@@ -7,7 +7,7 @@ from samples import ACTIVE, ALL, moment, named, record
 from steps import do
 
 from laws.base import Contract
-from memoranda.errors import InvalidInput, NotFound
+from memoranda.errors import InvalidInput
 from memoranda.model.models import Mention
 from memoranda.model.ports import ENTITIES
 from memoranda.model.query import Order
@@ -97,11 +97,6 @@ class EntityContract(Contract):
             assert ana.pending(ENTITIES) == []
 
 
-def merge(ana, name, other):
-    """Make two entities one, by their names."""
-    ana.apply(do.merge_entities(ana.entity_id(name), ana.entity_id(other)))
-
-
 def groups(ana):
     """Return name, aliases and mentions of every entity."""
     entities = ana.entities(ACTIVE, type=None, limit=9)
@@ -118,10 +113,10 @@ class DecisionContract(Contract):
         """
         ana.remember("Ab", "Cd", "Ef", "Gh", "Ab and Cd")
         first = ana.entity_id("Ef")
-        merge(ana, "Ab", "Cd")
+        ana.apply(do.merge_entities("Ab", "Cd"))
         assert ana.decisions() == {"cd": "ab"}
-        merge(ana, "Ef", "Gh")
-        merge(ana, "Ef", "Ab")
+        ana.apply(do.merge_entities("Ef", "Gh"), do.merge_entities("Ef", "Ab"))
+        ana.apply(do.merge_entities("Ef", "Cd"), do.merge_entities("Gh", "ef"))  # Again.
         ana.remember("Cd again")
         assert groups(ana) == [("Ef", ("Ab", "Cd", "Gh"), 6)]
         assert {ana.entity_id(name) for name in ("ab", "cd", "ef", "gh")} == {first}
@@ -133,33 +128,27 @@ class DecisionContract(Contract):
         ana.link()
         assert groups(ana) == [("Ef", ("Ab", "Cd", "Gh"), 6)]
 
-    def test_what_cannot_be_decided_is_refused(self, ana):
-        """Unknown ids and names are not found; one entity alone is neither merged nor split."""
+    def test_a_decision_needs_two_names(self, ana):
+        """A name without a letter is refused, and a name is not merged with itself."""
         ana.remember("Zoe sings")
-        zoe = ana.entity_id("Zoe")
         before = groups(ana)
-        for error, action in (
-            (NotFound, do.merge_entities(zoe, "ent_nothing")),
-            (NotFound, do.merge_entities("ent_nothing", zoe)),
-            (InvalidInput, do.merge_entities(zoe, zoe)),
-            (InvalidInput, do.keep_name_decision("Zoe", " ")),
-        ):
-            with pytest.raises(error):
-                ana.apply(action)
+        with pytest.raises(InvalidInput):
+            ana.apply(do.merge_entities("Zoe", " "))
+        ana.apply(do.merge_entities("Zoe", "zoe"))
         assert (groups(ana), ana.decisions()) == (before, {})
 
-    def test_an_import_keeps_decisions(self, store, ana):
-        """One made elsewhere holds for what is there and what comes, unless there is one."""
+    def test_decisions_on_names_that_come_later(self, store, ana):
+        """One that was made elsewhere holds for what is there and what comes."""
         ana.remember("Bob sings", "Robert Brown dances")
-        plan = [do.keep_name_decision("Robert Brown", "bob"), do.keep_name_decision("carl", "bob")]
+        plan = [do.merge_entities("bob", "Robert Brown"), do.merge_entities("bob", "carl")]
         ana.apply(*plan)
         ana.remember("Carl left")
         expected = [("Bob", ("Carl", "Robert Brown"), 3)]
         assert groups(ana) == expected
         held = dict(ana.decisions())
-        ana.apply(*plan, do.keep_name_decision("robert brown", "carl"))
+        ana.apply(*plan)
         assert (groups(ana), ana.decisions()) == (expected, held)
-        ana.apply(do.keep_name_decision("kim", "pat"), do.keep_name_decision("lee", "pat"))
+        ana.apply(do.merge_entities("pat", "kim"), do.merge_entities("pat", "lee"))
         ana.remember("Lee left", "Kim left", "Pat left")
         assert ("Pat", ("Kim", "Lee"), 3) in groups(ana)
         assert store.verify() == []
@@ -167,8 +156,7 @@ class DecisionContract(Contract):
     def test_decisions_on_names_of_retired_and_erased_records(self, ana):
         """What retires keeps its decisions; those on names that only the erased had are gone."""
         item, _, _, _ = ana.remember("Ab", "Cd", "Ef", "Ef again")
-        merge(ana, "Ab", "Cd")
-        merge(ana, "Ab", "Ef")
+        ana.apply(do.merge_entities("Ab", "Cd"), do.merge_entities("Ab", "Ef"))
         ana.erase(item)
         held = ana.decisions()
         assert "ab" not in {*held, *held.values()}
@@ -177,7 +165,7 @@ class DecisionContract(Contract):
         ana.erase(*ana.records(ALL, limit=1))
         assert ana.decisions() == {}
         old, _ = ana.remember("Robert Brown dances", "Bob sings")
-        merge(ana, "Bob", "Robert Brown")
+        ana.apply(do.merge_entities("Bob", "Robert Brown"))
         ana.apply(do.Retire(old.id, moment(1), "faded away"))
         assert ("Bob", (), 1) in groups(ana)
         (new,) = ana.remember("Robert Brown cooks")

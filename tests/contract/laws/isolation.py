@@ -83,7 +83,7 @@ class IsolationContract(Contract):
         talk = new_id("talk")
         (item,) = one.turns(talk, f"Zoe on tea in {talk}")
         (mine,) = other.remember("Dan")
-        hers, own = one.entity_id("zoe"), other.entity_id("dan")
+        hers = one.entity_id("zoe")
         one.open_conversation(item.id)
         (message,) = one.say(item.id, "tea", record_id=item.id)
         receipt = one.prune(item.id, cut(0, 0))
@@ -120,8 +120,6 @@ class IsolationContract(Contract):
         other.apply(*passed_over)
         refused = [
             do.advance_session(talk, through=9, at=moment(1), finished=True),
-            do.merge_entities(own, hers),
-            do.merge_entities(hers, own),
             do.pin_message("mine", message.id, pinned=True),
         ]
         for target in (item.id, *unknown):

@@ -167,15 +167,10 @@ class BookkeepingWrites(RecordWrites):
 
     def keep_notes_base(self, base: NotesBase) -> None:
         """Store the last synced content of MEMORY.md."""
-        before = self.notes_bases(self.scope).get((self.scope, base.folder))
         self.register(begins=False)
         lines = rows.NOTED_LINES.write(base.lines)
         whose = {"user_key": self.user, "agent": self.scope.agent or ""}
         self.run(KEEP_NOTES, folder=base.folder, lines=lines, **whose)
-        kept = {line.id for line in base.lines}
-        if before and self.erased(line.id for line in before.lines if line.id not in kept):
-            # By a digest a guess at the text can be tested: no copy of it may stay in free space.
-            self.ask_for_purge()
 
     def add_usage(self, stage: str, model: str, usage: Usage) -> None:
         """Add to what a stage has used of a language model."""

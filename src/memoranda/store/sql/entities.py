@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from memoranda.errors import InvalidInput
 from memoranda.model.models import Mention
 from memoranda.model.ports import NameMatcher
 from memoranda.store.sql.database import UserRows
@@ -63,18 +64,10 @@ NAMES = ("user_key", "folded", "entity_key", "name")
 ADD_NAME = f"{insertion('entity_names', NAMES)} {UNLESS_THERE}"
 LINKS = ("user_key", "record_key", "entity_key", "folded")
 LINK = f"{insertion('record_entities', LINKS)} {UNLESS_THERE}"
-# The names, links and keys of one entity become those of another.
+# The names, links and keys of one entity become those of another; a name is of one entity alone.
 MOVE = tuple(
-    f"""
-INSERT INTO {table} (user_key, entity_key, {columns})
-SELECT user_key, CAST(:to AS bigint), {columns} FROM {table}
-WHERE user_key = :user AND entity_key = :entity ON CONFLICT DO NOTHING
-"""
-    for table, columns in (
-        ("entity_names", "folded, name"),
-        ("entity_name_keys", "folded, name_key"),
-        ("record_entities", "folded, record_key"),
-    )
+    f"UPDATE {table} SET entity_key = :to WHERE user_key = :user AND entity_key = :entity"
+    for table in ("entity_names", "entity_name_keys", "record_entities")
 )
 DROP = "DELETE FROM entities WHERE user_key = :user AND key = :entity"
 DROP_UNUSED = tuple(
@@ -84,19 +77,13 @@ DELETE FROM {table} WHERE user_key = :user AND entity_key = :entity AND folded N
 """
     for table in ("entity_names", "entity_name_keys")
 )
-DROP_UNLINKED = f"""
+DROP_DROP_LINKSED = f"""
 {DROP} AND NOT EXISTS (
     SELECT 1 FROM record_entities l WHERE l.user_key = :user AND entity_key = :entity)
 """
-SEEN_ENTITY = """
-SELECT e.key, e.name FROM entities e WHERE e.id = :id AND e.user_key = :user
-    AND (CAST(:agent AS text) IS NULL OR EXISTS (SELECT 1 FROM record_entities l JOIN records r
-        ON r.key = l.record_key WHERE l.user_key = :user AND r.user_key = :user
-        AND l.entity_key = e.key AND (r.agent IS NULL OR r.agent = :agent)))
-"""
 LINKED = "FROM record_entities WHERE user_key = :user AND record_key IN (@ints(:keys))"
 OF_RECORDS = f"SELECT DISTINCT entity_key {LINKED}"
-UNLINK = f"DELETE {LINKED}"
+DROP_LINKS = f"DELETE {LINKED}"
 
 
 @dataclass
@@ -145,19 +132,26 @@ class EntityWrites(UserRows):
             meant = {key for _, type_, key, name in rows if self.names.link(name, type_, this)}
         return meant.pop() if len(meant) == 1 else None
 
-    def give_names(self, leader: str, folded: Iterable[str]) -> None:
-        """Let names, and all that were given to them, belong to the entity of ``leader``."""
-        target = self.value(TARGET, folded=leader) or leader
-        for name in folded:
-            if name != target:
-                self.run(GIVE_ON, folded=name, target=target)
-                self.add("entity_decisions", [{"folded": name, "target": target}])
+    def merge_entities(self, name: str, other: str) -> None:
+        """Let a name, and all others of its entity, belong to the entity of ``name`` for good.
 
-    def move_entity(self, entity: int, to: int) -> None:
-        """Make one entity a part of another."""
-        for sql in (*MOVE, DROP):
-            self.run(sql, entity=entity, to=to)
-        self.rename([to])
+        Also where there is no such entity yet; what is one already stays so.
+        """
+        leader, folded = self.names.fold(name), self.names.fold(other)
+        if not leader or not folded:
+            message = f"a decision needs two names, got {name!r} and {other!r}"
+            raise InvalidInput(message)
+        target = self.value(TARGET, folded=leader) or leader
+        entity, merged = (self.value(KNOWN, folded=each) for each in (leader, folded))
+        spelled = [row[0] for row in self.all(SPELLINGS, entity=merged)]
+        for each in dict.fromkeys((folded, *spelled)):
+            if each != target:
+                self.run(GIVE_ON, folded=each, target=target)
+                self.add("entity_decisions", [{"folded": each, "target": target}])
+        if entity and merged and entity != merged:
+            for sql in (*MOVE, DROP):
+                self.run(sql, entity=merged, to=entity)
+            self.rename([entity])
 
     def rename(self, entities: Iterable[int]) -> None:
         """Choose again under which of its names an entity is shown."""
@@ -168,8 +162,8 @@ class EntityWrites(UserRows):
         """Drop the links of records, the spellings that no other uses, and entities without any."""
         keys = dump(list(records))
         entities = [row[0] for row in self.all(OF_RECORDS, keys=keys)]
-        self.run(UNLINK, keys=keys)
+        self.run(DROP_LINKS, keys=keys)
         for entity in entities:
-            for sql in (*DROP_UNUSED, DROP_UNLINKED):
+            for sql in (*DROP_UNUSED, DROP_DROP_LINKSED):
                 self.run(sql, entity=entity)
         self.rename(entities)

@@ -25,7 +25,7 @@ from memoranda.model.models import (
     PrunedSpan,
     TextPlace,
 )
-from memoranda.model.query import Filter, RecordRelation
+from memoranda.model.query import RecordRelation
 from memoranda.model.replacements import Replacement
 from memoranda.store.sql import rows
 from memoranda.store.sql.conversation_writes import ConversationWrites
@@ -39,12 +39,13 @@ SELECT r.key, r.source_ids FROM records r WHERE r.user_key = :user AND r.key IN 
     SELECT record_key FROM record_sources
     WHERE user_key = :user AND source_id IN (@texts(:ids)))
 """
-# With a message go those just before it that have no record of their own, of this kind.
+# With a message go those just before it that have no words: a thought, a picture, a call. Where it
+# has expired, all that have no record of their own, of which it is not known when they expire.
 MESSAGES = """
 DELETE FROM messages WHERE user_key = :user AND conversation_key IN (
     SELECT conversation_key FROM messages
     WHERE user_key = :user AND record_id IN (@texts(:records)))
-AND (record_id IS NOT NULL OR {}) AND (
+AND (record_id IS NOT NULL OR role <> 'system' AND (content = '' OR :expired = 1)) AND (
     SELECT n.record_id FROM messages n
     WHERE n.user_key = :user AND n.conversation_key = messages.conversation_key
         AND n.tombstone_key IS NOT DISTINCT FROM messages.tombstone_key
@@ -52,16 +53,6 @@ AND (record_id IS NOT NULL OR {}) AND (
     ORDER BY n.position LIMIT 1) IN (SELECT value FROM (@texts(:records)) r)
 RETURNING conversation_key, position
 """
-# The reasoning that led to an answer.
-THOUGHT = "role = 'assistant' AND raw IS NOT NULL AND content = '' AND tool_calls = '[]'"
-REASONING = f"""{THOUGHT} AND (
-    SELECT CASE WHEN role = 'assistant' THEN record_id END FROM messages b
-    WHERE b.user_key = :user AND b.conversation_key = messages.conversation_key
-        AND b.tombstone_key IS NOT DISTINCT FROM messages.tombstone_key
-        AND b.position > messages.position AND NOT ({THOUGHT})
-    ORDER BY b.position LIMIT 1) IN (SELECT value FROM (@texts(:records)) r)"""
-# A picture, a call without words.
-WORDLESS = "role <> 'system'"
 DELETE = """
 DELETE FROM records WHERE user_key = :user AND key IN (@ints(:keys)) RETURNING session_id
 """
@@ -76,27 +67,13 @@ DELETE FROM sessions WHERE user_key = :user AND session_id IN (@texts(:sessions)
         AND r.session_id = sessions.session_id AND r.kind = 'episode'
         AND coalesce(r.agent, '') = sessions.agent)
 """
-LAST_POSITION = """(
-    SELECT coalesce(max(position), -1) FROM records r
-    WHERE r.user_key = :user AND r.session_id = sessions.session_id)"""
-# What comes next takes the place of the last that went, and was neither read nor told.
-SHORTEN_SESSIONS = f"""
-UPDATE sessions SET through = least(through, {LAST_POSITION}), noted = least(noted, {LAST_POSITION})
-WHERE user_key = :user AND session_id IN (@texts(:sessions))
-"""
 FORGET_SOURCES = """
 DELETE FROM record_sources WHERE user_key = :user AND source_id IN (@texts(:ids))
 """
 FORGET_HISTORY = "DELETE FROM history WHERE user_key = :user AND record_id IN (@texts(:ids))"
-FORGET_TRACES = (
-    *(FORGET_SOURCES, FORGET_GIVEN_NAMES),
-    *(FORGET_REPLACEMENTS, FORGET_SESSIONS, SHORTEN_SESSIONS),
-)
-FINISH_SESSIONS = f"""
-UPDATE sessions SET consolidated_at = coalesce(consolidated_at, :at),
-    through = greatest(through, {LAST_POSITION}), noted = greatest(noted, {LAST_POSITION})
-WHERE user_key = :user
-"""
+FORGET_TRACES = (FORGET_SOURCES, FORGET_GIVEN_NAMES, FORGET_REPLACEMENTS, FORGET_SESSIONS)
+# What is said in them later is new.
+DROP_SESSIONS = "DELETE FROM sessions WHERE user_key = :user"
 EPISODES = """
 SELECT id FROM records WHERE user_key = :user AND kind = 'episode' AND (session_id = :session
     OR id IN (SELECT record_id FROM messages m
@@ -104,7 +81,6 @@ SELECT id FROM records WHERE user_key = :user AND kind = 'episode' AND (session_
 ORDER BY key
 """
 FORGET_RECALLS = "DELETE FROM recalls WHERE user_key = :user AND session_id = :session"
-COUNT_MESSAGES = "SELECT message_count FROM conversations c WHERE c.user_key = :user AND key = :key"
 REMOVE_CONVERSATION = "DELETE FROM conversations WHERE user_key = :user AND key = :key"
 CITE = "UPDATE records SET source_ids = :sources WHERE user_key = :user AND key = :key"
 COUNT_CONVERSATIONS = """
@@ -117,7 +93,6 @@ UPDATE conversations SET deleted_at = :at, ended_at = coalesce(ended_at, :at),
 WHERE user_key = :user AND deleted_at IS NULL
 """
 RECORDS = "SELECT key, id FROM records WHERE user_key = :user"
-USER_NAME = "SELECT name FROM users WHERE key = :user"
 FORGET_NAME = "UPDATE users SET name = NULL, digest = :digest WHERE key = :user"
 FORGET_LEASES = """
 DELETE FROM leases WHERE substr(name, length(name) - length(:name)) = ':' || :name
@@ -150,45 +125,24 @@ class ErasingWrites(ConversationWrites):
     """Forgets and erases what a user has, in an open transaction."""
 
     def forget(
-        self,
-        ids: Sequence[str] | None,
-        *,
-        at: datetime,
-        reason: str,
-        where: Filter | None = None,
-        superseded_by: str | None = None,
+        self, ids: Sequence[str], *, at: datetime, reason: str, superseded_by: str | None = None
     ) -> Erasure:
         """End the validity of records in all their versions that the scope may see."""
-        named = self._named(ids, where)
-        versions = list(
-            self.get(self.scope, self.related(self.scope, named, RecordRelation.VERSIONS))
-        )
+        named = [each.id for each in self.targets(ids)]
+        versions = self.related(self.scope, named, RecordRelation.VERSIONS)
         self.end([*named, *versions], at, reason, by=superseded_by)
         return Erasure(
             id=next(iter(named), ""), records=len(named) + len(versions), versions=tuple(versions)
         )
 
-    def _named(self, ids: Sequence[str] | None, where: Filter | None) -> list[str]:
-        """Return the records that an action names, in the order in which it does."""
-        if where is None:
-            return [each.id for each in self.targets(list(dict.fromkeys(ids or ())))]
-        found = [each.id for each in self.records(self.scope, where)]
-        return found if ids is None else [each for each in found if each in ids]
-
     def erase(
-        self,
-        ids: Sequence[str] | None,
-        *,
-        at: datetime,
-        reason: str,
-        where: Filter | None = None,
-        copies: Sequence[str] = (),
+        self, ids: Sequence[str], *, at: datetime, reason: str, copies: Sequence[str] = ()
     ) -> Erasure:
         """Remove records with their other versions, what was derived from these, and copies.
 
         By any agent of the user: the text is gone for good, or it is not.
         """
-        named, scope = self._named(ids, where), self.scope.whole_user
+        named, scope = [each.id for each in self.targets(ids)], self.scope.whole_user
         versions = self.related(scope, named, RecordRelation.VERSIONS)
         known = {*named, *versions}
         alike = [each for each in self.get(scope, list(copies)) if each not in known]
@@ -212,7 +166,7 @@ class ErasingWrites(ConversationWrites):
         found = [*self.get(self.scope, list(ids))]
         if not found:
             return Erasure()
-        messages = self._remove(found, at, reason, WORDLESS)
+        messages = self._remove(found, at, reason, expired=True)
         return Erasure(id=found[0], records=len(found), messages=messages)
 
     def delete_conversation(
@@ -223,22 +177,22 @@ class ErasingWrites(ConversationWrites):
         episodes = [row[0] for row in self.all(EPISODES, **values)]
         learned = self.learned_from(self.scope.whole_user, episodes)
         every = [*episodes, *learned]
-        messages = int(self.value(COUNT_MESSAGES, **values))
-        self.run(FORGET_RECALLS, **values)
+        messages, _ = self.all(f"{COUNT_CONVERSATIONS} AND key = :key", **values)[0]
+        for sql in (FORGET_RECALLS, f"{DROP_SESSIONS} AND session_id = :session"):
+            self.run(sql, **values)
         if erase:
             self.run(REMOVE_CONVERSATION, **values)
             self._remove(every, at, reason)
         else:
             every = self.end(every, at, reason)
             self.run(f"{HIDE_CONVERSATIONS} AND key = :key", **values)
-            self.run(f"{FINISH_SESSIONS} AND session_id = :session", **values)
         derived = tuple(id_ for id_ in every if id_ not in set(episodes))
         return Erasure(records=len(every), derived=derived, messages=messages, conversations=1)
 
     def delete_user(self, *, at: datetime, erase: bool, reason: str = "user deleted") -> Erasure:
         """Take a user off every list; remove every row of theirs where that is wanted."""
         name = self.scope.user
-        if self.value(USER_NAME) is None:
+        if self.state.name is None:
             raise NotFound(f"there is no user {name!r}")
         held: dict[int, str] = dict(self.all(RECORDS))
         records = len(held)
@@ -253,27 +207,20 @@ class ErasingWrites(ConversationWrites):
             self.ask_for_purge()
         else:
             records = len(self.end([*held.values()], at, reason))
-            for sql in (HIDE_CONVERSATIONS, FINISH_SESSIONS):
+            for sql in (HIDE_CONVERSATIONS, DROP_SESSIONS):
                 self.run(sql, at=to_ms(at))
         self.run(MARK_DELETED)
         self.removes_rows = self.changes_facts = True
         return Erasure(records=records, messages=messages, conversations=conversations)
 
     def _remove(
-        self, ids: Sequence[str], at: datetime, reason: str, leading: str = REASONING
+        self, ids: Sequence[str], at: datetime, reason: str, *, expired: bool = False
     ) -> int:
-        """Remove these records with every trace of their texts; return how many messages went.
-
-        Args:
-            ids: the records.
-            at: when.
-            reason: why, for the history.
-            leading: which messages without a record go with the one after them.
-        """
+        """Remove these records with every trace of their texts; return how many messages went."""
         targets = replace(self, scope=self.scope.whole_user).targets(ids)
         keys = [target.key for target in targets]
         self.removes_rows = self.changes_facts = True
-        messages = self._erase_messages(ids, leading)
+        messages = self._erase_messages(ids, expired=expired)
         self.full_text.remove(self.connection, self.user, keys)
         values = {"ids": dump(list(ids)), "keys": dump(keys)}
         self.connection.keep_last_key()
@@ -293,10 +240,10 @@ class ErasingWrites(ConversationWrites):
         self.ask_for_purge()
         return messages
 
-    def _erase_messages(self, records: Sequence[str], leading: str) -> int:
+    def _erase_messages(self, records: Sequence[str], *, expired: bool) -> int:
         """Delete the messages of records; return how many. Those removed before go, too."""
         gone: defaultdict[int, list[int]] = defaultdict(list)
-        found = self.all(MESSAGES.format(leading), records=dump(records))
+        found = self.all(MESSAGES, records=dump(records), expired=int(expired))
         for conversation, position in sorted(found):
             if position >= 0:
                 gone[conversation].append(position)

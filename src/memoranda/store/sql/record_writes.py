@@ -30,7 +30,7 @@ from memoranda.model.models import (
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer
 from memoranda.store.sql import rows
 from memoranda.store.sql.database import FullText, Row, SqlConnection, indexed
-from memoranda.store.sql.entities import KNOWN, SEEN_ENTITY, SPELLINGS, TARGET, EntityWrites
+from memoranda.store.sql.entities import EntityWrites
 from memoranda.store.sql.reads import SqlReads
 from memoranda.store.sql.rows import RECORD, RECORDS, dump, insertion
 
@@ -124,17 +124,19 @@ INDEXED = "SELECT key FROM records WHERE id = :id AND user_key = :user AND index
 UNQUEUE = """
 DELETE FROM derivations WHERE user_key = :user AND work = :work AND record_key = :record
 """
-# What came to a session before an agent did was not said to it. One that was done waits again.
+# What came to a session before an agent did was not said to it. One that was done waits again; and
+# what takes the place of an erased end was neither read nor told.
 WAIT_FOR_SESSIONS = """
-INSERT INTO sessions (user_key, session_id, agent, first_seen_at, noted)
-SELECT r.user_key, r.session_id, coalesce(r.agent, ''), min(r.created_at),
-    (SELECT coalesce(max(s.noted), -1) FROM sessions s
-        WHERE s.user_key = r.user_key AND s.session_id = r.session_id)
+INSERT INTO sessions (user_key, session_id, agent, first_seen_at, through, noted)
+SELECT r.user_key, r.session_id, coalesce(r.agent, ''), min(r.created_at), min(r.position) - 1,
+    min(r.position) - 1
 FROM records r WHERE r.user_key = :user AND r.key IN (@ints(:keys)) AND r.kind = 'episode'
-    AND r.session_id IS NOT NULL
+    AND r.session_id IS NOT NULL AND r.closed_at IS NULL
 GROUP BY r.user_key, r.session_id, coalesce(r.agent, '')
 ON CONFLICT (user_key, session_id, agent) DO UPDATE SET consolidated_at = NULL,
-    first_seen_at = least(sessions.first_seen_at, excluded.first_seen_at)
+    first_seen_at = least(sessions.first_seen_at, excluded.first_seen_at),
+    through = least(sessions.through, excluded.through),
+    noted = least(sessions.noted, excluded.noted)
 """
 REMEMBER_RECALL = """
 INSERT INTO recalls (user_key, session_id, record_key, at) VALUES (:user, :session, :record, :at)
@@ -675,35 +677,6 @@ class RecordWrites(EntityWrites, SqlReads):
             key = self.value(INDEXED, id=id_)
             if key is not None and self.change(UNQUEUE, work=ENTITIES, record=key):
                 self.link(key, mentioned)
-
-    def merge_entities(self, id: str, other_id: str) -> None:
-        """Make two entities one, for good, which keeps the name of the first."""
-        (entity, name), (other, _) = self._seen_entity(id), self._seen_entity(other_id)
-        if entity == other:
-            message = f"{id!r} is one entity already; name two that are to become one"
-            raise InvalidInput(message)
-        names = [row[0] for row in self.all(SPELLINGS, entity=other)]
-        self.give_names(self.names.fold(name), names)
-        self.move_entity(other, entity)
-
-    def _seen_entity(self, id: str) -> tuple[int, str]:
-        for entity, name in self.all(SEEN_ENTITY, id=id):
-            return entity, name
-        raise self.missing("entity", id)
-
-    def keep_name_decision(self, name: str, target_name: str) -> None:
-        """Keep that a name was given to another one elsewhere, unless it was given here."""
-        folded, target = self.names.fold(name), self.names.fold(target_name)
-        if not folded or not target:
-            message = f"a decision needs two names, got {name!r} and {target_name!r}"
-            raise InvalidInput(message)
-        self.register(begins=False)
-        if folded == target or self.value(TARGET, folded=folded) is not None:
-            return
-        entity, other = (self.value(KNOWN, folded=each) for each in (target, folded))
-        self.give_names(target, [folded])
-        if entity and other and entity != other:
-            self.move_entity(other, entity)
 
 
 CARRY_OUT: Mapping[type, Callable[[RecordWrites, Any], None]] = {
