@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -43,6 +43,7 @@ from memoranda.model.reports import Check, MaintenanceReport, MemoryStats, Stage
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage
 from memoranda.records.drafts import (
+    DEFAULTS,
     Draft,
     RecordDetails,
     RecordFilters,
@@ -199,7 +200,7 @@ class Memory:
 
     # Writing
 
-    @checks.list_arguments(RecordDetails, {each.name: each.default for each in fields(Draft)})
+    @checks.list_arguments(RecordDetails, DEFAULTS)
     def remember(self, content: str, **details: Unpack[RecordDetails]) -> Record:
         """Store one record and return it. Waits for no model.
 
@@ -298,8 +299,8 @@ class Memory:
         until = valid_until if valid_until is UNSET else checks.known(valid_until, "valid_until")
         return self._records.update(
             id,
-            metadata=metadata if metadata is UNSET else checks.parse_metadata(new.metadata),
-            tags=tags if tags is UNSET else parse_tags(new.tags),
+            metadata=metadata if metadata is UNSET else checks.parse_metadata(new["metadata"]),
+            tags=tags if tags is UNSET else parse_tags(new["tags"]),
             valid_until=until,
         )
 

@@ -140,9 +140,10 @@ def test_a_correction_is_the_same_but_for_its_text():
     What a person told needs no sources: it stays when what only repeated it is erased.
     """
     draft = draft_correction(OLD, "Ana lives in Lisbon")
-    assert (draft.content, draft.supersedes) == ("Ana lives in Lisbon", "fact_1")
-    assert (draft.kind, draft.session, draft.role) == (Kind.FACT, "s", "user")
-    assert (draft.event_time, draft.tags, draft.metadata) == (OLD.event_time, ("home",), {"a": 1})
-    assert (draft.confidence, draft.decay_rate, draft.source_ids) == (1.0, 0.1, ("ep_1",))
+    assert (draft["content"], draft["supersedes"]) == ("Ana lives in Lisbon", "fact_1")
+    assert (draft["kind"], draft["session"], draft["role"]) == (Kind.FACT, "s", "user")
+    assert (draft["event_time"], draft["tags"]) == (OLD.event_time, ("home",))
+    assert (draft["metadata"], draft["decay_rate"]) == ({"a": 1}, 0.1)
+    assert draft["source_ids"] == ("ep_1",)
     told = draft_correction(replace(OLD, origin="api"), "Ana lives in Lisbon")
-    assert (told.source_ids, told.origin) == ((), "api")
+    assert (told["source_ids"], told["origin"]) == ((), "api")

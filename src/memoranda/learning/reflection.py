@@ -292,7 +292,7 @@ class ReflectionWriter:
             return StageReport(stage=REFLECT, skipped=why, dry_run=dry_run)
         if not dry_run:
             self.records.add(draft, reason=why)
-        lines = tuple(draft.content.splitlines())
+        lines = tuple(draft["content"].splitlines())
         return StageReport(
             stage=REFLECT, count=1, counts={"written": 1}, lines=lines, dry_run=dry_run
         )

@@ -338,8 +338,8 @@ class SyncedNotes(Notes):
             drafts.append(("", Draft(content=item.text, metadata=section, origin=ORIGIN)))
         for id_, item in edits.changed.items():
             draft = draft_correction(found.facts[id_], item.text)
-            own = replace(draft, role=None, origin=ORIGIN, source_ids=(), decay_rate=0.0)
-            drafts.append((id_, own))
+            draft |= {"role": None, "origin": ORIGIN, "source_ids": (), "decay_rate": 0.0}
+            drafts.append((id_, draft))
         actions: list[RecordChange] = []
         added, corrected, lines = list[Record](), list[Record](), list[str]()
         for old, draft in drafts:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta, tzinfo
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, cast
 
 from memoranda.errors import InvalidInput
 from memoranda.model import checks
@@ -69,31 +69,24 @@ class RecordDetails(TypedDict, total=False):
 DRAFT_KEYS = ("content", *RecordDetails.__annotations__)
 
 
-@dataclass(slots=True, kw_only=True)  # Not frozen, which would take twice the time to make.
-class Draft:
-    """What a caller wants remembered, not yet validated."""
+# What holds where a draft does not say so.
+DEFAULTS = {"kind": "fact", "namespace": (), "tags": (), "confidence": 1.0}
 
-    content: str
-    kind: str = "fact"
-    tags: Iterable[str] = ()
-    metadata: Mapping[str, Any] | None = None
-    event_time: datetime | None = None
-    valid_until: datetime | None = None
-    session: str | None = None
-    role: str | None = None
-    trust: str | None = None
-    confidence: float = 1.0
-    decay_rate: float | None = None
-    namespace: Iterable[str] = ()
-    key: str | None = None
-    source_ids: tuple[str, ...] = ()
-    supersedes: str | None = None
-    origin: str | None = None
-    subject: str | None = None
-    attribute: str | None = None
-    value: str | None = None
-    event_until: datetime | None = None
-    created_at: datetime | None = None
+
+class Draft(RecordDetails, total=False):
+    """What is to be remembered, not yet validated: what a caller may say, and what a stage knows.
+
+    See :class:`~memoranda.model.models.Record` for what only a stage knows.
+    """
+
+    content: Required[str]
+    source_ids: tuple[str, ...]
+    supersedes: str | None
+    subject: str | None
+    attribute: str | None
+    value: str | None
+    event_until: datetime | None
+    created_at: datetime | None
 
 
 def parse_draft(item: object, place: str) -> Draft:
@@ -108,7 +101,7 @@ def parse_draft(item: object, place: str) -> Draft:
         message = f"{place} must be a text or a dict with content, got {item!r:.80}"
         raise InvalidInput(message)
     checks.refuse_unknown(item, DRAFT_KEYS, f"{place}: argument")
-    return Draft(**item)
+    return cast("Draft", dict(item))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,16 +156,16 @@ class RecordPlanner:
         Raises:
             InvalidInput: a value of the draft cannot be stored; the message says which.
         """
-        kind = parse_kind(draft.kind)
+        value: Callable[[str], Any] = {**DEFAULTS, **draft}.get
+        kind = parse_kind(value("kind"))
         is_item = kind is Kind.ITEM
         namespace, key = _parse_place(draft, is_item=is_item)
         # An application gets back what it gave, also nothing.
-        content = (checks.storable if is_item else checks.clean)(draft.content, "content")
+        content = (checks.storable if is_item else checks.clean)(value("content"), "content")
         now = self._clock.now()
-        made = checks.known(draft.created_at, "created_at") or now
-        role = checks.named(draft.role, "role")
-        confidence = _number(draft.confidence, "confidence", most=1.0)
-        decay = 0.0 if draft.decay_rate is None else _number(draft.decay_rate, "decay_rate")
+        made = checks.known(value("created_at"), "created_at") or now
+        role, origin = checks.named(value("role"), "role"), value("origin")
+        confidence, decay = _number(value("confidence"), "confidence", 1.0), value("decay_rate")
         record = Record(
             id=self._ids.new(kind.prefix, now),
             kind=kind,
@@ -180,45 +173,45 @@ class RecordPlanner:
             content_hash=checks.content_hash(content),
             user=scope.user,
             agent=scope.agent,
-            session_id=checks.named(draft.session, "session"),
-            event_time=checks.known(draft.event_time, "event_time") or made,
+            session_id=checks.named(value("session"), "session"),
+            event_time=checks.known(value("event_time"), "event_time") or made,
             created_at=made,
-            valid_until=checks.known(draft.valid_until, "valid_until")
+            valid_until=checks.known(value("valid_until"), "valid_until")
             or self._retention.end(kind, made),
             confidence=confidence,
-            decay_rate=decay,
+            decay_rate=0.0 if decay is None else _number(decay, "decay_rate"),
             strength=confidence,
             strength_at=made,
-            supersedes=draft.supersedes,
-            source_ids=draft.source_ids,
+            supersedes=value("supersedes"),
+            source_ids=value("source_ids") or (),
             source_role=role,
-            origin="api" if draft.origin is None else checks.clean(draft.origin, "origin"),
-            trust=parse_trust(draft.trust, role),
-            tags=parse_tags(draft.tags),
-            metadata=checks.parse_metadata(draft.metadata),
+            origin="api" if origin is None else checks.clean(origin, "origin"),
+            trust=parse_trust(value("trust"), role),
+            tags=parse_tags(value("tags")),
+            metadata=checks.parse_metadata(value("metadata")),
             namespace=namespace,
             key=key,
-            subject=draft.subject,
-            attribute=draft.attribute,
-            value=draft.value,
-            event_until=draft.event_until,
+            subject=value("subject"),
+            attribute=value("attribute"),
+            value=value("value"),
+            event_until=value("event_until"),
         )
         return Insert(record, () if is_item else None, reason, unless_known)
 
 
 def _parse_place(draft: Draft, *, is_item: bool) -> tuple[tuple[str, ...], str | None]:
     """Return the namespace and key of a draft: those of an item, or none."""
-    if is_item and draft.key is None:
+    if is_item and draft.get("key") is None:
         message = "an item needs a key; write kind='item', namespace=(…), key='…'"
         raise InvalidInput(message)
     for name in BELIEF if is_item else ADDRESS:
-        given = getattr(draft, name)
+        given = draft.get(name)
         if given is not None and (name, given) != ("confidence", 1) if is_item else given:
             remedy = "memories; leave it out, as an item is not believed"
             if not is_item:
                 remedy = "items; add kind='item', or leave it out"
             raise InvalidInput(f"{name}={given!r:.80} is of {remedy}")
-    return parse_address(draft.namespace, draft.key) if is_item else ((), None)
+    return parse_address(draft.get("namespace", ()), draft["key"]) if is_item else ((), None)
 
 
 def draft_correction(old: Record, content: str) -> Draft:
@@ -399,26 +392,26 @@ def admit_draft(draft: Draft, policy: SecretPolicy) -> Draft:
     """
     if policy == "keep":
         return draft
-    draft = replace(draft, tags=parse_tags(draft.tags))
+    draft = {**draft, "tags": parse_tags(draft.get("tags", ()))}
     if policy == "refuse":
         for name, text in _texts(draft):
             admit_text(text, policy, name)
         return draft
-    metadata, tags = mask_metadata(draft.metadata), [mask_secrets(tag) for tag in draft.tags]
-    return replace(draft, content=admit_text(draft.content, policy), metadata=metadata, tags=tags)
+    content, metadata = admit_text(draft["content"], policy), mask_metadata(draft.get("metadata"))
+    tags = [mask_secrets(tag) for tag in draft["tags"]]
+    return {**draft, "content": content, "metadata": metadata, "tags": tags}
 
 
 def holds_secret(draft: Draft) -> bool:
     """Return whether what is to be remembered holds a secret in its content, metadata or tags."""
-    draft = replace(draft, tags=parse_tags(draft.tags))
     return any(has_secret(str(text)) for _, text in _texts(draft))
 
 
 def _texts(draft: Draft) -> Iterator[tuple[str, str]]:
     """Yield the texts of a draft, each with what it is."""
-    yield "content", draft.content
-    yield from (("metadata", text) for text in metadata_statements(draft.metadata))
-    yield from (("a tag", tag) for tag in draft.tags)
+    yield "content", draft["content"]
+    yield from (("metadata", text) for text in metadata_statements(draft.get("metadata")))
+    yield from (("a tag", tag) for tag in parse_tags(draft.get("tags", ())))
 
 
 def show_text(text: str, policy: SecretPolicy) -> str:

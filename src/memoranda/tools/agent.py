@@ -183,7 +183,7 @@ class AgentTools:
         stored = self._records.apply([insert])[0]
         if stored.id != insert.record.id:
             return ToolOutput(stored, f"Known already as {stored.id}.")
-        shown = " ".join(self._searcher.show_text(draft.content).split())
+        shown = " ".join(self._searcher.show_text(draft["content"]).split())
         shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
         receipt = RequestReceipt(RequestOutcome.REMEMBERED, shown, stored.id)
         return ToolOutput(stored, f"{receipt.line} ({stored.id})")
@@ -213,7 +213,8 @@ class AgentTools:
             # It would only put the agent's word in the place of a person's.
             raise InvalidInput(f"{old.id} says just that already; there is nothing to correct")
         # The agent's own word, whoever's the old one was: it is no evidence of what a person said.
-        draft = replace(draft_correction(old, text), role=ROLE, origin=ORIGIN, source_ids=())
+        draft = draft_correction(old, text)
+        draft |= {"role": ROLE, "origin": ORIGIN, "source_ids": ()}
         made = self._records.correct(old, draft)
         return ToolOutput(made, f"Corrected: {made.id} takes the place of {old.id}.")
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -69,7 +68,7 @@ def read_locomo(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[F
                 where = f"{place}, {session}, turn {turn}"
                 with located(where):
                     draft = _episode(value, session, start + timedelta(seconds=turn))
-                if draft.content:
+                if draft["content"]:
                     yield ForeignRecord(where, whose, draft, key=f"{session}\n{turn}")
 
 
@@ -112,7 +111,7 @@ def read_mem0(path: Path, target: ImportTarget, counts: ImportCounts) -> Iterato
             draft = _mem0_draft(memory)
             user, agent = words_of(memory, "user_id").strip(), words_of(memory, "agent_id").strip()
             whose = Scope(user or scope.user, agent or scope.agent)
-            key = memory.get("id") and f"{memory['id']}\n{draft.content}"
+            key = memory.get("id") and f"{memory['id']}\n{draft['content']}"
             yield ForeignRecord(place, whose, draft, key=key)
 
 
@@ -218,5 +217,5 @@ def read_memories(
         metadata = {**rest, ID: key}
         draft = Draft(content=text, kind=kind, metadata=metadata, event_time=at, created_at=at)
         if kind is Kind.EPISODE and at and not target.records.plan(draft).record.valid_until:
-            draft = replace(draft, valid_until=at + CONVERSATION_EXPIRY)
+            draft["valid_until"] = at + CONVERSATION_EXPIRY
         yield ForeignRecord(place, target.scope, draft, key=f"{key}\n{text}")

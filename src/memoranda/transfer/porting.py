@@ -286,10 +286,10 @@ def _import_records(
 
 def _plan(target: ImportTarget, format: FileFormat, found: ForeignRecord, draft: Draft) -> Insert:
     """Return what stores a draft, under the id that follows from its key."""
-    draft = replace(draft, origin=f"import:{format}")
+    draft = {**draft, "origin": f"import:{format}"}
     insert = target.records.plan(draft, reason="imported", unless_known=True)
     record = insert.record
-    at = None if found.once and record.kind is Kind.FACT else draft.event_time
+    at = None if found.once and record.kind is Kind.FACT else draft.get("event_time")
     name = target.id_of(record.kind.prefix, format, found.key or f"{at}\n{record.content}", at)
     mentions = found.mentions or insert.mentions
     return replace(insert, record=replace(record, id=name), mentions=mentions)
