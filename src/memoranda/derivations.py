@@ -23,7 +23,7 @@ from memoranda.model.checks import required_callable
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor, Progress
 from memoranda.model.processes import BackgroundThread, follow_forks
-from memoranda.model.query import EmbeddedText, Filter, Vector
+from memoranda.model.query import EmbeddedText, Filter
 from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.store.sql.store import Store
 
@@ -109,15 +109,6 @@ class DerivationWorker:
         if self._embedder is None or not self.has_model:
             return None
         return self._embed(self._embedder, [text], query=True, hurry=True)[0]
-
-    def embed_query(self, text: str) -> Vector | None:
-        """Return the vector of a query alone, ``None`` where vectors are switched off.
-
-        Raises:
-            EmbeddingError: the model failed.
-        """
-        embedded = self.embed_question(text)
-        return None if embedded is None else embedded.vector
 
     @property
     def status(self) -> str:

@@ -138,3 +138,16 @@ def test_what_stands_on_its_own_stays(tmp_path):
         memory.forget(town.id, erase=True)
         assert facts(memory) == ["Bo has been to Timbuktu twice.", "Zoe paints."]
         assert sorted(items(memory)) == facts(memory)
+
+
+def test_a_folder_that_was_away_brings_nothing_back(tmp_path):
+    """What was erased while the notes were on another disk goes from them, and is no new fact."""
+    with closing(by_hand(tmp_path / "a.db")) as memory:
+        fact = memory.remember(FACT)
+        memory.notes.sync()
+        folder = memory.notes.folder
+        away = folder.rename(tmp_path / "away")
+        memory.forget(fact.id, erase=True)
+        away.rename(folder)
+        assert memory.notes.sync().written
+        assert holding(folder, "timbuktu") == facts(memory) == []

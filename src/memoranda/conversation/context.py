@@ -195,7 +195,7 @@ class ContextBuilder:
         self._calibration = state.info.calibration
         self._whole = room_of(self._calibration, budget)  # in tokens as they are counted here
         self._tools, self._tool_tokens = len(tools), sum(map(self._meter.message, tools))
-        self._ledger, self._beside = state.ledger, state.system + self._meter.reply
+        self._ledger, self._beside = state.ledger, state.system + self._meter.format.reply
         self._expired = state.expired_through
         self._known = {item.record_id for item in recapped if item.record_id}
         last = self._ledger.messages[-1] if self._ledger.messages else None
@@ -353,7 +353,7 @@ class ContextBuilder:
         return self._meter.message(memory.text) if memory.text else 0
 
     def _head(self) -> int:
-        return self._meter.reply + self._tool_tokens + self._joined(NO_RECALL)
+        return self._meter.format.reply + self._tool_tokens + self._joined(NO_RECALL)
 
     def _joined(self, memory: Recall) -> int:
         """Return the tokens of the system prompt, with what memory recalled."""
@@ -415,7 +415,7 @@ class ContextBuilder:
             included.append(ReceiptLine("memory", self._recalled(memory), found))
         if self._prompt:
             included.append(ReceiptLine("prompt", self._asked, "always kept"))
-        included.append(ReceiptLine("reply", self._meter.reply, "opens the model's answer"))
+        included.append(ReceiptLine("reply", self._meter.format.reply, "opens the model's answer"))
         return included
 
 

@@ -460,7 +460,7 @@ class ConversationState:
         """Return the tokens that are in use when these messages are gone."""
         orphans = {item.id for item in self.ledger.orphans()}
         gone = sum(item.tokens for item in messages if item.id not in orphans)
-        left = self.system + self.carried + self.ledger.tokens + self.meter.reply - gone
+        left = self.system + self.carried + self.ledger.tokens + self.meter.format.reply - gone
         return self.billed(left) + self.info.calibration.overhead
 
     def counted(self, tokens: int) -> int:

@@ -332,7 +332,7 @@ class Pruner:
                 state, TASK_BOUNDARY, room, replace(policy, strategy=FINISHED_TASKS), why
             )
             self._owed = None
-        aim = state.counted(limits.prune_to) - state.meter.reply
+        aim = state.counted(limits.prune_to) - state.meter.format.reply
         due = min(limits.prune_at, limits.aggressive_at)
         saved = _saved_by_shortening(ledger, aim, policy) if state.full > due else 0
         used = state.full - state.billed(saved)
@@ -342,7 +342,7 @@ class Pruner:
             trigger, target = AUTOMATIC, limits.prune_to
             if used > limits.aggressive_at:
                 trigger, target = AGGRESSIVE, limits.aggressive_to
-            left = state.counted(target) - state.meter.reply + saved
+            left = state.counted(target) - state.meter.format.reply + saved
             yield self.prune(state, trigger, left, policy, why)
         if has_too_many(ledger, policy):
             why = f"{ledger.count} messages, and a view holds {policy.max_messages}"

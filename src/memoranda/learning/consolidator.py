@@ -46,7 +46,7 @@ from memoranda.learning.stage_models import StageModels
 from memoranda.model.changes import Insert, RecordAccess, RecordChange, Reinforce, Supersede
 from memoranda.model.checks import clean, content_hash
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
-from memoranda.model.query import Filter, Order, Vector
+from memoranda.model.query import EmbeddedText, Filter, Order
 from memoranda.model.reports import StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.records.pages import session_episodes
@@ -180,7 +180,7 @@ class Consolidator:
         models: the language model, if there is one.
         rules: draws claims without a model.
         dates: finds the times that turns speak of.
-        embed: gives the vector of a text; ``None`` where vectors are switched off.
+        embed: gives what a model says of a text; ``None`` where vectors are switched off.
         settings: how sessions become facts.
         stop: when set, it ends early, between messages.
         seconds: tells how much time has gone by.
@@ -191,7 +191,7 @@ class Consolidator:
     models: StageModels
     rules: RuleFactExtractor
     dates: DateParser
-    embed: Callable[[str], Vector | None]
+    embed: Callable[[str], EmbeddedText | None]
     settings: ConsolidationSettings
     stop: Event = field(default_factory=Event)
     seconds: Callable[[], float] = monotonic
@@ -468,12 +468,12 @@ class Consolidator:
     def _similarities(self, claims: Sequence[Claim]) -> dict[tuple[int, int], float]:
         try:
             # The search for candidates has embedded them: these come from the cache.
-            vectors = [self.embed(claim.content) for claim in claims]
+            embedded = [self.embed(claim.content) for claim in claims]
         except EmbeddingError:
             return {}
         return {
-            (one, other): float(first @ second)
-            for (one, first), (other, second) in combinations(enumerate(vectors), 2)
+            (one, other): float(first.vector @ second.vector)
+            for (one, first), (other, second) in combinations(enumerate(embedded), 2)
             if first is not None and second is not None
         }
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any
 from urllib.parse import unquote
 
 HIDDEN = "…"
@@ -16,16 +14,6 @@ LOGIN = re.compile(r"(?is)(postgres[a-z0-9+]*:/{0,2}[^:]*?):(.*)@")
 PORT = re.compile(r"\d*(?:,[^:@/?]*(?::\d+)?)*(?:/[^?]*)?\?[^@]*=.*", re.DOTALL)
 # The name of a parameter, before its value.
 NAME = re.compile(r"([^\s?&;=]+)\s*=")
-
-
-class PasswordlessRepr:
-    """A model of pydantic that shows itself without the passwords of addresses."""
-
-    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
-        """Return what is shown of it."""
-        shown: Any = super()
-        for name, value in shown.__repr_args__():
-            yield name, hide_password(value) if isinstance(value, str) else value
 
 
 def hide_password(address: str) -> str:

@@ -50,7 +50,7 @@ class NotesErasure:
         """Clean nothing yet."""
         self._scope, self._words = scope, words
         self._turns = {(record.session_id, record.position) for record in erased}
-        self._notes = list(notes.every(scope))
+        self._notes = notes.every(scope.whole_user)
 
     def history(self) -> int:
         """Erase from the history."""

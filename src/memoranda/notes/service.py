@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,32 +95,16 @@ class NotesService:
                 folder = Path(state.folder.name)
         return self.at(scope, str(folder))
 
-    def every(self, scope: Scope) -> Iterator[SyncedNotes]:
-        """Yield all notes of a user, wherever they are: also those that agents of his have.
+    def every(self, scope: Scope) -> list[SyncedNotes]:
+        """Return the notes of a scope, and of all agents of a whole user, where there is a folder.
 
-        Of a folder that is gone, the store forgets the lines.
-        """
-        store = self.records_of(scope).store
-        known = store.notes_bases(scope.whole_user)
-        found = filter(None, map(self.find, (scope.whole_user, scope)))
-        for owner, folder in dict.fromkeys([*known, *((x.scope, str(x.folder)) for x in found)]):
-            if Path(folder).is_dir():
-                yield self.at(owner, folder)
-            elif (owner, folder) in known:
-                with store.write(owner) as tx:
-                    tx.keep_notes_base(NotesBase(folder))
-
-    def stored(self, scope: Scope) -> Iterator[SyncedNotes]:
-        """Yield the notes of a scope, and of all agents of a whole user, where there are files.
-
-        Where nothing is in the folder of the settings yet, those in a folder that the store knows.
+        Of each owner first those in the folder of the settings, then those that the store knows.
         """
         known = self.records_of(scope).store.notes_bases(scope)
-        for owner in dict.fromkeys([scope, *(owner for owner, _ in known)]):
-            notes, former = self.find(owner), (folder for who, folder in known if who == owner)
-            folders = [*([str(notes.folder)] if notes else []), *former]
-            if there := next((each for each in folders if Path(each).is_dir()), None):
-                yield self.at(owner, there)
+        found = map(self.find, dict.fromkeys([scope, *(owner for owner, _ in known)]))
+        present = [(notes.scope, str(notes.folder)) for notes in found if notes is not None]
+        places = dict.fromkeys([*present, *known])
+        return [self.at(owner, folder) for owner, folder in places if Path(folder).is_dir()]
 
     def status(self, scope: Scope) -> str:
         """Return where the notes of ``scope`` are, or what is wrong with them; writes nothing."""

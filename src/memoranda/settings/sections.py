@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
@@ -25,7 +26,7 @@ from pydantic import (
     model_validator,
 )
 
-from memoranda.model.passwords import PasswordlessRepr
+from memoranda.model.passwords import hide_password
 from memoranda.settings.parsing import check_span, check_strategy
 
 # Names with commas between them.
@@ -78,10 +79,15 @@ Tokens = Annotated[SecretStr, AfterValidator(lambda value: users_by_token(value)
 Zone = Annotated[str, AfterValidator(_check_zone)]
 
 
-class Section(PasswordlessRepr, BaseModel):
+class Section(BaseModel):
     """A group of settings: fixed once made, and unknown names are errors."""
 
     model_config = {"frozen": True, "extra": "forbid"}
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, object]]:
+        """Yield what is shown of the group, without the passwords of addresses."""
+        for name, value in super().__repr_args__():
+            yield name, hide_password(value) if isinstance(value, str) else value
 
 
 class MemorySettings(Section):

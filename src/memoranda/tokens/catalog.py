@@ -96,11 +96,6 @@ class ChatMeter:
     counter: TokenCounter
     format: ChatFormat = OPENAI
 
-    @property
-    def reply(self) -> int:
-        """Tokens that open the model's reply, once in a context."""
-        return self.format.reply
-
     def message(
         self, content: str, calls: Sequence[ToolCall] = (), images: Sequence[Image] = ()
     ) -> int:

@@ -67,13 +67,14 @@ def one_moment(
     store: Store, scope: Scope, notes: NotesService, counts: ImportCounts
 ) -> Iterator[list[NotesContent]]:
     """Let all reads of a store in the block see one moment; give what the notes said then."""
-    stored, found = list(notes.stored(scope)), list[NotesContent]()
+    # Of each owner those in the folder of the settings, where there is one.
+    stored, found = {each.scope: each for each in notes.every(scope)[::-1]}, list[NotesContent]()
     with ExitStack() as block:
         with ExitStack() as writers_wait:
-            for each in stored:
+            for each in stored.values():
                 writers_wait.enter_context(each.quiet())
             block.enter_context(store.snapshot())
-            for each in stored:
+            for each in stored.values():
                 try:
                     found.append(each.content())
                 except StoreError as error:
