@@ -104,6 +104,11 @@ def without_lines(text: str, known: Mapping[str, object]) -> str:
     return LINE.sub(lambda line: "" if line[1].strip() in known else line[0], text)
 
 
+def _may_quote(text: str, content: str) -> bool:
+    """Return whether a text has the words of ``content``: to compile a pattern takes far longer."""
+    return content.removesuffix(".").casefold() in " ".join(text.split()).casefold()
+
+
 def without_quotes(text: str, recalled: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     """Return ``text`` without what it quotes of recalled records, and the ids of these.
 
@@ -114,7 +119,7 @@ def without_quotes(text: str, recalled: Mapping[str, str]) -> tuple[str, tuple[s
     used: list[str] = []
     for record, content in recalled.items():
         words = content.split()
-        if len(words) < LEAST_WORDS:
+        if len(words) < LEAST_WORDS or not _may_quote(text, " ".join(words)):
             continue
         spaced = r"\s+".join(map(re.escape, words)).removesuffix(r"\.")
         found = compile_pattern(rf"(?<!\w){spaced}(?!\w)\.?", re.IGNORECASE).sub("", text)
