@@ -190,7 +190,7 @@ def test_every_step_costs_the_same_at_any_length(strategy):
 
     talk(160)
     (adding, looking), pruned = measured(), len(chat.prunings)
-    for _ in range(40):
+    for _ in range(25):
         talk(20)
     later, seen = measured()
     assert len(chat.prunings) > 3 * pruned > 0
@@ -203,11 +203,11 @@ from pathlib import Path
 from memoranda import Conversation
 chat = Conversation(system="You help.", max_messages=150)
 for n in range(250):
-    chat.add("user", f"Question {n}: " + f"word{n} " * 20)
+    chat.add("user", f"Question {n}: " + f"word{n} " * 12)
     call = {"id": f"c{n}", "function": {"name": "read", "arguments": "{}"}}
     chat.add("assistant", "", tool_calls=[call])
-    chat.add("tool", f"line {n} of the file; " * 50, tool_result=f"c{n}")
-    chat.add("assistant", f"Answer {n}: " + f"word{n} " * 20)
+    chat.add("tool", f"line {n} of the file; " * 20, tool_result=f"c{n}")
+    chat.add("assistant", f"Answer {n}: " + f"word{n} " * 12)
     if n % 50 == 49:
         chat.context("And now?")
 [peak] = [line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line]
