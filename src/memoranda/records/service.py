@@ -12,7 +12,16 @@ from memoranda.model.changes import Close, Insert, RecordChange, Reweigh, Stored
 from memoranda.model.checks import clean, limited
 from memoranda.model.clock import Clock
 from memoranda.model.events import Events
-from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, Trust, ended, is_active
+from memoranda.model.models import (
+    UNSET,
+    ForgetReceipt,
+    Kind,
+    Record,
+    Scope,
+    Trust,
+    ended,
+    is_active,
+)
 from memoranda.model.query import Filter, Order
 from memoranda.records.drafts import Draft, RecordPlanner, parse_address, parse_namespace
 from memoranda.records.erasing import Eraser
@@ -135,8 +144,9 @@ class RecordService:
             InvalidInput: it is no longer believed.
         """
         self.require_active(self.existing(id))
+        given = {name: value for name, value in changes.items() if value is not UNSET}
         with self.store.write(self.scope) as tx:
-            tx.update_record(id, at=self.now(), **changes)
+            tx.update_record(id, at=self.now(), **given)
         return self.existing(id)
 
     def confirm(self, id: str) -> Record:

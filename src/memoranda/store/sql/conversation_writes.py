@@ -7,7 +7,7 @@ read of the transcript finds it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -76,13 +76,10 @@ IN_SPAN = f"FROM messages m WHERE {IN_CONVERSATION} AND position BETWEEN :first 
 COUNT_BETWEEN = f"SELECT count(*) {IN_SPAN}"
 BETWEEN = f"SELECT {rows.MESSAGE} {IN_SPAN} ORDER BY m.position"
 # By their ids alone, which are unique: so no index of the conversation is walked through.
-NAMED = "id IN (@texts(:ids)) AND +conversation_key = :conversation AND position >= 0"
-NEWEST = f"""
-key IN (SELECT key FROM messages WHERE {IN_CONVERSATION} AND position > (
-        SELECT cleared_through FROM conversations c WHERE user_key = :user AND key = :conversation)
-    ORDER BY position DESC LIMIT :newest)
+NAMED = f"""
+SELECT {rows.MESSAGE} FROM messages m WHERE m.user_key = :user AND m.id IN (@texts(:ids))
+    AND +m.conversation_key = :conversation AND m.position >= 0 ORDER BY m.position
 """
-CHOSEN = f"SELECT {rows.MESSAGE} FROM messages m WHERE m.user_key = :user AND {{chosen}}"
 LOWEST = f"SELECT least(coalesce(min(position), 0), 0) FROM messages WHERE {IN_CONVERSATION}"
 TAKE_OUT = f"""
 UPDATE messages SET tombstone_key = :tombstone, removed_from = position, position = :position
@@ -143,21 +140,18 @@ class ConversationWrites(RecordWrites):
         tombstone: int | None = None,
     ) -> None:
         """Add messages at these places: of the transcript, or of a tombstone."""
-        whose: dict[str, Any] = {"user_key": self.user, "conversation_key": conversation}
-        whose |= {"tombstone_key": tombstone}
+        whose = {"user_key": self.user, "conversation_key": conversation}
         added = []
         for message, place in zip(messages, places, strict=True):
-            former = None if tombstone is None else message.position
-            values = rows.MESSAGES.values(message) | whose
-            added.append(values | {"position": place, "removed_from": former})
+            former = {"tombstone_key": tombstone, "removed_from": tombstone and message.position}
+            added.append(rows.MESSAGES.values(message) | whose | former | {"position": place})
         self.connection.run_many(ADD_MESSAGE, added)
 
     def pin_message(self, id: str, message_id: str, *, pinned: bool) -> None:
         """Keep a message in every view, or stop keeping it."""
         conversation = self.conversation(id)
         if not self.change(PIN, conversation=conversation, id=message_id, pinned=int(pinned)):
-            message = f"there is no message {message_id!r} in {id!r}"
-            raise NotFound(message)
+            raise NotFound(f"there is no message {message_id!r} in {id!r}")
         self.revise(conversation)
 
     def update_conversation(
@@ -169,24 +163,16 @@ class ConversationWrites(RecordWrites):
         ended_at: datetime | None = None,
     ) -> None:
         """Clear the view of a conversation, calibrate it, or mark it as finished."""
-        self.run(
-            UPDATE,
-            key=self.conversation(id),
-            clear=int(clear),
-            scale=None if calibration is None else calibration.scale,
-            overhead=None if calibration is None else calibration.overhead,
-            ended_at=rows.optional_ms(ended_at),
-        )
+        scale, overhead = (None, None) if calibration is None else astuple(calibration)
+        values = {"clear": int(clear), "ended_at": rows.optional_ms(ended_at)}
+        self.run(UPDATE, key=self.conversation(id), scale=scale, overhead=overhead, **values)
 
     def set_token_counts(self, id: str, counts: Mapping[str, int]) -> None:
         """Set the token counts of messages; what was erased meanwhile is passed over."""
         conversation = self.conversation(id)
-        changed = [
-            self.change(SET_TOKENS, id=message, tokens=tokens, conversation=conversation)
-            for message, tokens in counts.items()
-        ]
-        if any(changed):
-            self.revise(conversation)
+        for message, tokens in counts.items():
+            self.run(SET_TOKENS, id=message, tokens=tokens, conversation=conversation)
+        self.revise(conversation)
 
     # Prunings
 
@@ -233,9 +219,7 @@ class ConversationWrites(RecordWrites):
         Returns whether any became another.
         """
         receipts = self.all(
-            "SELECT key, spans FROM prunings p "
-            f"WHERE p.user_key = :user AND conversation_key = :conversation AND {chosen}",
-            **values,
+            f"SELECT key, spans FROM prunings WHERE {IN_CONVERSATION} AND {chosen}", **values
         )
         changed = False
         for key, text in receipts:
@@ -273,15 +257,20 @@ class ConversationWrites(RecordWrites):
             messages: what stands from then on where the first of them stood.
         """
         conversation = self.conversation(id)
-        gone = self._named_messages(id, conversation, ids, newest)
+        if ids:
+            found = self.all(NAMED, conversation=conversation, ids=rows.dump(list(ids)))
+            gone = [rows.message(row) for row in found]
+        else:
+            gone = self.messages(self.scope, id, last=newest)
+        if missing := set(ids).difference(message.id for message in gone):
+            raise NotFound(f"there is no message {min(missing)!r} in {id!r}")
         if not gone:
             return None
         left = Tombstone(id=tombstone, at=at, count=len(gone), messages=tuple(gone))
         key = self._add_tombstone(conversation, left)
+        values = {"conversation": conversation, "tombstone": key}
         for place, message in zip(self._removed_places(conversation, gone), gone, strict=True):
-            self.run(
-                TAKE_OUT, conversation=conversation, tombstone=key, position=place, id=message.id
-            )
+            self.run(TAKE_OUT, position=place, id=message.id, **values)
         episodes = [message.record_id for message in gone if message.record_id is not None]
         if episodes:
             self.end(episodes, at, "its message was removed")
@@ -290,18 +279,6 @@ class ConversationWrites(RecordWrites):
         self.recount_messages(conversation, len(messages) - len(gone))
         self.change_spans(conversation, done)
         return left
-
-    def _named_messages(
-        self, id: str, conversation: int, ids: Sequence[str], newest: int
-    ) -> list[Message]:
-        """Return the messages that are to be removed, in order."""
-        values = {"conversation": conversation, "ids": rows.dump(list(ids)), "newest": newest}
-        found = self.all(CHOSEN.format(chosen=NAMED if ids else NEWEST), **values)
-        gone = sorted(map(rows.message, found), key=lambda message: message.position or 0)
-        if missing := set(ids).difference(message.id for message in gone):
-            message = f"there is no message {min(missing)!r} in {id!r}"
-            raise NotFound(message)
-        return gone
 
     def _removed_places(self, conversation: int, gone: Sequence[Message]) -> range:
         """Return the positions of these messages, which are the next that are removed."""

@@ -139,8 +139,7 @@ class EntityWrites(UserRows):
         """
         leader, folded = self.names.fold(name), self.names.fold(other)
         if not leader or not folded:
-            message = f"a decision needs two names, got {name!r} and {other!r}"
-            raise InvalidInput(message)
+            raise InvalidInput(f"a decision needs two names, got {name!r} and {other!r}")
         target = self.value(TARGET, folded=leader) or leader
         entity, merged = (self.value(KNOWN, folded=each) for each in (leader, folded))
         spelled = [row[0] for row in self.all(SPELLINGS, entity=merged)]

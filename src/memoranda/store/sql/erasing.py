@@ -16,15 +16,7 @@ from functools import partial
 from memoranda.errors import NotFound
 from memoranda.model.checks import content_hash, to_ms
 from memoranda.model.erasure import ERASED
-from memoranda.model.models import (
-    ChangeAction,
-    Erasure,
-    Kind,
-    Message,
-    PlaceKind,
-    PrunedSpan,
-    TextPlace,
-)
+from memoranda.model.models import ChangeAction, Erasure, Kind, Message, PlaceKind, TextPlace
 from memoranda.model.query import RecordRelation
 from memoranda.model.replacements import Replacement
 from memoranda.store.sql import rows
@@ -53,25 +45,25 @@ AND (record_id IS NOT NULL OR role <> 'system' AND (content = '' OR :expired = 1
     ORDER BY n.position LIMIT 1) IN (SELECT value FROM (@texts(:records)) r)
 RETURNING conversation_key, position
 """
-DELETE = """
-DELETE FROM records WHERE user_key = :user AND key IN (@ints(:keys)) RETURNING session_id
-"""
+DELETE = "DELETE FROM records WHERE user_key = :user AND key IN (@ints(:keys))"
 # What was only believed less stands behind nothing now; what was closed stays so.
 FORGET_REPLACEMENTS = """
 UPDATE records SET superseded_by = NULL WHERE user_key = :user AND closed_at IS NULL
     AND superseded_by IN (@texts(:ids))
 """
 FORGET_SESSIONS = """
-DELETE FROM sessions WHERE user_key = :user AND session_id IN (@texts(:sessions))
-    AND NOT EXISTS (SELECT 1 FROM records r WHERE r.user_key = :user
-        AND r.session_id = sessions.session_id AND r.kind = 'episode'
-        AND coalesce(r.agent, '') = sessions.agent)
+DELETE FROM sessions WHERE user_key = :user AND NOT EXISTS (
+    SELECT 1 FROM records r WHERE r.user_key = :user AND r.session_id = sessions.session_id
+    AND r.kind = 'episode' AND coalesce(r.agent, '') = sessions.agent)
 """
 FORGET_SOURCES = """
 DELETE FROM record_sources WHERE user_key = :user AND source_id IN (@texts(:ids))
 """
 FORGET_HISTORY = "DELETE FROM history WHERE user_key = :user AND record_id IN (@texts(:ids))"
-FORGET_TRACES = (FORGET_SOURCES, FORGET_GIVEN_NAMES, FORGET_REPLACEMENTS, FORGET_SESSIONS)
+FORGET_TRACES = (
+    *(DELETE, FORGET_HISTORY, FORGET_SOURCES),
+    *(FORGET_GIVEN_NAMES, FORGET_REPLACEMENTS, FORGET_SESSIONS),
+)
 # What is said in them later is new.
 DROP_SESSIONS = "DELETE FROM sessions WHERE user_key = :user"
 EPISODES = """
@@ -99,8 +91,6 @@ DELETE FROM leases WHERE substr(name, length(name) - length(:name)) = ':' || :na
     OR substr(name, 1, length(:name) + 9) = 'reflect:' || :name || ':'
 """
 MARK_DELETED = "UPDATE users SET deleted = 1, deletions = deletions + 1 WHERE key = :user"
-
-
 OF_CONVERSATION = "SELECT key FROM conversations WHERE user_key = :user AND id = :id"
 CHANGED = ("content", "task", "tool_calls", "images", "raw", "tokens")
 CHANGE_MESSAGE = f"""
@@ -130,10 +120,9 @@ class ErasingWrites(ConversationWrites):
         """End the validity of records in all their versions that the scope may see."""
         named = [each.id for each in self.targets(ids)]
         versions = self.related(self.scope, named, RecordRelation.VERSIONS)
-        self.end([*named, *versions], at, reason, by=superseded_by)
-        return Erasure(
-            id=next(iter(named), ""), records=len(named) + len(versions), versions=tuple(versions)
-        )
+        every = [*named, *versions]
+        self.end(every, at, reason, by=superseded_by)
+        return Erasure(id=next(iter(named), ""), records=len(every), versions=tuple(versions))
 
     def erase(
         self, ids: Sequence[str], *, at: datetime, reason: str, copies: Sequence[str] = ()
@@ -169,9 +158,7 @@ class ErasingWrites(ConversationWrites):
         messages = self._remove(found, at, reason, expired=True)
         return Erasure(id=found[0], records=len(found), messages=messages)
 
-    def delete_conversation(
-        self, id: str, *, at: datetime, erase: bool, reason: str = "conversation deleted"
-    ) -> Erasure:
+    def delete_conversation(self, id: str, *, at: datetime, erase: bool) -> Erasure:
         """Take a conversation off every list; remove it for good where that is wanted."""
         values = {"key": self.conversation(id, deleted=erase), "session": id, "at": to_ms(at)}
         episodes = [row[0] for row in self.all(EPISODES, **values)]
@@ -182,14 +169,14 @@ class ErasingWrites(ConversationWrites):
             self.run(sql, **values)
         if erase:
             self.run(REMOVE_CONVERSATION, **values)
-            self._remove(every, at, reason)
+            self._remove(every, at, "conversation deleted")
         else:
-            every = self.end(every, at, reason)
+            every = self.end(every, at, "conversation deleted")
             self.run(f"{HIDE_CONVERSATIONS} AND key = :key", **values)
         derived = tuple(id_ for id_ in every if id_ not in set(episodes))
         return Erasure(records=len(every), derived=derived, messages=messages, conversations=1)
 
-    def delete_user(self, *, at: datetime, erase: bool, reason: str = "user deleted") -> Erasure:
+    def delete_user(self, *, at: datetime, erase: bool) -> Erasure:
         """Take a user off every list; remove every row of theirs where that is wanted."""
         name = self.scope.user
         if self.state.name is None:
@@ -206,7 +193,7 @@ class ErasingWrites(ConversationWrites):
                 self.run(sql, name=name, digest=name_digest(name))
             self.ask_for_purge()
         else:
-            records = len(self.end([*held.values()], at, reason))
+            records = len(self.end([*held.values()], at, "user deleted"))
             for sql in (HIDE_CONVERSATIONS, DROP_SESSIONS):
                 self.run(sql, at=to_ms(at))
         self.run(MARK_DELETED)
@@ -225,15 +212,12 @@ class ErasingWrites(ConversationWrites):
         values = {"ids": dump(list(ids)), "keys": dump(keys)}
         self.connection.keep_last_key()
         self.drop_derived(keys)
-        sessions = {row[0] for row in self.all(DELETE, **values)} - {None}
-        values["sessions"] = dump(sorted(sessions))
-        self.run(FORGET_HISTORY, **values)
-        self.log(targets, at, ChangeAction.ERASE, reason)
         for key, text in self.all(CITING, **values):
             left = [each for each in json.loads(text) if each not in {*ids}]
             self.run(CITE, key=key, sources=dump(left))
         for sql in FORGET_TRACES:
             self.run(sql, **values)
+        self.log(targets, at, ChangeAction.ERASE, reason)
         # The digests of their lines in `notes_bases` stay: by these the caller knows the lines in
         # MEMORY.md, which without them would be read back as additions of a person. It cleans the
         # file and replaces the base right after; or the next synchronization does.
@@ -297,7 +281,7 @@ class ErasingWrites(ConversationWrites):
         found = self.all(CHANGE_MESSAGE, id=left.id, **{name: stored[name] for name in CHANGED})
         for conversation, position in found:
             # Whatever summarises it may quote it.
-            self.change_cuts({"conversation": conversation}, "TRUE", partial(_tear_at, position))
+            self.change_spans(conversation, Replacement([position]))
             self.revise(conversation)
         return bool(found)
 
@@ -306,7 +290,3 @@ class ErasingWrites(ConversationWrites):
         conversation = self.value(OF_CONVERSATION, id=place.conversation)
         values = {"conversation": conversation, "id": place.id}
         return self.change_cuts(values, "id = :id", lambda cuts: tuple(cut.tear() for cut in cuts))
-
-
-def _tear_at(position: int, cuts: Iterable[PrunedSpan]) -> tuple[PrunedSpan, ...]:
-    return tuple(each.tear() if each.first <= position <= each.last else each for each in cuts)

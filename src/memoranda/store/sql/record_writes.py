@@ -16,14 +16,12 @@ from memoranda.model.changes import AuditTrail, Insert, RecordChange, StoredReco
 from memoranda.model.checks import content_hash, from_ms, to_ms
 from memoranda.model.erasure import ERASED
 from memoranda.model.models import (
-    UNSET,
     ChangeAction,
     Kind,
     Mention,
     Record,
     Scope,
     Trust,
-    Unset,
     ended,
     says_all,
 )
@@ -102,12 +100,10 @@ SELECT key, id, created_at, content_hash, indexed FROM records
 WHERE kind = 'item' AND user_key = :user_key AND namespace = :namespace AND item_key = :item_key
     AND closed_at IS NULL AND coalesce(agent, '') = coalesce(CAST(:agent AS text), '')
 """
-STAYING = {"id", "kind", "agent", "namespace", "item_key", "created_at", "access_count"}
-NOT_OF_ITEMS = {"last_accessed", "enriched_at", "strength", "strength_at"}
-REPLACED_FIELDS = sorted({*RECORDS.names} - STAYING - NOT_OF_ITEMS)
+STAYING = {"id", "created_at", "access_count", "last_accessed", "strength", "strength_at"}
 REPLACE_ITEM = f"""
 UPDATE records SET indexed = 1, term_count = :term_count, reason = :reason, revised = :revision,
-    {", ".join(f"{name} = :{name}" for name in REPLACED_FIELDS)}
+    {", ".join(f"{name} = :{name}" for name in RECORDS.names if name not in STAYING)}
 WHERE user_key = :user_key AND key = :key
 """
 SAME_FACT = f"""
@@ -154,15 +150,13 @@ UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), closed_
 WHERE user_key = :user AND closed_at IS NULL AND id IN (@texts(:ids))
 RETURNING key, id, agent, kind
 """
+# Readers are told only of what changed.
 RECALL = f"""
-UPDATE records AS r SET access_count = access_count + 1, last_accessed = :at, strength_at = :at
+UPDATE records AS r SET access_count = access_count + 1, last_accessed = :at, strength_at = :at,
+    confidence = strength, revised = CASE WHEN confidence = strength THEN revised ELSE :revision END
 WHERE r.id IN (@texts(:ids)) AND {MINE} RETURNING key
 """
-# Readers are told only of what changed.
-RESTORE_CONFIDENCE = """
-UPDATE records SET confidence = strength, revised = :revision
-WHERE user_key = :user AND key IN (@ints(:keys)) AND confidence <> strength
-"""
+WEIGH = "confidence = :confidence, strength = :confidence, strength_at = :at"
 # An item may have been replaced by one that has not ended.
 CAN_RETIRE = """
 (indexed = 1 OR valid_until IS NULL OR valid_until > :at)
@@ -516,26 +510,22 @@ class RecordWrites(EntityWrites, SqlReads):
         Also what was learned of nothing but texts that were replaced by ``[erased]``.
         """
         user, agent = self.scope.user, self.scope.agent
-        cited: set[str] = set()
         for item in (each.record for each in changes):
-            cited.update(item.source_ids)
             if item.user != user or (agent and item.agent not in {None, agent}):
-                message = (
-                    f"record {item.id!r} is of {item.user!r} ({item.agent}), not of {self.scope}"
-                )
-                raise InvalidInput(message)
+                whose = f"of {item.user!r} ({item.agent}), not of {self.scope}"
+                raise InvalidInput(f"record {item.id!r} is {whose}")
+        cited = list({source for each in changes for source in each.record.source_ids})
         if not cited:
             return
         gone = {*self.erased(cited)}
-        blank = {row[0] for row in self.all(REPLACED, ids=dump([*cited]), erased=ERASED)} | gone
+        blank = {row[0] for row in self.all(REPLACED, ids=dump(cited), erased=ERASED)} | gone
         for item, trail in ((each.record, each.trail) for each in changes):
             learned = trail is None and item.origin == LEARNED and blank.issuperset(item.source_ids)
             lost = [source for source in item.source_ids if source in gone or learned]
             if lost:  # Read before the erasure, written after it: its text would come back.
-                message = (
-                    f"record {item.id!r} rests on {lost[0]!r}, which was erased; derive it anew"
+                raise NotFound(
+                    f"{item.id!r} rests on {lost[0]!r}, which was erased; derive it anew"
                 )
-                raise NotFound(message)
 
     def _position(self, item: Record, known: dict[str, int], *, keep: bool) -> int | None:
         """Return the position of a record in its session; its own, if kept and free."""
@@ -571,18 +561,15 @@ class RecordWrites(EntityWrites, SqlReads):
 
     def reweigh(self, change: planned.Reweigh) -> None:
         """Set confidence and decay rate."""
-        fields = (
-            "confidence = :confidence, strength = :confidence, strength_at = :at, "
-            "decay_rate = :decay_rate"
-        )
+        fields = f"{WEIGH}, decay_rate = :decay_rate"
         detail = {"confidence": change.confidence, "decay_rate": change.decay_rate}
         targets = self._set(change.id, fields, at=to_ms(change.at), **detail)
         self.log(targets, change.at, "reweigh", change.reason, **detail)
 
     def fade(self, change: planned.Fade) -> None:
         """Set the confidence that is left, if the record was not used since."""
-        only = "confidence <> :left AND strength_at <= :at"
         values = {"left": change.confidence, "at": to_ms(change.at)}
+        only = "confidence <> :left AND strength_at <= :at"
         self._set(change.id, "confidence = :left", only, **values)
 
     def retire(self, change: planned.Retire) -> None:
@@ -612,59 +599,41 @@ class RecordWrites(EntityWrites, SqlReads):
         """Let one record take the place of another, which stays findable behind it."""
         target, by = self.targets([change.id, change.by])
         if target == by:
-            message = f"{change.id!r} cannot take its own place; name the record that replaces it"
-            raise InvalidInput(message)
+            raise InvalidInput(f"{target.id!r} cannot take its own place; name what replaces it")
         detail = {"by": by.id, "confidence": change.confidence}
         # What a person closed meanwhile keeps the word of the person on what replaced it.
-        fields = (
-            "confidence = :confidence, strength = :confidence, strength_at = :at, "
-            "superseded_by = CASE WHEN closed_at IS NULL THEN :by ELSE superseded_by END"
-        )
-        self._set(change.id, fields, at=to_ms(change.at), **detail)
+        replaced = "superseded_by = CASE WHEN closed_at IS NULL THEN :by ELSE superseded_by END"
+        self._set(change.id, f"{WEIGH}, {replaced}", at=to_ms(change.at), **detail)
         replaces = f"UPDATE records SET supersedes = coalesce(supersedes, :target) WHERE {THIS}"
         self.run(replaces, target=target.id, key=by.key)
         self.log([target], change.at, "supersede", change.reason, **detail)
 
     def enrich(self, change: planned.Enrich) -> None:
         """Link a record to more entities, and stamp when."""
-        targets = self.targets([change.id])
+        targets = self._set(change.id, "enriched_at = :at", at=to_ms(change.at))
         key = self.value(INDEXED, id=change.id)
         links = 0 if key is None else self.link(key, change.mentions)
-        stamp = f"UPDATE records SET enriched_at = :at WHERE {THIS}"
-        self.run(stamp, key=targets[0].key, at=to_ms(change.at))
         self.log(targets, change.at, "enrich", "enriched", links=links)
 
     def record_access(self, change: planned.RecordAccess) -> None:
         """Count one recall of each record, whose confidence goes back to its full strength."""
-        recalled = self.all(RECALL, at=to_ms(change.at), ids=dump(list(change.ids)))
-        keys = [row[0] for row in recalled]
-        self.run(RESTORE_CONFIDENCE, keys=dump(keys))
-        if change.session is not None:
-            at = to_ms(change.at)
-            for key in keys:
+        at = to_ms(change.at)
+        for (key,) in self.all(RECALL, at=at, ids=dump(list(change.ids))):
+            if change.session is not None:
                 self.run(REMEMBER_RECALL, session=change.session, record=key, at=at)
 
     def update_record(
-        self,
-        id: str,
-        *,
-        at: datetime,
-        metadata: Mapping[str, Any] | Unset = UNSET,
-        tags: tuple[str, ...] | Unset = UNSET,
-        valid_until: datetime | Unset | None = UNSET,
-        reason: str = "updated",
+        self, id: str, *, at: datetime, reason: str = "updated", **fields: Any
     ) -> None:
-        """Change what a caller attached to a record, in place; what is not given stays."""
-        given = {"metadata": metadata, "tags": tags, "valid_until": valid_until}
-        given = {name: value for name, value in given.items() if value is not UNSET}
-        if not given:
+        """Change fields of a record in place, such as its tags; what is not given stays."""
+        if not fields:
             self.targets([id])
             return
-        fields = ", ".join(f"{name} = :{name}" for name in given)
-        targets = self._set(id, fields, **RECORDS.encode(given))
-        if "valid_until" in given:
+        changed = ", ".join(f"{name} = :{name}" for name in fields)
+        targets = self._set(id, changed, **RECORDS.encode(fields))
+        if "valid_until" in fields:
             self.run(SEE_AGAIN, id=id)
-        self.log(targets, at, "update", reason, changed=sorted(given))
+        self.log(targets, at, "update", reason, changed=sorted(fields))
 
     # Entities
 

@@ -21,7 +21,6 @@ from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.query import EmbeddedText, TermMatches
 from memoranda.model.sessions import JobRun, StageLease
 from memoranda.store.sql import health, record_writes, rows
-from memoranda.store.sql.bookkeeping import BookkeepingWrites, TransferReads
 from memoranda.store.sql.database import (
     Database,
     FullText,
@@ -34,7 +33,9 @@ from memoranda.store.sql.database import (
 from memoranda.store.sql.erasing import ErasingWrites
 from memoranda.store.sql.index_reads import DIMENSIONS, MODEL, IndexReads, vector_model
 from memoranda.store.sql.rows import dump
+from memoranda.store.sql.session_writes import SessionWrites, TransferReads
 
+PURGED = "DELETE FROM meta WHERE name = 'purge_pending' AND value = :asked"
 USERS = """
 SELECT name FROM users u
 WHERE u.deleted = 0 AND (EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
@@ -100,7 +101,7 @@ UPDATE users SET vector_seq = vector_seq + :count WHERE key = :user RETURNING ve
 """
 
 
-class Transaction(ErasingWrites, BookkeepingWrites):
+class Transaction(ErasingWrites, SessionWrites):
     """An open write transaction of a user: all that can be changed, as one unit of work.
 
     It is committed when its block ends, and undone when anything in the block raises.
@@ -362,14 +363,11 @@ class Store(Database[Any], TransferReads, IndexReads):
     def purge(self) -> str | None:
         """Overwrite the remains of erased text in free space; return why they could not all be."""
         with self.read() as connection:
-            values = {
-                "name": record_writes.PURGE,
-                "asked": health.meta(connection, record_writes.PURGE),
-            }
+            asked = health.meta(connection, record_writes.PURGE)
         why = self._purge()
-        if why is None and values["asked"]:  # What is erased meanwhile asks again.
+        if why is None and asked:  # What is erased meanwhile asks again.
             with self.transact() as connection:
-                connection.run("DELETE FROM meta WHERE name = :name AND value = :asked", values)
+                connection.run(PURGED, {"asked": asked})
         return why
 
     @abstractmethod

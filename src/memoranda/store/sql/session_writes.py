@@ -130,7 +130,7 @@ class TransferReads(SqlReads):
             )
 
 
-class BookkeepingWrites(RecordWrites):
+class SessionWrites(RecordWrites):
     """Changes the sessions, the notes bases and the model usage of a user."""
 
     def advance_session(
@@ -146,8 +146,7 @@ class BookkeepingWrites(RecordWrites):
         """Record how far a session was consolidated, unless another process has gone on."""
         known = self.sessions(self.scope, id=id).get(id)
         if known is None:
-            message = f"there is no session {id!r} with episodes of {self.scope.user!r}"
-            raise NotFound(message)
+            raise NotFound(f"there is no session {id!r} with episodes of {self.scope.user!r}")
         if after is not None and known.through > after:
             message = (
                 f"session {id!r} was read through {known.through} meanwhile, "
