@@ -33,12 +33,3 @@ def merge(*levels: Mapping[str, Any]) -> dict[str, Any]:
 def nest(place: Place, value: Any) -> Any:
     """Return a mapping that holds ``value`` at ``place`` and nothing else."""
     return reduce(lambda inner, name: {name: inner}, reversed(place), value)
-
-
-def without(values: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """Return a copy of ``values`` without the value at ``place``; its group stays, if empty."""
-    name, *rest = place
-    inner = values.get(name)
-    if rest and isinstance(inner, Mapping):
-        return {**values, name: without(inner, tuple(rest))}
-    return {key: value for key, value in values.items() if rest or key != name}

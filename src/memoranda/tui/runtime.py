@@ -15,7 +15,6 @@ from memoranda.model.chat import ChatModel, OnText
 from memoranda.model.events import Callback, Event
 from memoranda.settings import configure
 from memoranda.settings.configure import Setting, SettingChange
-from memoranda.settings.nested import without
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import MEMORY
 
@@ -31,7 +30,8 @@ class ChatRuntime:
         session: the conversation that goes on, or begins.
         given: options that win over settings, with their values, by the names of the settings:
             of ``agent.system`` it is used here, the others by ``open_memory``.
-        arguments: settings that win over file and environment, nested by group.
+        arguments: settings that win over file and environment, nested by group; what is changed
+            for this session wins over them.
     """
 
     def __init__(
@@ -47,8 +47,9 @@ class ChatRuntime:
         self._session, self._given = session, given
         self._arguments = dict(arguments or {})
         self._changed: dict[str, Any] = {}
+        self._texts: Mapping[str, str] = {}
         self._listener: Callback | None = None
-        self._open(session, self._arguments)
+        self._open(session, self._texts)
 
     @property
     def memory(self) -> Memory:
@@ -97,8 +98,7 @@ class ChatRuntime:
         Raises:
             InvalidInput, ConfigError: the value cannot be used; all is as it was.
         """
-        arguments = configure.override(self._arguments, name, text)
-        self._open(self._session, arguments)
+        self._open(self._session, {**self._texts, name: text})
         shown = {each.name: each.value for each in configure.list_settings(self.memory.settings)}
         self._changed[name] = shown.get(name, text)
 
@@ -122,7 +122,7 @@ class ChatRuntime:
 
     def switch(self, session: str) -> None:
         """Go on in another conversation."""
-        self._open(session, self._arguments)
+        self._open(session, self._texts)
 
     def _require_file(self) -> None:
         if not self.open_again:
@@ -133,14 +133,15 @@ class ChatRuntime:
 
     def _drop(self, name: str) -> None:
         self._changed.pop(name, None)
-        self._open(self._session, without(self._arguments, tuple(name.split("."))))
+        kept = {each: text for each, text in self._texts.items() if each != name}
+        self._open(self._session, kept)
 
-    def _open(self, session: str, arguments: Mapping[str, Any]) -> None:
+    def _open(self, session: str, texts: Mapping[str, str]) -> None:
         """Open memory and agent, and close those before once the new ones are there."""
         before: Agent | None = getattr(self, "agent", None)
         if before is not None:
             self._require_file()
-        memory = self._open_memory(Settings(**arguments))
+        memory = self._open_memory(Settings(**configure.override(self._arguments, texts)))
         try:
             own = services_of(memory).models.model
             talks = hasattr(own, "chat")
@@ -151,7 +152,7 @@ class ChatRuntime:
             memory.close()
             raise
         self.model, self.agent = model, agent
-        self._session, self._arguments = session, dict(arguments)
+        self._session, self._texts = session, texts
         self._followed = agent.chat
         self._told = {each.id for each in agent.chat.prunings}
         self._subscribe()
