@@ -12,9 +12,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
 
@@ -60,6 +60,7 @@ class DerivationWorker:
         background: whether to make vectors in a thread of its own between searches.
 
     Attributes:
+        embedder: the model, whether or not it is used at present.
         has_model: whether records and queries get vectors.
         problem: why there are no vectors, or why the last attempt to make some failed.
     """
@@ -76,7 +77,7 @@ class DerivationWorker:
         background: bool = True,
     ) -> None:
         """Compare the model with the one of the stored vectors; load nothing yet."""
-        self._store, self._embedder, self._extractor = store, embedder, extractor
+        self._store, self.embedder, self._extractor = store, embedder, extractor
         self._now = now
         self._tokens = tokens and embedder is not None and embedder.tokens
         self._background = background
@@ -106,9 +107,9 @@ class DerivationWorker:
         Raises:
             EmbeddingError: the model failed.
         """
-        if self._embedder is None or not self.has_model:
+        if self.embedder is None or not self.has_model:
             return None
-        return self._embed(self._embedder, [text], query=True, hurry=True)[0]
+        return self._embed(self.embedder, [text], query=True, hurry=True)[0]
 
     @property
     def status(self) -> str:
@@ -123,7 +124,7 @@ class DerivationWorker:
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return where the tokens of a text stand that get vectors of their own."""
-        wanted = self._embedder if self._tokens else None
+        wanted = self.embedder if self._tokens else None
         return [] if wanted is None else wanted.token_spans(text)
 
     def finish(
@@ -210,16 +211,16 @@ class DerivationWorker:
 
     def start_over(self) -> None:
         """Drop all vectors and queue every record for our model, which matches them from now on."""
-        if self._embedder is not None:
-            self._store.reset_vectors(self._embedder.name, self._embedder.dimensions)
+        if self.embedder is not None:
+            self._store.reset_vectors(self.embedder.name, self.embedder.dimensions)
             # Not before: no search may compare its vectors with those of another.
             self.has_model, self.problem = True, None
 
     def check_model(self) -> None:
         """Do without a model where another process has made all vectors anew with another."""
-        if self._embedder is None or not self.has_model:
+        if self.embedder is None or not self.has_model:
             return
-        ours = (self._embedder.name, self._embedder.dimensions)
+        ours = (self.embedder.name, self.embedder.dimensions)
         stored = self._store.vector_model()
         if stored is not None and stored != ours:
             self.problem = (
@@ -248,8 +249,7 @@ class DerivationWorker:
                 records = self._store.claim_records(work, now=now, until=now + claim, limit=limit)
             else:
                 records = self._store.records(scope, WAITING[work], limit=BATCH[work])
-            derive = self._link if work == ENTITIES else self._put_vectors
-            derive(records, hurry=hurry)
+            self._derive(records, work, hurry=hurry)
         except InvalidInput:
             self.check_model()  # Where another process has made all vectors anew with another.
             if self.has_model:
@@ -263,25 +263,23 @@ class DerivationWorker:
             lock.release()
         return len(records)
 
-    def _link(self, records: Sequence[Record], *, hurry: bool) -> None:
-        """Link records to the names that they mention."""
-        for user, own in _by_user(records).items():
-            found = {each.id: tuple(self._extractor.extract(each.content)) for each in own}
+    def _derive(self, records: Sequence[Record], work: str, *, hurry: bool) -> None:
+        """Derive the vectors or the links of records, and store them."""
+        made, embedder = list[Any](), self.embedder
+        if work == ENTITIES:
+            made = [tuple(self._extractor.extract(each.content)) for each in records]
+        elif embedder is not None and records:
+            # There are models that refuse an empty text, which an item may have.
+            texts = [each.content or str(each.key) for each in records]
+            made = self._embed(embedder, texts, hurry=hurry)
+        derived = list(zip(records, made, strict=True))
+        for user in dict.fromkeys(each.user for each in records):
+            own = [each for each in derived if each[0].user == user]
             with self._store.write(Scope(user), patience=PATIENCE if hurry else None) as tx:
-                tx.link_entities(mentions=found)
-
-    def _put_vectors(self, records: Sequence[Record], *, hurry: bool) -> None:
-        """Make and store the vectors of records."""
-        embedder = self._embedder
-        if embedder is None or not records:
-            return
-        # There are models that refuse an empty text, which an item may have.
-        texts = [record.content or str(record.key) for record in records]
-        embedded = self._embed(embedder, texts, hurry=hurry)
-        made = {each.id: text for each, text in zip(records, embedded, strict=True)}
-        for user, own in _by_user(records).items():
-            with self._store.write(Scope(user), patience=PATIENCE if hurry else None) as tx:
-                tx.put_vectors(embedder.name, [(each, made[each.id]) for each in own])
+                if work == ENTITIES:
+                    tx.link_entities(mentions={record.id: found for record, found in own})
+                elif embedder is not None:
+                    tx.put_vectors(embedder.name, own)
 
     def _embed(
         self, embedder: CachedEmbedder, texts: Sequence[str], *, hurry: bool, query: bool = False
@@ -351,11 +349,3 @@ class DerivationWorker:
             self._added.clear()
             self._thread.ending.wait(CALM)
         return not self._thread.ending.is_set()
-
-
-def _by_user(records: Sequence[Record]) -> dict[str, list[Record]]:
-    """Return the records of each user."""
-    found = defaultdict[str, list[Record]](list)
-    for record in records:
-        found[record.user].append(record)
-    return found

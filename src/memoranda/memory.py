@@ -821,7 +821,6 @@ class Memory:
             scope=scope,
             settings=services.settings,
             derivations=services.derivations,
-            embedder=services.embedder,
             language_model=services.models.model,
             names=services.names(scope),
             notes=services.notes.status(scope),

@@ -23,7 +23,7 @@ from memoranda.errors import ConfigError, MemorandaError, ModelUnavailable
 from memoranda.maintenance.schedule import next_time, parse_times
 from memoranda.maintenance.service import STAGES
 from memoranda.model.models import Kind, Scope
-from memoranda.model.ports import Embedder, LanguageModel
+from memoranda.model.ports import LanguageModel
 from memoranda.model.query import Filter
 from memoranda.model.reports import Check
 from memoranda.model.sessions import SessionInfo, describe_counts
@@ -72,7 +72,6 @@ class Doctor:
         scope: whose memory.
         settings: how it is made.
         derivations: makes its vectors.
-        embedder: the model of these, if there is one.
         language_model: the model of its stages.
         names: finds its names.
         notes: the status of its notes.
@@ -84,7 +83,6 @@ class Doctor:
     scope: Scope
     settings: Settings
     derivations: DerivationWorker
-    embedder: Embedder | None
     language_model: LanguageModel | None
     names: EntityPipeline
     notes: str
@@ -125,7 +123,7 @@ class Doctor:
         if problem is None:
             return True, self.derivations.status, None
         remedy = "memoranda doctor --reembed" if "--reembed" in problem else None
-        return None if self.embedder is None else False, f"off: {problem}", remedy
+        return None if self.derivations.embedder is None else False, f"off: {problem}", remedy
 
     def _waiting(self) -> Finding:
         waiting = self.derivations.waiting(None)
@@ -205,7 +203,7 @@ class Doctor:
         if arm == "tokens" and not self.derivations.has_tokens:
             return None, NO_TOKENS, None
         if arm == "vector" and vectors.startswith("off"):
-            return None if self.embedder is None else False, vectors, None
+            return None if self.derivations.embedder is None else False, vectors, None
         if arm in {"lexical", "temporal"} and self.settings.retrieval.fusion == "cosine":
             return None, MEANING_ALONE, None
         if arm == "entity":

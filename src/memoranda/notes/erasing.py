@@ -28,59 +28,57 @@ from memoranda.text.repetition import ErasedWords
 log = logging.getLogger("memoranda.notes")
 
 
-class NotesErasure:
-    """Takes what is erased out of all notes of a user: the history before, MEMORY.md after it.
+def erase_history(
+    notes: NotesService, scope: Scope, erased: Sequence[Record], words: ErasedWords
+) -> int:
+    """Take records out of the history of all notes of a user; return how many entries changed.
 
-    Whatever a crash parts, nothing is left that nobody knows of: an erasure that did not come
-    about is asked for again, and a line of MEMORY.md whose record is gone is known by its digest.
-
-    ``history`` and ``lines`` return how many entries or lines changed, and raise a ``StoreError``
-    if a file cannot be written; the message says which.
+    Before the store erases them: an erasure that a crash kept from coming about is asked for again.
 
     Args:
         notes: finds the notes.
         scope: whose they are.
         erased: the records that are erased.
         words: what they say.
+
+    Raises:
+        StoreError: a file cannot be written; the message says which.
     """
+    turns = {(record.session_id, record.position) for record in erased}
 
-    def __init__(
-        self, notes: NotesService, scope: Scope, erased: Sequence[Record], words: ErasedWords
-    ) -> None:
-        """Clean nothing yet."""
-        self._scope, self._words = scope, words
-        self._turns = {(record.session_id, record.position) for record in erased}
-        self._notes = notes.every(scope.whole_user)
-
-    def history(self) -> int:
-        """Erase from the history."""
-        return sum(notes.rewrite(self._clean) for notes in self._notes)
-
-    def lines(self) -> int:
-        """Remove the erased text from MEMORY.md, after the store has erased it."""
-        return sum(notes.erase_lines(self._words) for notes in self._notes)
-
-    def prompts(self) -> list[TextPlace]:
-        """Remove what the user typed of it in ``memoranda chat``; return where it was."""
-        return remove_prompts(self._scope, self._words)
-
-    def _clean(self, lines: list[str]) -> tuple[list[str], int]:
-        """Return lines of a file without erased text, and how many changed."""
+    def clean(lines: list[str]) -> tuple[list[str], int]:
         count = 0
         for at, line in enumerate(lines):
             if (found := COMMENT.search(line)) is None:
                 continue
             session, first, last = unquote(found[1]), int(found[2]), int(found[3])
-            told = any((session, place) in self._turns for place in range(first, last + 1))
+            told = any((session, place) in turns for place in range(first, last + 1))
             # The rules write a line for each sentence, a model one paragraph right above.
             if told and at and not lines[at - 1].startswith("- "):
                 lines[at - 1] = f"{ERASED}\n"
                 count += 1
-            if self._words.are_in(session):
+            if words.are_in(session):
                 lines[at] = line.replace(found[1], ERASED)
         headings = [at for at, line in enumerate(lines) if HEADING.match(line.rstrip("\r\n"))]
-        left, gone = self._words.replace_lines(lines, spare=headings)
+        left, gone = words.replace_lines(lines, spare=headings)
         return left, count + gone
+
+    return sum(each.rewrite(clean) for each in notes.every(scope.whole_user))
+
+
+def erase_files(
+    notes: NotesService, scope: Scope, words: ErasedWords
+) -> tuple[int, list[TextPlace]]:
+    """Take erased words out of every MEMORY.md of a user, and out of what the user typed.
+
+    After the store has erased them: a line whose record is gone is known by its digest. Returns how
+    many lines changed, and where something was typed.
+
+    Raises:
+        StoreError: a file of the notes cannot be written; the message says which.
+    """
+    lines = sum(each.erase_lines(words) for each in notes.every(scope.whole_user))
+    return lines, remove_prompts(scope, words)
 
 
 def history_file(user: str) -> Path:

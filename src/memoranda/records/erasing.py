@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from memoranda.model.clock import Clock
 from memoranda.model.erasure import KeptText, erase_message
@@ -34,19 +33,6 @@ OWN_WORD = frozenset({"api", "tool", "notes"})
 LOOKS = 3
 # How many records are told that may say it in other words.
 MOST_LIKELY = 10
-
-
-class FileEraser(Protocol):
-    """Takes erased text out of the notes and of what was typed: before the store does, or after."""
-
-    def history(self) -> int:
-        """Rewrite history entries before; return how many changed."""
-
-    def lines(self) -> int:
-        """Remove lines of MEMORY.md after; return how many."""
-
-    def prompts(self) -> list[TextPlace]:
-        """Remove what was typed after; return where it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +60,10 @@ class Eraser:
         scope: whose they are.
         store: where they are.
         clock: where the time comes from.
-        erase_from_files: makes what erases records, and what repeats them, from the files of a
-            scope.
+        erase_history: takes records, and what repeats them, out of the history of a user's notes,
+            before the store does; returns how many entries changed.
+        erase_files: takes what repeats erased words out of MEMORY.md and of what was typed, after
+            the store did; returns how many lines changed, and where something was typed.
         wipe: clears caches and free space; says why it could not.
         count_tokens: measures a message for a model.
     """
@@ -83,7 +71,8 @@ class Eraser:
     scope: Scope
     store: Store
     clock: Clock
-    erase_from_files: Callable[[Scope, Sequence[Record], ErasedWords], FileEraser]
+    erase_history: Callable[[Scope, Sequence[Record], ErasedWords], int]
+    erase_files: Callable[[Scope, ErasedWords], tuple[int, list[TextPlace]]]
     wipe: Callable[[], str | None]
     count_tokens: Callable[[str | None, Message], int]
 
@@ -103,8 +92,8 @@ class Eraser:
         search = _CopySearch(self, going, said, conversation)
         plan = search.plan()
         copies = self.store.get(scope, plan.copies).values()
-        files = self.erase_from_files(self.scope, [*memories, *copies], search.words)
-        cleaned, at = files.history(), self.clock.now()
+        entries = self.erase_history(self.scope, [*memories, *copies], search.words)
+        at = self.clock.now()
         with self.store.write(self.scope) as tx:
             if conversation is None:
                 done = tx.erase(named, at=at, reason=REASON, copies=plan.copies)
@@ -119,15 +108,16 @@ class Eraser:
                 if later.copies:
                     tx.erase(later.copies, at=at, reason=REASON)
                 places += tx.redact(later.places, at=at, reason=REASON, messages=later.messages)
-        cleaned += files.lines()  # It changes the store, too: before the wipe.
+        # Before the wipe: it changes the store, too.
+        lines, typed = self.erase_files(self.scope, search.words)
         sources = dict.fromkeys(source for each in memories for source in each.source_ids)
         left = self.store.get(self.scope, list(sources))
         return ForgetReceipt.of(
             conversation or done.id,
             done,
             erased=True,
-            notes=cleaned,
-            places=(*places, *files.prompts()),
+            notes=entries + lines,
+            places=(*places, *typed),
             independent=tuple(plan.independent),
             likely=tuple(each for each in left if each not in plan.independent)[:MOST_LIKELY],
             unpurged=self.wipe(),

@@ -52,8 +52,8 @@ def read_conversations(
     Raises:
         InvalidInput: there is no transcript at ``path``.
     """
-    found = transcripts(path) if path.is_dir() else [path]
-    if not all(map(_is_transcript, found)) or not found:
+    found = transcripts(path)
+    if not found:
         message = f"{path} is no transcript of Claude Code: no line has a sessionId"
         raise InvalidInput(f"{message}; of a folder, {' and '.join(PATTERNS)} are read")
     for file in sorted(found, key=lambda each: each.stat().st_mtime_ns):
@@ -71,10 +71,11 @@ def read_conversations(
                 yield sources.ForeignConversation(str(file), info, talk)
 
 
-def transcripts(folder: Path) -> list[Path]:
-    """Return the transcripts in a folder: of a project, or of all projects."""
-    found = sorted(file for pattern in PATTERNS for file in folder.glob(pattern))
-    return [file for file in found if not file.is_symlink() and _is_transcript(file)]
+def transcripts(path: Path) -> list[Path]:
+    """Return the transcripts at a path: a file, or in a folder those of a project or of all."""
+    inside = sorted(file for pattern in PATTERNS for file in path.glob(pattern))
+    found = [file for file in inside if not file.is_symlink()] if path.is_dir() else [path]
+    return [file for file in found if _is_transcript(file)]
 
 
 def _is_transcript(file: Path) -> bool:
