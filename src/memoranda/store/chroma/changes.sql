@@ -1,11 +1,11 @@
--- Which records have to be written to the collection `memories` again. A new one is in no row of it
--- yet. Temporary, so that none of it is recorded in the journal.
-CREATE TEMP TABLE changed_records (id TEXT NOT NULL, is_new INTEGER NOT NULL);
+-- Which records have to be written to the collection `memories` again.
+-- Temporary, so that none of it is recorded in the journal.
+CREATE TEMP TABLE changed_records (id TEXT NOT NULL);
 CREATE TEMP TRIGGER records_insert AFTER INSERT ON main.records BEGIN
-    INSERT INTO changed_records VALUES (new.id, 1);
+    INSERT INTO changed_records VALUES (new.id);
 END;
 CREATE TEMP TRIGGER records_delete AFTER DELETE ON main.records BEGIN
-    INSERT INTO changed_records VALUES (old.id, 0);
+    INSERT INTO changed_records VALUES (old.id);
 END;
 CREATE TEMP TRIGGER records_update AFTER UPDATE OF content, metadata, kind, agent, created_at,
     event_time, valid_until, closed_at, superseded_by, session_id, source_role, indexed
@@ -15,11 +15,11 @@ WHEN (old.content, old.metadata, old.kind, old.agent, old.created_at, old.event_
     IS NOT (new.content, new.metadata, new.kind, new.agent, new.created_at, new.event_time,
     new.valid_until, new.closed_at, new.superseded_by, new.session_id, new.source_role, new.indexed)
 BEGIN
-    INSERT INTO changed_records VALUES (new.id, 0);
+    INSERT INTO changed_records VALUES (new.id);
 END;
 CREATE TEMP TRIGGER vectors_insert AFTER INSERT ON main.vectors BEGIN
-    INSERT INTO changed_records SELECT id, 0 FROM records WHERE key = new.record_key;
+    INSERT INTO changed_records SELECT id FROM records WHERE key = new.record_key;
 END;
 CREATE TEMP TRIGGER vectors_delete AFTER DELETE ON main.vectors BEGIN
-    INSERT INTO changed_records SELECT id, 0 FROM records WHERE key = old.record_key;
+    INSERT INTO changed_records SELECT id FROM records WHERE key = old.record_key;
 END;

@@ -299,7 +299,7 @@ class Journal:
             self._folder.call(JOURNAL, "upsert", **values)
         self._count(number, len(text), is_snapshot=is_snapshot)
         if is_snapshot:
-            self._remove_before(number)
+            self._folder.call(JOURNAL, "delete", where={"number": {"$lt": number}})
 
     @property
     def outgrown(self) -> bool:
@@ -310,9 +310,6 @@ class Journal:
         self.number = number
         self._commits_size = 0 if is_snapshot else self._commits_size + size
         self._snapshot_size = size if is_snapshot else self._snapshot_size
-
-    def _remove_before(self, number: int) -> None:
-        self._folder.call(JOURNAL, "delete", where={"number": {"$lt": number}})
 
 
 def batches(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -64,13 +64,15 @@ class Memories:
         """Write to the collection ``memories`` of ``folder``."""
         self._folder = folder
         self.foreign: dict[str, tuple[str, dict[str, Any]]] = {}
+        # The ids of all its rows, and of some that are gone or could not be written.
+        self._held: set[str] = set()
 
-    def write(self, connection: SqlConnection, changed: Mapping[str, bool]) -> None:
+    def write(self, connection: SqlConnection, changed: Collection[str]) -> None:
         """Bring records up to date. Doing it twice changes nothing.
 
         Args:
             connection: has the records.
-            changed: their ids, and whether the collection has no row of each.
+            changed: their ids.
         """
         if not changed:
             return
@@ -81,10 +83,11 @@ class Memories:
             zeros = np.zeros(dimensions, np.float32)
             foreign = self.foreign.items()
             self._add([(key, text, held or None, zeros) for key, (text, held) in foreign])
-            changed = dict.fromkeys((row[0] for row in connection.all(ACTIVE)), True)
+            changed = [row[0] for row in connection.all(ACTIVE)]
         # A row that is written over would keep metadata that the record has no longer.
-        self.remove([each for each, is_new in changed.items() if not is_new])
+        self.remove([each for each in changed if each in self._held])
         rows = connection.all(ROWS, {"ids": json.dumps([*changed])})
+        self._held.update(row[0] for row in rows)
         self._add([(*row[:2], _metadata(row), _embedding(row, dimensions)) for row in rows])
 
     def _add(self, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -101,28 +104,25 @@ class Memories:
         for each in ids:
             self.foreign.pop(each, None)
 
-    def compare(self, connection: SqlConnection, changed: Collection[str] = ()) -> dict[str, bool]:
+    def compare(self, connection: SqlConnection, changed: Collection[str] = ()) -> set[str]:
         """Return ids of what the collection lacks, and has other than it should.
 
         Args:
             connection: has the records.
             changed: the records that may be there as they were.
-
-        Returns:
-            By id, whether the collection lacks it.
         """
         active = {row[0] for row in connection.all(ACTIVE)}
-        there = {*self._folder.ids(MEMORIES)}
-        wrong = dict.fromkeys(active - there, True)
+        self._held = {*self._folder.ids(MEMORIES)}
+        wrong = active - self._held
         rows = {row[0]: row for row in connection.all(ROWS, {"ids": json.dumps([*changed])})}
-        looked_at = there - active | there & rows.keys()
+        looked_at = self._held - active | self._held & rows.keys()
         for key, text, metadata in self._folder.rows(MEMORIES, sorted(looked_at)):
             if key in rows and (text, metadata) == (rows[key][1], _metadata(rows[key])):
                 continue
             if key not in active and is_foreign(metadata):
                 self.foreign[key] = text or "", metadata or {}
             else:
-                wrong[key] = False
+                wrong.add(key)
         return wrong
 
 

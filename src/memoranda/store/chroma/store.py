@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from importlib.resources import files
 from pathlib import Path
@@ -30,7 +30,7 @@ RECORDED = """
 SELECT t.name, s.sql FROM pragma_table_list t JOIN sqlite_schema s ON s.name = t.name
 WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite%'
 """
-CHANGED = "SELECT id, min(is_new) FROM changed_records GROUP BY id"
+CHANGED = "SELECT DISTINCT id FROM changed_records"
 FORGET_CHANGED = "DELETE FROM changed_records"
 
 
@@ -111,6 +111,7 @@ class ChromaStore(SqliteStore):
             self._upgrade(raw, newest)
             raw.execute("COMMIT")
             changed = [row[0] for row in connection.all(CHANGED)]
+            raw.execute(FORGET_CHANGED)
             self._mirror(connection, self._memories.compare(connection, changed))
             if read not in {0, newest}:
                 self._journal.append(*self._everything(connection))
@@ -157,12 +158,10 @@ class ChromaStore(SqliteStore):
                 # It is in the journal, and so it is stored; the memories follow with the next.
                 log.warning("%s: memories are written later (%s)", self.location, error)
 
-    def _mirror(self, connection: SqliteConnection, also: dict[str, bool] | None = None) -> None:
+    def _mirror(self, connection: SqliteConnection, also: Collection[str] = ()) -> None:
         """Write to the memories what was committed and is not there yet, and these records."""
-        changed = {row[0]: bool(row[1]) for row in connection.all(CHANGED)}
-        # Should it be broken off: by then they may be there.
-        connection.run("UPDATE changed_records SET is_new = 0")
-        self._memories.write(connection, changed | (also or {}))
+        changed = {row[0] for row in connection.all(CHANGED)}
+        self._memories.write(connection, changed.union(also))
         connection.run(FORGET_CHANGED)
 
     def _everything(self, connection: SqliteConnection) -> tuple[int, bytes, bool]:
