@@ -175,4 +175,4 @@ def test_one_warning(kept, damage, caplog):
             memory.search("Zoe Lund tea")
     told = [entry.getMessage() for entry in caplog.records if entry.name == "memoranda.store"]
     assert len(told) == 1
-    assert "rows that cannot be read are left out; memoranda doctor lists them" in told[0]
+    assert "damaged rows are left out; memoranda doctor lists them" in told[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import selectors
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +27,6 @@ from memoranda.store.sql import database
 from memoranda.store.sql.reads import matching
 from memoranda.store.sql.store import TAKE_TURN, Store
 
-log = logging.getLogger("memoranda.store")
 FORM = "postgresql://user@host:5432/database"
 # Connections of one process at most.
 MOST_CONNECTIONS = 10
@@ -268,7 +266,7 @@ class PostgresStore(Store):
         super().__init__(show_address(address))
         self._address = make_conninfo(**(OPTIONS | conninfo_to_dict(address)))
         self._busy_timeout, self._power_safe = busy_timeout, power_safe
-        self._exact_up_to, self._told_unable = exact_up_to, False
+        self._exact_up_to = exact_up_to
         with self._translated():
             # The pool would try for long, and not tell what was wrong.
             psycopg.connect(self._address).close()
@@ -401,27 +399,23 @@ class PostgresStore(Store):
             mine = matching(scope, user, where)
             return postgres_large.find_candidates(connection, user, mine, question)
 
-    def index_large_users(self) -> int:
+    def index_large_users(self) -> None:
         """Prepare the search of users with too many memories to rank them all in memory.
 
         Where the server lacks what that needs, they are ranked in memory like all others.
         """
         with self.read() as connection:
-            found = connection.all(postgres_large.TO_INDEX, {"most": self._exact_up_to})
-            users = [user for (user,) in found]
+            users = connection.all(postgres_large.TO_INDEX, {"most": self._exact_up_to})
         if not users:
-            return 0
+            return
         with self._lend() as connection, connection.raw.transaction():
             if not connection.value(LOCK_INDEXING):
-                return 0  # Another process does it.
+                return  # Another process does it.
             try:
-                for user in users:
+                for (user,) in users:
                     postgres_large.index_user(self, user)
             except errors.StoreError as error:
-                if not self._told_unable:
-                    log.warning("%s; %s", error, postgres_large.NEEDED)
-                self._told_unable, users = True, []
-        return len(users)
+                database.warn_once(f"{error}; {postgres_large.NEEDED}")
 
     # Upkeep
 

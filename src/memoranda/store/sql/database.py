@@ -171,9 +171,9 @@ NO_UTF8 = "it holds text that is not UTF-8"
 
 
 @cache
-def warn_of_damage(location: str) -> None:
-    """Warn, once in a process, of rows that cannot be read."""
-    log.warning("%s: rows that cannot be read are left out; memoranda doctor lists them", location)
+def warn_once(message: str) -> None:
+    """Log a warning, once in a process."""
+    log.warning(message)
 
 
 class SqlConnection(ABC):
@@ -198,7 +198,7 @@ class SqlConnection(ABC):
         """Return every row whose text is UTF-8."""
         found = self.rows(sql, values)
         if None in found:
-            warn_of_damage(self.location)
+            self.warn_of_damage()
         return [row for row in found if row is not None]
 
     def made(self, make: Callable[[Row], T], sql: str, values: Values = NONE) -> list[T | None]:
@@ -216,9 +216,13 @@ class SqlConnection(ABC):
             try:
                 made.append(make(row))
             except DAMAGE:
-                warn_of_damage(self.location)
+                self.warn_of_damage()
                 made.append(None)
         return made
+
+    def warn_of_damage(self) -> None:
+        """Warn of rows that cannot be read."""
+        warn_once(f"{self.location}: damaged rows are left out; memoranda doctor lists them")
 
     def one(self, sql: str, values: Values = NONE) -> Row | None:
         """Return the first row, or ``None``."""

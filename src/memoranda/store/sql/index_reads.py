@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from memoranda.model import query
 from memoranda.model.models import Kind, Scope
-from memoranda.store.sql.database import NO_UTF8, SqlConnection, warn_of_damage
+from memoranda.store.sql.database import NO_UTF8, SqlConnection
 from memoranda.store.sql.reads import SqlReads
 from memoranda.store.sql.rows import DAMAGE, STORED_FLOAT, Row, dump
 
@@ -238,7 +238,7 @@ class IndexReader:
             return self._gathered(found[0]) if found else NO_ROWS
         except DAMAGE:
             if last - first == 1:
-                warn_of_damage(self._connection.location)
+                self._connection.warn_of_damage()
                 return NO_ROWS
         middle = (first + last) // 2
         halves = ((first, middle), (middle, last))

@@ -239,9 +239,8 @@ class Store(Database[Any], TransferReads, IndexReads):
             for sql in (UNQUEUE_ALL, QUEUE_ALL):
                 connection.run(sql)
 
-    def index_large_users(self) -> int:
-        """Return that no user is too large for memory."""
-        return 0
+    def index_large_users(self) -> None:
+        """Do nothing: no user is too large for memory."""
 
     def match_terms(
         self, scope: Scope, terms: Sequence[str], *, limit: int, items: bool = False
