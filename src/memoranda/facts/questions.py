@@ -47,7 +47,7 @@ def read_asked(question: str) -> list[AskedAttribute]:
     if len(question) > LONGEST:
         return []
     text = question.replace("'", "’")
-    codes = [code for code in possible_languages(text) if code in _languages()]
+    codes = [code for code in possible_languages(text) if _has_forms(code)]
     found = {each for code in codes for each in _forms(code).read(text)}
     return sorted(found, key=lambda each: (each.attribute, each.about))
 
@@ -85,9 +85,8 @@ def _relations(*codes: str) -> Mapping[str, str]:
     }
 
 
-@cache
-def _languages() -> tuple[str, ...]:
-    return tuple(code for code in languages_with("questions") if "asks" in load(code, "questions"))
+def _has_forms(code: str) -> bool:
+    return code in languages_with("questions") and "asks" in load(code, "questions")
 
 
 @cache

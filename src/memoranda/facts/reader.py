@@ -257,12 +257,11 @@ def possible_languages(sentence: str) -> list[str]:
 def _languages_of(sentence: str, known: Mapping[str, int]) -> list[str]:
     """Return the languages of a sentence with so many function words that each knows."""
     least = max(known.values()) - _PLAINLY
-    scripts = ((code, _script(code)) for code in known)
     return [
         code
-        for code, script in scripts
+        for code in known
         # A sentence that is plainly in another language only looks like one of this.
-        if known[code] > least and (script is None or script.search(sentence))
+        if known[code] > least and ((script := _script(code)) is None or script.search(sentence))
     ]
 
 

@@ -34,13 +34,14 @@ from memoranda.model.query import (
     StoredFloats,
     Vector,
 )
-from memoranda.store.sql.index_reads import INDEX_ROW, KINDS, NAMED, NEVER
+from memoranda.store.sql.index_reads import AT_ONCE, INDEX_ROW, KINDS, NAMED, NEVER
 from memoranda.store.sql.store import Store
 
 MEGABYTE = 2**20
-# About what an index takes beside its arrays, and each name in it.
+# About what an index takes beside its records, each name in it, and what is known around a record.
 FIXED_BYTES = 8_192
 NAME_BYTES = 200
+BYTES_AROUND = 64
 NO_NUMBER = -1
 
 Floats = npt.NDArray[np.float32]
@@ -58,7 +59,6 @@ LARGEST = np.float32(127)  # of a number of one byte
 # moved to where float32 has them, those that it has; and by what the number is smaller then.
 SIGN, INFINITE = np.int16(-0x8000), np.int16(0x7C00)
 FLOAT_BITS, REBASE = np.int32(-0x70000001), np.float32(2.0**112)
-AT_ONCE = 1_024  # vectors that are unpacked at once
 SOON_MS = 30 * 60_000  # between two episodes of one talk, where no session says so
 NO_TALK = 0, -NEVER // 2  # a thread, and when its last episode happened
 
@@ -342,6 +342,7 @@ class UserIndex:
     was said one text after another, and say nothing else of it.
 
     Attributes:
+        version: the one that was read last.
         model_checked: whether it was asked if the vectors are of the same model, since all of them
             were read.
     """
@@ -355,7 +356,7 @@ class UserIndex:
         self._forget()
 
     def _forget(self) -> None:
-        self._version = IndexVersion()
+        self.version = IndexVersion()
         self._table = np.empty(0, INDEX_ROW)
         self._vectors = QuantizedVectors.zeros(0, 0)
         self._numbers: dict[str, dict[str, int]] = {name: {} for name in NAMED}
@@ -370,33 +371,23 @@ class UserIndex:
         records that came later are there, too.
         """
         with self._lock:
-            changes = store.index_changes(scope, self._version, items=self._items)
-            if self._rows is not None and changes.version < self._version:
+            changes = store.index_changes(scope, self.version, items=self._items)
+            if self._rows is not None and changes.version < self.version:
                 return self._rows
             if changes.reset:
                 self._forget()
             changed = (changes.rows, changes.revised, changes.vectors)
             if self._rows is None or any(map(len, changed)):
                 self._rows = self.extended(changes)
-            self._version = changes.version
+            self.version = changes.version
             return self._rows
 
     @property
-    def version(self) -> IndexVersion:
-        """That which was read last."""
-        return self._version
-
-    @property
     def size(self) -> int:
-        """The bytes of the arrays, and about those of all else."""
-        vectors, rows = self._vectors, self._rows
-        arrays: list[npt.NDArray[Any]] = [vectors.codes, vectors.scales, self._table]
-        if rows is not None:
-            around = rows.surroundings
-            arrays += [around.order, around.place, around.middles, around.total, *around.weights]
-            arrays += [rows.sources, rows.replaced]
+        """About how many bytes it takes."""
         names = sum(map(len, self._numbers.values()))
-        return FIXED_BYTES + NAME_BYTES * names + sum(each.nbytes for each in arrays)
+        record = INDEX_ROW.itemsize + self._vectors.dimensions + BYTES_AROUND
+        return FIXED_BYTES + NAME_BYTES * names + record * len(self._table)
 
     def extended(self, changes: IndexChanges) -> Rows:
         """Return the records with those that came, and with what has changed."""
@@ -492,16 +483,6 @@ class IndexCache:
         """Forget all, in a process that was forked: a thread may have been changing it."""
         self._lock = threading.Lock()
         self.clear()
-
-    @property
-    def users(self) -> int:
-        """How many indexes are in memory: of the memories of a user, or of their items."""
-        return len(self._indexes)
-
-    @property
-    def size(self) -> int:
-        """The bytes of all of them, as far as they were measured."""
-        return self._total
 
     def of(self, user: str, *, items: bool = False) -> UserIndex:
         """Return the index of the user's memories or items, a new one if need be."""

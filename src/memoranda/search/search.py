@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from functools import cached_property, partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -35,7 +37,7 @@ from memoranda.search.attributes import (
     put_first,
 )
 from memoranda.search.evidence import WITHIN, ScoredRecords
-from memoranda.search.index import NO_NUMBER, Floats, IndexCache, Mask, Rows
+from memoranda.search.index import NO_NUMBER, Floats, IndexCache, Mask, Rows, UserIndex
 from memoranda.search.late_interaction import (
     FUNCTION_WORD,
     MOST_CANDIDATES,
@@ -58,10 +60,12 @@ from memoranda.store.sql.database import read_again
 from memoranda.store.sql.index_reads import KINDS, NEVER
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
+from memoranda.text.secrets import has_secret
 from memoranda.text.small_talk import states_nothing
 from memoranda.text.terms import TermAnalyzer, shorten_question
 
 log = logging.getLogger("memoranda.search")
+T = TypeVar("T")
 
 MOST_MATCHES = 20_000
 MOST_TERMS = 256  # of a query; whoever pastes a book gets answers to its beginning
@@ -183,10 +187,14 @@ class Retriever:
             skip: ids of records to leave out.
         """
         query = shorten_question(query)
-        embedded = self._embed(query)  # First: waits below do not count loading a model.
+        items = of_items(where)
+        large = not items and self.store.is_large(scope)
+        index = self.cache.of(scope.user, items=items)
+        # First: waits below do not count loading a model.
+        first = not large and index.version.revision < 0
+        embedded = self._embed_beside(index, scope, query, where) if first else self._embed(query)
         if self.reads_entities:
             self.derivations.finish_soon(scope, ENTITIES, self.wait)
-        large = not of_items(where) and self.store.is_large(scope)
         if large and embedded is not None:
             self._finish_vectors(scope)
 
@@ -199,8 +207,7 @@ class Retriever:
                     candidates = self._candidates(scope, query, where, told, most)
                     rows, matches = Rows.of(candidates), candidates.matches
                 else:
-                    items, vectors = of_items(where), embedded is not None
-                    rows, matches = self._rows(scope, opened, items=items, vectors=vectors), None
+                    rows, matches = self._rows(index, scope, embedded, opened), None
                     told = embedded if self.derivations.has_model else None
                 search = self._ask(scope, query, where, rows, told, matches=matches)
                 if search is None:
@@ -209,17 +216,18 @@ class Retriever:
 
         return read_again(read)
 
-    def _rows(self, scope: Scope, opened: ExitStack, *, items: bool, vectors: bool) -> Rows:
+    def _rows(
+        self, index: UserIndex, scope: Scope, embedded: EmbeddedText | None, opened: ExitStack
+    ) -> Rows:
         """Return the user's records, with the vectors of all unless that takes too long.
 
         Args:
+            index: of the records that are asked for.
             scope: whose records.
+            embedded: the query, if it has a vector, so that those of the records serve it.
             opened: a snapshot, which is left for a newer one where vectors have to be made, or
                 their model is looked at.
-            items: whether items are asked for, and not memories.
-            vectors: whether the query has one, so that those of the records serve it.
         """
-        index = self.cache.of(scope.user, items=items)
         rows = index.rows(self.store, scope)
         # Whoever makes all vectors anew has every reader begin anew.
         if index.version.vector and not index.model_checked:
@@ -228,7 +236,7 @@ class Retriever:
             index.model_checked = True
             opened.enter_context(self.store.snapshot())
             rows = index.rows(self.store, scope)
-        if not vectors or rows.vectors.complete or not self.derivations.has_model:
+        if embedded is None or rows.vectors.complete or not self.derivations.has_model:
             return rows
         opened.close()
         self._finish_vectors(scope)
@@ -255,6 +263,26 @@ class Retriever:
             most=max(most, MOST_CANDIDATES if by_tokens else FEWER_CANDIDATES),
         )
         return self.store.candidates(scope, where, question)
+
+    def _embed_beside(
+        self, index: UserIndex, scope: Scope, query: str, where: Filter
+    ) -> EmbeddedText | None:
+        """Embed a query while the user's index is read for the first time.
+
+        Loading the language data and the model, which a first search needs, takes about as long.
+        """
+
+        def embed() -> EmbeddedText | None:
+            question_range(query, where.now.astimezone(self.zone))
+            for read in (asked_attributes, state_of, states_nothing, has_secret):
+                read(query)
+            ExpectedAnswer(query).held(query)
+            return self._embed(query)
+
+        with ThreadPoolExecutor(1, "memoranda-search") as thread:
+            embedded = thread.submit(embed)
+            read_again(partial(index.rows, self.store, scope))
+            return embedded.result()
 
     def _embed(self, query: str) -> EmbeddedText | None:
         try:
@@ -738,26 +766,23 @@ class SingleSearch:
         return lambda: explain_match(question, tokens, words_at(content, token_spans(content)))
 
     def _records(self, wanted: Iterable[int]) -> dict[int, Record]:
-        """Return records by row, those that were read before without asking the store."""
-        order = list(wanted)
-        missing = sorted({row for row in order if row not in self.read})
-        ordinals = self.rows.table["ordinal"][missing].tolist()
-        found = self.parts.store.get(self.scope, ordinals) if missing else {}
-        self.read.update(
-            (row, found[o]) for row, o in zip(missing, ordinals, strict=True) if o in found
-        )
-        return {row: self.read[row] for row in order if row in self.read}
+        """Return records by row."""
+        return self._read(wanted, self.read, self.parts.store.get)
 
     def _texts(self, wanted: Iterable[int]) -> dict[int, str]:
-        """Return what records say by row, what was read before without asking the store."""
+        """Return what records say by row."""
+        return self._read(wanted, self.contents, self.parts.store.texts)
+
+    def _read(
+        self, wanted: Iterable[int], known: dict[int, T], read: Callable[..., Mapping[int, T]]
+    ) -> dict[int, T]:
+        """Return something of each record by row; what is not known is read, by ordinals."""
         order = list(wanted)
-        missing = sorted({row for row in order if row not in self.contents})
+        missing = sorted({row for row in order if row not in known})
         ordinals = self.rows.table["ordinal"][missing].tolist()
-        found = self.parts.store.texts(self.scope, ordinals) if missing else {}
-        self.contents.update(
-            (row, found[o]) for row, o in zip(missing, ordinals, strict=True) if o in found
-        )
-        return {row: self.contents[row] for row in order if row in self.contents}
+        found = read(self.scope, ordinals) if missing else {}
+        known |= {row: found[o] for row, o in zip(missing, ordinals, strict=True) if o in found}
+        return {row: known[row] for row in order if row in known}
 
 
 def _beside(rows: Rows, order: Sequence[int], visible: Mask) -> dict[tuple[int, int], int]:

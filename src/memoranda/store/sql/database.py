@@ -157,11 +157,6 @@ class Postings(NamedTuple):
     keys: NDArray[np.int64]
     times: NDArray[np.int64]
 
-    @classmethod
-    def of(cls, *columns: str | None) -> Postings:
-        """Return those of two texts of numbers with commas between them."""
-        return cls(*(np.fromstring(text or "", np.int64, sep=",") for text in columns))
-
     def and_later(self, later: Postings) -> Postings:
         """Return these with those of records that came later."""
         return Postings(*map(np.concatenate, zip(self, later, strict=True)))
