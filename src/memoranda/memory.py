@@ -53,6 +53,7 @@ from memoranda.records.drafts import (
     draft_correction,
     parse_draft,
     parse_filters,
+    parse_namespace,
     parse_tags,
     show_hit,
 )
@@ -293,16 +294,16 @@ class Memory:
             NotFound: there is no such record.
             InvalidInput: it is no longer believed, or a value cannot be stored.
         """
-        values = None if isinstance(metadata, Unset) else metadata
-        labels = () if isinstance(tags, Unset | None) else tags
-        new = self._admit(Draft(content="", metadata=values, tags=labels))
-        until = valid_until if valid_until is UNSET else checks.known(valid_until, "valid_until")
-        return self._records.update(
-            id,
-            metadata=metadata if metadata is UNSET else checks.parse_metadata(new["metadata"]),
-            tags=tags if tags is UNSET else parse_tags(new["tags"]),
-            valid_until=until,
-        )
+        asked: dict[str, Any] = {"metadata": metadata, "tags": tags, "valid_until": valid_until}
+        given = {name: value for name, value in asked.items() if value is not UNSET}
+        labels = () if given.get("tags") is None else given["tags"]
+        new = self._admit(Draft(content="", metadata=given.get("metadata"), tags=labels))
+        parsed = {
+            "metadata": checks.parse_metadata(new["metadata"]),
+            "tags": parse_tags(new["tags"]),
+            "valid_until": checks.known(given.get("valid_until"), "valid_until"),
+        }
+        return self._records.update(id, **{name: parsed[name] for name in given})
 
     def forget(
         self,
@@ -451,7 +452,10 @@ class Memory:
             prefix: only this namespace and those below it.
             depth: longer ones are cut to so many parts, and each is returned once.
         """
-        return self._records.namespaces(prefix, depth)
+        most = None if depth is None else checks.limited(depth, "depth")
+        where = self._where(namespace=parse_namespace(prefix, "prefix"))
+        found = self._services.store.namespaces(self._scope, where)
+        return sorted({each[:most] for each in found})
 
     @checks.list_arguments(RecordFilters)
     def records(
@@ -630,7 +634,7 @@ class Memory:
         Raises:
             InvalidInput: an argument cannot be used.
         """
-        return self._facts.list(query, category=category, everything=everything, limit=limit)
+        return self._facts.find(query, category=category, everything=everything, limit=limit)
 
     def trace_fact(self, id: str) -> Provenance:
         """Return where a fact comes from: the turns that say it, its versions, its history.

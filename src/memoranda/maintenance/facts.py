@@ -107,21 +107,28 @@ class Provenance:
     history: tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class FactService:
-    """Shows the facts of one scope: how far each is believed, and where it comes from.
+    """Shows all facts of one scope as they are now: how far each is believed, and its origin."""
 
-    Attributes:
-        records: where they are.
-        retriever: finds those that answer a query.
-        threshold: confidence below which a fact is retired.
-    """
+    def __init__(self, records: RecordService, retriever: Retriever, threshold: float) -> None:
+        """Read the facts, active or not.
 
-    records: RecordService
-    retriever: Retriever
-    threshold: float
+        Args:
+            records: where they are.
+            retriever: finds those that answer a query.
+            threshold: confidence below which a fact is retired.
+        """
+        self._records, self._retriever, self._threshold = records, retriever, threshold
+        self._now = records.now()
+        self._facts: dict[str, Record] = {}
+        self._replaced: defaultdict[str, list[Record]] = defaultdict(list)
+        for page in record_pages(records.store, records.scope, self._now, (Kind.FACT,)):
+            self._facts |= {record.id: record for record in page}
+        for record in self._facts.values():
+            if record.superseded_by is not None:
+                self._replaced[record.superseded_by].append(record)
 
-    def list(
+    def find(
         self, query: str | None, *, category: str | None, everything: bool, limit: int
     ) -> list[Fact]:
         """Return facts: those that answer ``query``, best first; without one the last said first.
@@ -131,23 +138,23 @@ class FactService:
         """
         if category is not None:
             refuse_unknown([category], CATEGORIES, "category")
-        most, index = limited(limit, "limit"), FactIndex(self.records, self.threshold)
+        most = limited(limit, "limit")
         found: Iterable[Record] = sorted(
-            index.records.values(), key=lambda record: (when_said(record), record.id), reverse=True
+            self._facts.values(), key=lambda record: (when_said(record), record.id), reverse=True
         )
         if query is not None:
             where = Filter(
-                now=index.now,
+                now=self._now,
                 kinds=(Kind.FACT,),
                 retired=everything,
                 metadata={} if category is None else {CATEGORY: category},
             )
-            scope, asked = self.records.scope, clean(query, "query")
-            hits = self.retriever.search(scope, asked, where, limit=most + SPARE)
+            scope, asked = self._records.scope, clean(query, "query")
+            hits = self._retriever.search(scope, asked, where, limit=most + SPARE)
             found = [hit.record for hit in hits]
         chosen = (
             fact
-            for fact in map(index.fact, found)
+            for fact in map(self._fact, found)
             if (everything or fact.state == BELIEVED) and category in {None, fact.category}
         )
         return [*islice(chosen, most)]
@@ -159,53 +166,30 @@ class FactService:
             NotFound: there is no such record.
             InvalidInput: it is no fact.
         """
-        record = self.records.existing(id)
+        record = self._records.existing(id)
         if record.kind is not Kind.FACT:
             message = f"{id} is no fact but of kind {record.kind.value}"
             raise InvalidInput(f"{message}; memoranda show {id} shows it")
-        index = FactIndex(self.records, self.threshold)
-        store, scope = self.records.store, self.records.scope
+        store, scope = self._records.store, self._records.scope
         there = store.get(scope, record.source_ids)
         return Provenance(
-            fact=index.fact(record),
+            fact=self._fact(record),
             sources=tuple(_source(source, there.get(source)) for source in record.source_ids),
-            before=tuple(map(index.fact, index.predecessors(record))),
-            after=tuple(map(index.fact, index.successors(record))),
+            before=tuple(map(self._fact, self._predecessors(record))),
+            after=tuple(map(self._fact, self._successors(record))),
             history=tuple(store.history(scope, id)),
         )
 
-
-def _source(id: str, record: Record | None) -> Source:
-    if record is None:
-        return Source(id)
-    speaker, said_at = record.source_role or record.kind.value, record.event_time
-    return Source(id, record.content, speaker, said_at, record.session_id, record.position)
-
-
-class FactIndex:
-    """All facts of a memory, active or not, and which superseded which."""
-
-    def __init__(self, records: RecordService, threshold: float) -> None:
-        """Read them; below ``threshold`` a fact is retired."""
-        self.now, self._threshold = records.now(), threshold
-        self.records: dict[str, Record] = {}
-        self._replaced: defaultdict[str, list[Record]] = defaultdict(list)
-        for page in record_pages(records.store, records.scope, self.now, (Kind.FACT,)):
-            self.records |= {record.id: record for record in page}
-        for record in self.records.values():
-            if record.superseded_by is not None:
-                self._replaced[record.superseded_by].append(record)
-
-    def fact(self, record: Record) -> Fact:
+    def _fact(self, record: Record) -> Fact:
         """Return what can be said of a record now."""
-        heir, kind = self.records.get(record.superseded_by or ""), record.metadata.get(CATEGORY)
+        heir, kind = self._facts.get(record.superseded_by or ""), record.metadata.get(CATEGORY)
         state = BELIEVED if record.superseded_by is None else SUPERSEDED
-        if not is_active(record, self.now):
+        if not is_active(record, self._now):
             state = ENDED
         return Fact(
             record=record,
             state=state,
-            confidence=record.confidence if state == ENDED else decay.confidence(record, self.now),
+            confidence=record.confidence if state == ENDED else decay.confidence(record, self._now),
             category=kind if isinstance(kind, str) else None,
             said_at=when_said(record),
             said=max(1, len(record.source_ids)),
@@ -214,7 +198,7 @@ class FactIndex:
             superseded_by=None if heir is None else _version(heir),
         )
 
-    def predecessors(self, record: Record) -> list[Record]:
+    def _predecessors(self, record: Record) -> list[Record]:
         """Return what a record took the place of, directly or not, oldest first."""
         found: dict[str, Record] = {}
         waiting = [record]
@@ -224,12 +208,19 @@ class FactIndex:
             waiting += new
         return sorted(found.values(), key=lambda old: (when_said(old), old.id))
 
-    def successors(self, record: Record) -> list[Record]:
+    def _successors(self, record: Record) -> list[Record]:
         """Return what took the place of a record, directly or not, in that order."""
         found: dict[str, Record] = {}
-        while (heir := self.records.get(record.superseded_by or "")) and heir.id not in found:
+        while (heir := self._facts.get(record.superseded_by or "")) and heir.id not in found:
             found[heir.id] = record = heir
         return list(found.values())
+
+
+def _source(id: str, record: Record | None) -> Source:
+    if record is None:
+        return Source(id)
+    speaker, said_at = record.source_role or record.kind.value, record.event_time
+    return Source(id, record.content, speaker, said_at, record.session_id, record.position)
 
 
 def _version(record: Record) -> Version:

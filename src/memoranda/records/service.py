@@ -9,21 +9,12 @@ from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.changes import Close, Insert, RecordChange, Reweigh, StoredRecord
-from memoranda.model.checks import clean, limited
+from memoranda.model.checks import clean
 from memoranda.model.clock import Clock
 from memoranda.model.events import Events
-from memoranda.model.models import (
-    UNSET,
-    ForgetReceipt,
-    Kind,
-    Record,
-    Scope,
-    Trust,
-    ended,
-    is_active,
-)
+from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, Trust, ended, is_active
 from memoranda.model.query import Filter, Order
-from memoranda.records.drafts import Draft, RecordPlanner, parse_address, parse_namespace
+from memoranda.records.drafts import Draft, RecordPlanner, parse_address
 from memoranda.records.erasing import Eraser
 from memoranda.store.sql.reads import SqlReads
 from memoranda.store.sql.store import Store
@@ -116,15 +107,6 @@ class RecordService:
         )
         return max(found, key=lambda item: item.agent == self.scope.agent, default=None)
 
-    def namespaces(
-        self, prefix: Iterable[str] = (), depth: int | None = None
-    ) -> list[tuple[str, ...]]:
-        """Return the namespaces that have items, cut to ``depth`` parts, each once."""
-        most = None if depth is None else limited(depth, "depth")
-        where = Filter(now=self.now(), namespace=parse_namespace(prefix, "prefix"))
-        found = self.store.namespaces(self.scope, where)
-        return sorted({each[:most] for each in found})
-
     def correct(self, old: Record, draft: Draft) -> Record:
         """Store ``draft`` in the place of ``old``; return the new record."""
         _refuse_item(old)
@@ -144,9 +126,8 @@ class RecordService:
             InvalidInput: it is no longer believed.
         """
         self.require_active(self.existing(id))
-        given = {name: value for name, value in changes.items() if value is not UNSET}
         with self.store.write(self.scope) as tx:
-            tx.update_record(id, at=self.now(), **given)
+            tx.update_record(id, at=self.now(), **changes)
         return self.existing(id)
 
     def confirm(self, id: str) -> Record:
