@@ -350,7 +350,8 @@ class User:
 
     def everything(self) -> list[object]:
         """Return all that the reads of a store tell about a user."""
-        return [*self._indexed(items=True), *self._indexed(items=False), *self.visible()]
+        with self.store.snapshot():
+            return [*self._indexed(items=True), *self._indexed(items=False), *self.visible()]
 
     def underived(self) -> list[object]:
         """Return all that they tell but what is derived of names, and when it was."""
@@ -366,7 +367,8 @@ class User:
     def visible(self) -> list[object]:
         """Return all that those reads tell which are bounded by an agent, too."""
         items = Filter.at_any_time(kinds=(Kind.ITEM,))
-        return [self.records(items), self.namespaces(items), *self._visible_memories()]
+        with self.store.snapshot():
+            return [self.records(items), self.namespaces(items), *self._visible_memories()]
 
     def _indexed(self, *, items: bool) -> list[object]:
         changes = self.index_changes(UNREAD, items=items)

@@ -269,7 +269,7 @@ def test_the_index_of_a_large_user_follows_what_is_done(large):
 
 def test_without_pgvector_everybody_is_ranked_in_memory(postgres, caplog):
     """Where it is not there, and who logged in may not create it: answers, and no errors."""
-    address = new_database(postgres)
+    address = new_database(postgres, schema=False)
     owner = new_role(address, schema=True)
     mine = as_role(address, owner, f"{owner},public")
     with closing(opened(mine)) as memory, closing(opened(":memory:")) as exact:

@@ -65,7 +65,7 @@ def made_of(address):
 @pytest.fixture(scope="module")
 def columns(postgres):
     """Return what a new database is made of."""
-    address = new_database(postgres)
+    address = new_database(postgres, schema=False)
     remembering(address).close()
     return made_of(address)
 
@@ -107,7 +107,7 @@ FROM_5 = {
 @pytest.mark.parametrize("number", [4, 5, 6])
 def test_a_database_of_before_becomes_one_of_today(postgres, columns, number):
     """It is made of the same, and holds every record and how often it holds each term."""
-    former = new_database(postgres)
+    former = new_database(postgres, schema=False)
     with connected(former) as connection:
         connection.execute(Path(__file__).with_name("postgres_0_2.sql").read_text("utf-8"))
         connection.execute(FORMER)

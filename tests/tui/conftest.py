@@ -95,20 +95,26 @@ class Person:
         """Wait until all that was asked for is done and shown."""
         quiet = 0
         while quiet < QUIET_ROUNDS:
-            asks = isinstance(self.app.screen, ModalScreen)  # Its worker waits for the person.
-            due = [each for each in self.app.workers if not (asks and each.group == "dialog")]
+            dialogs, due = [], []
+            for each in self.app.workers:
+                (dialogs if each.group == "dialog" else due).append(each)
             if due:
                 with suppress(WorkerCancelled):  # Another reads what is newer.
                     await self.app.workers.wait_for_complete(due)
             await self.pilot.pause(0)  # Until every widget has seen to its messages.
+            if not isinstance(self.app.screen, ModalScreen):  # Else it waits for the person.
+                due += dialogs
             tables = self.app.screen.query(DataTable)
             due += [each for each in tables if each._require_update_dimensions]
+            due += self.app.screen._callbacks  # What it does after it was drawn.
             quiet = 0 if due else quiet + 1
 
     async def press(self, *keys):
-        """Press keys."""
-        await self.pilot.press(*keys)
-        await self.settle()
+        """Press keys, one after another."""
+        for key in keys or [None]:
+            if key:
+                await self.pilot.press(key)
+            await self.settle()
         return self.text
 
     async def say(self, text):
@@ -145,8 +151,10 @@ class Person:
 
 
 @pytest.fixture
-def sitting():
+def sitting(monkeypatch):
     """Return a person at the interface of an agent."""
+    # After a key Textual sleeps until the processor is idle; here each step waits for what it did.
+    monkeypatch.setattr("textual.app.wait_for_idle", lambda _: asyncio.sleep(0))
 
     @asynccontextmanager
     async def start(runtime, size=(80, 24)):

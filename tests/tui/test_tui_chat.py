@@ -66,6 +66,9 @@ async def test_an_answer_is_markdown_when_it_is_complete(runtimes, sitting, monk
         answer.post_message(Markdown.LinkClicked(answer, "https://example.org"))
         await person.settle()
         assert opened == []
+        text = await person.say("/stats")
+        assert "2 episode" in text
+        assert "use of language models" in text
 
 
 async def test_words_come_as_they_are_said_and_keys_stop_them(runtimes, sitting, monkeypatch):
@@ -80,6 +83,7 @@ async def test_words_come_as_they_are_said_and_keys_stop_them(runtimes, sitting,
         async def ask():
             person.app.screen.focused.load_text("Tell me a story")
             await person.pilot.press("enter")
+            await until(person, lambda: person.app.chat.query(".streaming"))
             await until(person, lambda: "Once upon **a time" in person.text)
 
         await ask()
@@ -221,7 +225,6 @@ async def test_commands_open_screens(runtimes, sitting):
     async with sitting(runtimes()) as person:
         for command, shown in {
             "/context": "1 Budget",
-            "/settings": "Settings",
             "/stats": "conversations",
             "/?": "Commands",
             "/facts": "Facts",
@@ -264,7 +267,10 @@ async def test_several_lines_are_one_message(runtimes, sitting):
 
 
 async def test_the_screens_fit_without_colour(runtimes, sitting, monkeypatch):
-    """With NO_COLOR no screen has a colour that says what no word says."""
+    """With NO_COLOR no screen has a colour that says what no word says.
+
+    A key of another screen opens that one; Escape always comes back to the chat.
+    """
     monkeypatch.setenv("NO_COLOR", "1")
     runtime = runtimes("yes", conversation=ROOMY)
     while runtime.agent.chat.stats().percent_used < 82:
@@ -274,3 +280,7 @@ async def test_the_screens_fit_without_colour(runtimes, sitting, monkeypatch):
         assert "near the limit" in person.text
         for key in ("f1", "f2", "f3", "f4", "f5", "f6", "f7"):
             assert max(map(len, (await person.press(key)).splitlines())) <= 80
+            assert len(person.app.screen_stack) == 3
+        await person.press("escape")
+        assert person.app.screen is person.app.chat
+        assert person.app.screen.focused.id == "prompt"

@@ -99,18 +99,3 @@ async def test_notes_are_read_and_edited(runtimes, sitting):
         assert "• Rita likes plums" in await person.press("escape")
         await person.press("escape")
         assert person.app.screen is person.app.chat
-
-
-async def test_screens_take_each_others_place(runtimes, sitting):
-    """A key of another screen opens that one; Escape always comes back to the chat."""
-    async with sitting(runtimes("hello")) as person:
-        for key in ("f4", "f6", "f2", "f3", "f7", "f5"):
-            await person.press(key)
-            assert len(person.app.screen_stack) == 3
-        await person.press("escape")
-        assert person.app.screen is person.app.chat
-        assert person.app.screen.focused.id == "prompt"
-        await person.say("hello")
-        text = await person.say("/stats")
-        assert "2 episode" in text
-        assert "use of language models" in text

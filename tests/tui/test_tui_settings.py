@@ -6,11 +6,14 @@ from memoranda import Memory, Settings
 from memoranda.errors import InvalidInput
 from memoranda.settings import configure
 from memoranda.tui.runtime import ChatRuntime
+from memoranda.tui.settings import SettingsScreen
 
 
 async def find(person, words):
     """Narrow the settings by words; the first one found is at the cursor."""
-    await person.press("f3", "/")
+    if not isinstance(person.app.screen, SettingsScreen):
+        await person.press("f3")
+    await person.press("slash")
     person.app.screen.focused.value = words
     return await person.press("enter")
 
@@ -38,6 +41,7 @@ async def test_every_setting_is_there(sitting):
             assert name in text
             assert section in text
         assert "Where the memory is, if the caller does not say." in text
+        await person.pilot.resize_terminal(80, 24)
         text = await find(person, "keep_recent")
         assert "How many of the newest messages always stay." in text
         assert "takes whole number, above 0; default 10" in text

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -79,6 +80,7 @@ def variable(place: Place) -> str:
     return PREFIX + DELIMITER.join(place).upper()
 
 
+@cache
 def fields(model: type[BaseModel] = AllSettings, within: Place = ()) -> tuple[Field, ...]:
     """Return every setting of ``model`` in the order of declaration."""
     found = list[Field]()
