@@ -338,7 +338,7 @@ class Memory:
         metadata: Mapping[str, Any] | None = None,
         erase: bool = False,
     ) -> ForgetReceipt:
-        """Forget the records that meet every filter given, as :meth:`forget`, in one transaction.
+        """Forget the records that meet every filter given, as :meth:`forget`: all of them, or none.
 
         Args:
             ids, session: these records, or those of this session.

@@ -152,7 +152,7 @@ class RecordService:
     ) -> ForgetReceipt:
         """Stop believing records in all their versions, or remove every trace of them.
 
-        What is forgotten is what meets the filter in the transaction that does it.
+        What is forgotten meets the filter in the transaction that does it; what is erased, before.
 
         Args:
             ids: the records; ``None`` is all that meet ``where``.

@@ -95,7 +95,7 @@ class TranscriptContract(Contract):
         assert ana.messages("other") == placed(other)
 
     def test_reasoning_is_erased_with_its_answer(self, ana):
-        """What has no episode and led to an answer goes with it, and no more: no later thoughts.
+        """What led to an answer goes with it, and no more: no question and no other thoughts.
 
         Nor one that was removed by itself before.
         """
@@ -112,7 +112,7 @@ class TranscriptContract(Contract):
         assert [message.position for message in ana.messages("trip")] == [1, 2, 6]
         assert ana.messages("trip")[1].id == asked[0].id
         ana.erase(question)
-        assert [message.position for message in ana.messages("trip")] == [6]
+        assert [message.position for message in ana.messages("trip")] == [1, 6]
         assert [each.id for each in ana.tombstones("trip")[0].messages] == [before.id]
 
     def test_what_expired_is_left_out(self, ana, ben):

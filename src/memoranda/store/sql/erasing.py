@@ -31,14 +31,15 @@ SELECT r.key, r.source_ids FROM records r WHERE r.user_key = :user AND r.key IN 
     SELECT record_key FROM record_sources
     WHERE user_key = :user AND source_id IN (@texts(:ids)))
 """
-# With a message go those just before it that have no words: a thought, a picture, a call. Where it
-# has expired, all that have no record of their own, of which it is not known when they expire.
+# With an answer goes the reasoning just before it. Where a message has expired, all go that have no
+# record of their own (a picture, a call), as of these it is not known when they expire.
 MESSAGES = """
 DELETE FROM messages WHERE user_key = :user AND conversation_key IN (
     SELECT conversation_key FROM messages
     WHERE user_key = :user AND record_id IN (@texts(:records)))
-AND (record_id IS NOT NULL OR role <> 'system' AND (content = '' OR :expired = 1)) AND (
-    SELECT n.record_id FROM messages n
+AND (record_id IS NOT NULL OR :expired = 1 AND role <> 'system'
+    OR role = 'assistant' AND raw IS NOT NULL AND content = '' AND tool_calls = '[]') AND (
+    SELECT CASE WHEN n.role = messages.role OR :expired = 1 THEN n.record_id END FROM messages n
     WHERE n.user_key = :user AND n.conversation_key = messages.conversation_key
         AND n.tombstone_key IS NOT DISTINCT FROM messages.tombstone_key
         AND n.position >= messages.position AND n.record_id IS NOT NULL
