@@ -47,6 +47,8 @@ LOCK_ALL = "LOCK TABLE users IN EXCLUSIVE MODE"
 LOCK_SCHEMA = "SELECT pg_advisory_xact_lock(1835363695)"
 LOCK_INDEXING = "SELECT pg_try_advisory_xact_lock(1835363696)"
 NEXT_KEYS = "SELECT nextval('record_keys') FROM generate_series(1, :count)"
+# A key that is higher than those of whoever had the lock before.
+AND_NEXT_KEY = "WITH held AS MATERIALIZED ({}) SELECT held.*, nextval('record_keys') FROM held"
 STEPS = "CREATE TABLE IF NOT EXISTS schema_steps (number bigint PRIMARY KEY)"
 IS_THERE = "SELECT to_regclass('schema_steps') IS NOT NULL"
 DONE = "SELECT coalesce(max(number), 0) FROM schema_steps"
@@ -153,21 +155,19 @@ class PostgresConnection(database.SqlConnection):
 
     raw: psycopg.Connection[database.Row]
     pipeline: psycopg.Pipeline | None = None
-    _next_key: psycopg.Cursor[database.Row] | None = None
+    _next_keys: Sequence[int] = ()
 
     def _execute(self, sql: str, values: database.Values) -> psycopg.Cursor[database.Row]:
         return self.raw.execute(in_postgres(sql), values, binary=True)
 
     def rows(self, sql: str, values: database.Values = database.NONE) -> list[database.Row]:
         """Return every row."""
-        asked = self._execute(sql, values)
-        if self.pipeline is not None and sql.endswith(TAKE_TURN):
-            # Whoever writes next may need the key of a new record: in the same round trip.
-            self._next_key = self._execute(NEXT_KEYS, {"count": 1})
-            if not (found := asked.fetchall()):  # Nobody waits for who is not there yet.
-                self._next_key = None
-            return found
-        return asked.fetchall()
+        if self.pipeline is None or not sql.endswith(TAKE_TURN):
+            return self._execute(sql, values).fetchall()
+        # Whoever writes next may need the key of a new record: in the same round trip.
+        found = self._execute(AND_NEXT_KEY.format(sql), values).fetchall()
+        self._next_keys = [row[-1] for row in found]
+        return [row[:-1] for row in found]
 
     def run(self, sql: str, values: database.Values = database.NONE) -> None:
         """Carry out a statement; in a pipeline the server does so while others are sent."""
@@ -191,10 +191,10 @@ class PostgresConnection(database.SqlConnection):
 
     def record_keys(self, count: int) -> Sequence[int]:
         """Return keys for new records, each higher than any that a record has or had."""
-        asked, self._next_key = self._next_key, None
-        if asked is None or count != 1:
-            asked = self._execute(NEXT_KEYS, {"count": count})
-        return [row[0] for row in asked.fetchall()]
+        keys, self._next_keys = self._next_keys, ()
+        if len(keys) == count:
+            return keys
+        return [key for (key,) in self.rows(NEXT_KEYS, {"count": count})]
 
     def keep_last_key(self) -> None:
         """Do nothing: a sequence gives no number twice."""
