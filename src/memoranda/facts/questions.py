@@ -29,7 +29,7 @@ class AskedAttribute:
         attribute: its name in the ontology.
         about: the words for whom or what, as they stand in the question, without articles.
         own: whether that is the user alone: "I", "my".
-        nouns: the words for people about the user among them: ``boss``.
+        nouns: the word for a person that it asks for, if it does: ``boss``.
         former: whether the question asks how it was earlier.
         language: whose forms it fits.
     """
@@ -124,11 +124,10 @@ class _QuestionForms:
             plain = [word.strip(_EDGE) for word in words.split()]
             about = " ".join(word for word in plain if word and word not in self._small)
             own = not about and (not plain or any(word in self._own for word in plain))
-            nouns = frozenset(relation_nouns(about))
             noun = (groups.get("noun") or "").casefold()
             for name in self._names[place].split():
                 # "Who is my boss?" asks for the manager.
                 asked = _relations().get(noun) if name == RELATION else name
                 if asked is not None and (own or about):
-                    kept = nouns | ({noun} if name == RELATION else set())
-                    yield AskedAttribute(asked, about, own, frozenset(kept), former, self._code)
+                    nouns = frozenset({noun} if name == RELATION else ())
+                    yield AskedAttribute(asked, about, own, nouns, former, self._code)
