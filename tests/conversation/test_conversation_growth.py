@@ -7,7 +7,7 @@ import pytest
 from talks import alone, exchange, fill, remembering, sized
 
 WINDOW = 4_000
-FEW, MANY, MEASURED = 200, 600, 100
+FEW, MANY, MEASURED = 100, 400, 50
 
 
 def talk(chat, count):

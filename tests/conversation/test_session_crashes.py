@@ -161,9 +161,9 @@ def test_nothing_is_lost_while_another_process_writes_the_file_anew(tmp_path, st
     file = begun(tmp_path, message("first"))
     reader = FileTranscript(file.path)
     changer, *writers = (
-        start("changer", "c", 30),
-        start("writer", "l", 60),
-        start("writer", "r", 60),
+        start("changer", "c", 12),
+        start("writer", "l", 24),
+        start("writer", "r", 24),
     )
     go(changer, *writers)
     seen = 0
@@ -179,10 +179,10 @@ def test_nothing_is_lost_while_another_process_writes_the_file_anew(tmp_path, st
     assert len(said) == sum(map(len, told))
     pairs = [index for index, text in enumerate(said) if text.endswith(" a")]
     assert [said[index + 1] for index in pairs] == [said[index][:-1] + "b" for index in pairs]
-    assert len(reader.prunings()) == len(changes) == 30
+    assert len(reader.prunings()) == len(changes) == 12
     again = FileTranscript(file.path)
     assert texts(again.messages()) == texts(reader.messages())
-    assert again.info().ended_at == CREATED + timedelta(days=29)
+    assert again.info().ended_at == CREATED + timedelta(days=11)
     assert not (tmp_path / "trip.jsonl.torn").exists()
 
 

@@ -25,12 +25,12 @@ def replay():
 
 @pytest.fixture(scope="module")
 def tallied(replay):
-    """Return what was counted over six runs of 14 turns, with the default settings."""
+    """Return what was counted over four runs of 14 turns, with the default settings."""
 
     @cache
     def counted(budget):
         tally = replay.Tally()
-        for seed in range(6):
+        for seed in range(4):
             tally.add(replay.replayed(made_up_run(seed), None, budget))
         return tally
 
@@ -39,11 +39,11 @@ def tallied(replay):
 
 @each_row("budget", BUDGETS)
 def test_every_context_fits_and_holds_the_last_request(tallied, budget):
-    """No context exceeds its budget, and each of the six conversations was pruned."""
+    """No context exceeds its budget, and each of the four conversations was pruned."""
     tally = tallied(budget)
     assert (tally.over, tally.impossible) == (0, 0)
     assert tally.requests == tally.contexts
-    assert tally.cut == tally.conversations == 6
+    assert tally.cut == tally.conversations == 4
 
 
 def test_conversations_stay_coherent(tallied):
@@ -56,7 +56,7 @@ def test_conversations_stay_coherent(tallied):
 def test_few_pruned_messages_are_needed_later(tallied, budget):
     """SM3: the particulars in markers leave fewer than 5 %, and none beyond one expansion."""
     tally = tallied(budget)
-    assert tally.pruned > 200
+    assert tally.pruned > 150
     assert tally.missed < 0.05 * tally.pruned
     assert tally.missed < tally.missed_without
     assert tally.unreachable == 0

@@ -28,7 +28,7 @@ KNOWN = (("PERSON", "imani"), ("GPE", "the hague"), ("DATE", "since 1999"), ("GP
 
 def ruled_pipeline(folder, *patterns):
     """Write a pipeline of patterns: exact, so that laws can be seen; return its folder."""
-    pipeline = spacy.blank("en")
+    pipeline = spacy.blank("xx")
     ruler = pipeline.add_pipe("entity_ruler")
     ruler.add_patterns([{"label": label, "pattern": text} for label, text in patterns])
     pipeline.to_disk(folder)
@@ -86,7 +86,7 @@ def test_what_is_no_pipeline_of_names_is_refused(tmp_path):
             SpacyNames(model)
     with pytest.raises(ConfigError, match="could not be loaded"):
         SpacyNames("pytest").extract(TEXT)
-    pipeline = spacy.blank("en")
+    pipeline = spacy.blank("xx")
     pipeline.add_pipe("sentencizer")
     pipeline.to_disk(tmp_path / "plain")
     with pytest.raises(ConfigError, match=r"no component that finds names \(it has sentencizer\)"):

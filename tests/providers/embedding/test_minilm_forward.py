@@ -18,7 +18,7 @@ TEXTS = [
     "🎉🛫 👩‍👩‍👧‍👦 see you at 9!",
     "",
     "Ünïcödé naïveté — Straße, مرحبا بالعالم, こんにちは",
-    "Ana told me about her trip to Lisbon, the food and the late flight. " * 5,
+    "Ana told me about her trip to Lisbon, the food and the late flight. " * 2,
 ]
 ERF = np.frompyfunc(math.erf, 1, 1)
 
@@ -58,7 +58,7 @@ def attend(x, weights, name, heads=12):
 def embed(tokens, weights):
     """Return the unit vector of one sequence of token ids."""
     x = (
-        weights["embeddings.word_embeddings.weight"][tokens]
+        weights["embeddings.word_embeddings.weight"][tokens].astype(np.float64)
         + weights["embeddings.position_embeddings.weight"][: len(tokens)]
         + weights["embeddings.token_type_embeddings.weight"][0]
     )
@@ -76,11 +76,7 @@ def embed(tokens, weights):
 
 def test_vectors_are_those_of_an_independent_forward_pass(minilm, published):
     """Every language and length gives the published model's vector, as near as bytes can be."""
-    weights = {
-        name: tensor.astype(np.float64)
-        for name, tensor in load_file(published.weights).items()
-        if tensor.dtype == np.float32
-    }
+    weights = load_file(published.weights)
     tokenizer = Tokenizer.from_file(str(published.tokenizer))
     tokenizer.no_padding()
     tokenizer.enable_truncation(256)
