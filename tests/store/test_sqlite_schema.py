@@ -18,7 +18,7 @@ from memoranda import Memory
 from memoranda.errors import NotADatabase
 from memoranda.store.sql.database import schema_steps
 from memoranda.store.sqlite import DIALECT
-from memoranda.store.sqlite_schema import PARTS
+from memoranda.store.sqlite_schema import PARTS, bring_up_to_date
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 
@@ -128,6 +128,17 @@ def test_no_step_is_edited():
     """Each numbered file is what it was when files were written with it."""
     texts = [re.sub(r" *--[^\n]*", "", step) for step in schema_steps()]
     assert [hashlib.sha256(text.encode()).hexdigest()[:8] for text in texts] == list(STEPS)
+
+
+def test_a_new_file_is_what_all_steps_make(path, open_store):
+    """It is made in one step: tables, indexes, and what the planner is to assume of them."""
+    make_file(path, NEWEST)
+    store, parts = open_store(), []
+    for raw in (store._writer.raw, apsw.Connection(":memory:")):
+        bring_up_to_date(raw, DIALECT.schema(), "new")
+        tables = raw.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY 1, 2").fetchall()
+        parts.append((tables, raw.execute("SELECT * FROM sqlite_stat1 ORDER BY 2").fetchall()))
+    assert parts[0] == parts[1]
 
 
 def test_files_of_every_number_open(path, open_store):

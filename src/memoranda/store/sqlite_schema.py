@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from functools import cache
 
 import apsw
 
@@ -41,6 +42,8 @@ PRAGMA writable_schema = ON;
 DELETE FROM sqlite_schema WHERE name IN ('records_fts', 'records_terms');
 PRAGMA writable_schema = RESET;
 """
+# Of indexes that a later step dropped.
+FORGET_STATISTICS = "DELETE FROM sqlite_stat1 WHERE idx NOT IN (SELECT name FROM sqlite_schema)"
 INDEX_TABLES = "SELECT name FROM sqlite_schema WHERE name GLOB 'records_fts*'"
 VIRTUAL = "SELECT sql FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL%'"
 INDEX_ANEW = "DELETE FROM meta WHERE name = 'analyzer'"
@@ -81,10 +84,20 @@ def bring_up_to_date(raw: apsw.Connection, steps: Sequence[str], location: str) 
     done = read_version(raw, location)
     if done:
         _add_missing(raw, steps[:done], location)
-    for number, sql in enumerate(steps[done:], done + 1):
+    for sql in steps[done:] if done else _whole_schema(*steps):
         raw.execute(sql).fetchall()
-        raw.execute(f"PRAGMA user_version = {number}")
+    raw.execute(f"PRAGMA user_version = {len(steps)}")
     raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+@cache
+def _whole_schema(*steps: str) -> tuple[str, ...]:
+    """Return what makes of an empty database in a tenth of the time what these steps make of it."""
+    with closing(apsw.Connection(":memory:")) as whole:
+        for sql in steps:
+            whole.execute(sql).fetchall()
+        tables = (sql for name, sql in whole.execute(PARTS) if "." not in name)
+        return (*tables, steps[0][steps[0].index("CREATE VIRTUAL TABLE") :], FORGET_STATISTICS)
 
 
 def _add_missing(raw: apsw.Connection, steps: Sequence[str], location: str) -> None:
