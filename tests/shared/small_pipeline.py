@@ -14,7 +14,7 @@ def trained(examples, path):
     """
     random.seed(7)
     spacy.util.fix_random_seed(7)
-    pipeline = spacy.blank("en")
+    pipeline = spacy.blank("xx")
     pipeline.add_pipe("ner", config={"model": {"tok2vec": {"width": 32, "embed_size": 200}}})
     known = random.sample(list(_read(pipeline, examples)), 60)
     optimizer = pipeline.initialize(lambda: known)
