@@ -2,12 +2,13 @@
 
 import logging
 import shutil
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 
 import apsw
 import pytest
 
 from memoranda import Memory
+from memoranda.errors import MemorandaError
 from memoranda.testing.embedders import HashEmbedder
 
 NO_UTF8 = "CAST(x'ff41' AS TEXT)"
@@ -23,9 +24,21 @@ OF_RECORDS = {
     "trust": "'nobody'",
     "event_time": FAR,
     "created_at": "'yesterday'",
-    "confidence": "x'00'",
+    "confidence": "'much'",
 }
 OF_MESSAGES = {"content": NO_UTF8, "tool_calls": "'['", "timestamp": FAR}
+# Bytes in the place of text, each in the newest row of a table.
+BYTES = {
+    "records": ("id", "agent", "content", "session_id", "origin", "reason", "subject", "closed_at"),
+    "messages": ("id", "role", "content", "task", "tokens"),
+    "conversations": ("id", "agent", "system", "model", "token_scale"),
+    "entities": ("id", "name", "type"),
+    "entity_names": ("folded", "name"),
+    "sessions": ("session_id", "agent", "unread"),
+    "notes_bases": ("agent", "folder"),
+    "users": ("name", "revision", "vector_seq"),
+    "history": ("reason", "agent"),
+}
 # What is damaged once each in all rows of the table.
 OF_OTHERS = {
     "conversations": f"created_at = {FAR}",
@@ -176,3 +189,30 @@ def test_one_warning(kept, damage, caplog):
     told = [entry.getMessage() for entry in caplog.records if entry.name == "memoranda.store"]
     assert len(told) == 1
     assert "damaged rows are left out; memoranda doctor lists them" in told[0]
+
+
+def test_bytes_in_the_place_of_text_are_left_out(kept, damage, tmp_path):
+    """Whatever column has them: each verb answers, or says in an error of ours what is damaged."""
+    for table, columns in BYTES.items():
+        for column in columns:
+            last = f"WHERE rowid = (SELECT max(rowid) FROM {table})"  # noqa: S608 - a test
+            last = "" if table in {"sessions", "notes_bases", "entity_names"} else last
+            memory = damage(f"UPDATE OR IGNORE {table} SET {column} = x'ff00' {last}")  # noqa: S608
+            found = memory.verify()
+            assert any(f"rows of {table} that cannot be read" in line for line in found), column
+            with suppress(MemorandaError):
+                read_all(memory, tmp_path)
+            if table != "users":
+                assert len(memory.search("Zoe Lund tea", limit=50)) >= len(kept) - 1, column
+            memory.close()
+
+
+def test_vectors_of_no_possible_length_are_made_anew(damage):
+    """Whatever stands in the place of the number of their dimensions."""
+    for number in ("0", "-1", "9" * 24, "1e3", "none"):
+        name = "name = 'embedding_dimensions'"
+        memory = damage(f"UPDATE meta SET value = '{number}' WHERE {name}")  # noqa: S608 - a test
+        assert memory.search("Zoe Lund tea", limit=50)
+        memory.embed_pending()
+        assert not any("vectors" in line for line in memory.verify())
+        memory.close()

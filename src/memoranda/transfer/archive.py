@@ -89,7 +89,7 @@ def archive_lines(
         yield _line("decision", NameDecision(name, target))
     for page in record_pages(store, scope, now, tuple(Kind)):
         trails = store.trails(scope, [record.id for record in page])
-        for record in page:
+        for record in (each for each in page if each.id in trails):
             yield _line("record", record, trails[record.id])
     kept = store.user_metadata(scope)
     for kind, found in (("session", kept.sessions), ("erased", kept.erased)):

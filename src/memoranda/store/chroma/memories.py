@@ -19,8 +19,7 @@ from memoranda.model.checks import from_ms
 from memoranda.model.query import Vector
 from memoranda.store.chroma.folder import MEMORIES, PAGE, ChromaFolder, batches
 from memoranda.store.sql.database import SqlConnection
-from memoranda.store.sql.health import meta
-from memoranda.store.sql.index_reads import DIMENSIONS
+from memoranda.store.sql.index_reads import vector_model
 from memoranda.store.sql.rows import STORED_FLOAT, Row
 
 # Dimensions of placeholders while no model is known: those of all-MiniLM-L6-v2 (S1.02).
@@ -76,7 +75,7 @@ class Memories:
         """
         if not changed:
             return
-        dimensions = int(meta(connection, DIMENSIONS) or UNKNOWN_DIMENSIONS)
+        dimensions = (vector_model(connection) or ("", UNKNOWN_DIMENSIONS))[1]
         found = self._folder.call(MEMORIES, "get", limit=1, include=["embeddings"])["embeddings"]
         if len(found) and len(found[0]) != dimensions:  # All embeddings of a collection have one.
             self._folder.drop(MEMORIES)

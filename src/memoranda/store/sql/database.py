@@ -162,7 +162,7 @@ class Postings(NamedTuple):
         return Postings(*map(np.concatenate, zip(self, later, strict=True)))
 
 
-NO_UTF8 = "it holds text that is not UTF-8"
+NO_UTF8 = "it holds bytes that are no text in UTF-8"
 
 
 @cache

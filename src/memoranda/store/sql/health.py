@@ -47,8 +47,8 @@ NOT EXISTS (SELECT 1 FROM records r
     WHERE r.key = d.record_key AND r.user_key = d.user_key AND r.indexed = 1)
 """
 WRONG_LENGTH = """
-length(embedding) <> 2 *
-    (SELECT CAST(value AS integer) FROM meta WHERE name = 'embedding_dimensions')
+(length(embedding) % 2 = 1 OR CAST(length(embedding) / 2 AS text) <>
+    (SELECT value FROM meta WHERE name = 'embedding_dimensions'))
 """
 # What finds each kind of difference: a query for the names of the rows.
 CROSS_CHECKS: Final[Mapping[str, str]] = {
@@ -120,7 +120,7 @@ DECODED: Final[Mapping[str, tuple[str, Mapping[str, rows.Codec]]]] = {
 
 def damaged_rows(connection: SqlConnection, table: str) -> Iterator[str]:
     """Yield the name of each row that cannot be decoded, and why: every read leaves it out."""
-    name, codecs = DECODED[table]
+    name, codecs = DECODED.get(table, ("NULL", {}))
     sql = f"SELECT {', '.join((name, *codecs))}, t.* FROM {table} t"
     for number, row in enumerate(connection.rows(sql), 1):
         try:
@@ -179,7 +179,7 @@ def verify(database: Database[Any]) -> list[str]:
 
 def _differences(connection: SqlConnection, database: Database[Any]) -> Iterator[str]:
     """Yield a line for each kind of difference between rows."""
-    for table in DECODED:
+    for table in tables():
         left_out = f"rows of {table} that cannot be read, and are left out"
         yield from _report(left_out, [*damaged_rows(connection, table)])
     for name, sql in CROSS_CHECKS.items():

@@ -19,6 +19,8 @@ from memoranda.store.sql.rows import DAMAGE, STORED_FLOAT, Row, dump
 
 MODEL = "embedding_model"
 DIMENSIONS = "embedding_dimensions"
+# More than any model gives.
+MOST_DIMENSIONS = 100_000
 # An IndexVersion, the last write that removed rows, and whether there are items. Most searches
 # find that nothing has changed, and read no more than this.
 NEWEST = """
@@ -210,7 +212,8 @@ def vector_model(connection: SqlConnection) -> tuple[str, int] | None:
     meta: dict[str, Any] = dict(connection.all("SELECT name, value FROM meta"))
     name, dimensions = meta.get(MODEL), str(meta.get(DIMENSIONS))
     # None yet, or damaged: the vectors are made anew.
-    return (name, int(dimensions)) if isinstance(name, str) and dimensions.isdecimal() else None
+    found = int(dimensions[:9]) if dimensions.isdecimal() else 0
+    return (name, found) if isinstance(name, str) and 0 < found <= MOST_DIMENSIONS else None
 
 
 class IndexReader:

@@ -261,8 +261,8 @@ class RecordWrites(EntityWrites, SqlReads):
             begins: whether what is stored next puts a user who was deleted on the list again.
         """
         if self.user == NOBODY:
-            found = self.connection.all(REGISTER_USER, {"name": self.scope.user})
-            self.state = UserState(*found[0])
+            for row in self.connection.all(REGISTER_USER, {"name": self.scope.user}):
+                self.state = UserState(*row)
             self.user = self.state.key
         if begins and (self.state.deleted or self.state.name is None):
             self.run(LIST_AGAIN, name=self.scope.user)
