@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -364,14 +364,18 @@ class UserIndex:
         self._rows: Rows | None = None
         self.model_checked = False
 
-    def rows(self, store: Store, scope: Scope) -> Rows:
+    def rows(self, store: Store, scope: Scope, meanwhile: Callable[[], None] | None = None) -> Rows:
         """Return the user's records as the store has them now, or in the snapshot of a caller.
+
+        ``meanwhile`` is called while the database reads them.
 
         That may be older than what another thread has read meanwhile, which nobody forgets for it:
         records that came later are there, too.
         """
         with self._lock:
-            changes = store.index_changes(scope, self.version, items=self._items)
+            changes = store.index_changes(
+                scope, self.version, items=self._items, meanwhile=meanwhile
+            )
             if self._rows is not None and changes.version < self.version:
                 return self._rows
             if changes.reset:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -268,22 +267,21 @@ class Retriever:
     def _embed_beside(
         self, index: UserIndex, scope: Scope, query: str, where: Filter
     ) -> EmbeddedText | None:
-        """Embed a query while the user's index is read for the first time.
+        """Embed a query while the rows of the user's index are read for the first time.
 
         Loading the language data and the model, which a first search needs, takes about as long.
         """
+        embedded: list[EmbeddedText | None] = []
 
-        def embed() -> EmbeddedText | None:
+        def embed() -> None:
             question_range(query, where.now.astimezone(self.zone))
             for read in (read_asked, state_of, states_nothing, has_secret):
                 read(query)
             ExpectedAnswer(query).held(query)
-            return self._embed(query)
+            embedded.append(self._embed(query))
 
-        with ThreadPoolExecutor(1, "memoranda-search") as thread:
-            embedded = thread.submit(embed)
-            read_again(partial(index.rows, self.store, scope))
-            return embedded.result()
+        read_again(partial(index.rows, self.store, scope, embed))
+        return embedded[-1] if embedded else self._embed(query)  # Another thread has read it.
 
     def _embed(self, query: str) -> EmbeddedText | None:
         try:
