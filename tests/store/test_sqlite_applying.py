@@ -70,3 +70,17 @@ def test_a_snapshot_that_fails_is_given_up(store):
         if whole:
             break
     assert point >= 2
+
+
+def test_no_long_text_waits_to_be_indexed(store):
+    """A search reads the texts that wait: a few short ones, and none of a hundred pages."""
+
+    def indexed():
+        with store.read() as connection:
+            return len(store.full_text.keys(connection))
+
+    User(store).remember("short")
+    assert indexed() == 0
+    User(store).remember("long text " * 20_000)
+    assert indexed() == 2
+    assert len(User(store).match_terms(["short", "long"], limit=9).ordinals) == 2

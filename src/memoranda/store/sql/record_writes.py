@@ -44,6 +44,8 @@ ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING {STATE_OF_USER}
 LIST_AGAIN = "UPDATE users SET name = :name, deleted = 0 WHERE key = :user"
 # Records of a user whose terms wait to be indexed, at most.
 MOST_WAITING = 16
+# Characters of terms for which a record counts as one more.
+LONG = 8_000
 WAITING = """
 SELECT r.key, r.content, r.kind = 'item' FROM users u
 JOIN records r ON r.user_key = u.key AND r.key > greatest(u.terms_through, :through)
@@ -209,7 +211,7 @@ class UserState:
         name: ``None``, once the user was erased.
         revision: the number of the last write.
         terms_through: the last record whose terms are indexed.
-        terms_waiting: how many came since, at most.
+        terms_waiting: how many came since, at most; a long one counts as several.
     """
 
     key: int = NOBODY
@@ -323,11 +325,12 @@ class RecordWrites(EntityWrites, SqlReads):
 
     def _index_new(self, new: Sequence[tuple[int, str]]) -> None:
         """Index the terms of new records by key, and of those before; or let all wait, if few."""
-        self.state.terms_waiting += len(new)
+        waited = self.state.terms_waiting
+        self.state.terms_waiting += sum(1 + len(terms) // LONG for _, terms in new)
         if self.full_text.waits and self.state.terms_waiting < MOST_WAITING:
             return
         waiting: list[tuple[int, str]] = []
-        if self.state.terms_waiting > len(new):
+        if waited:
             found = self.all(WAITING, through=self.state.terms_through)
             waiting = waiting_terms(self.analyzer, found)
         texts = ((key, self.user, terms) for key, terms in (*waiting, *new))
