@@ -42,6 +42,7 @@ STEPS = (
     "e3b0c442",  # Of PostgreSQL alone.
     "46e7f3a7",
 )
+TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
 # What files of number 1 lacked, as it was still being edited: statements that take it away.
 FORMER = {
     "an index": ["DROP INDEX records_session_until"],
@@ -122,6 +123,19 @@ def require_whole(store):
         assert names <= {name for name, _ in connection.raw.execute(PARTS)}
     User(store).remember("Ana drinks coffee")
     assert list(store.match_terms(ANA, ["drinks"], limit=5).frequencies) == [2]
+
+
+def test_a_new_database_is_as_if_it_had_taken_each_step():
+    """It is made at once, of the same statements, and its index and planner are told the same."""
+    with closing(apsw.Connection(":memory:")) as new, closing(apsw.Connection(":memory:")) as old:
+        bring_up_to_date(new, DIALECT.schema(), "new")
+        for sql in DIALECT.schema():
+            old.execute(sql).fetchall()
+        made = "SELECT type, name, sql FROM sqlite_schema ORDER BY 1, 2"
+        assert new.execute(made).fetchall() == old.execute(made).fetchall()
+        for (name,) in old.execute(TABLES).fetchall():
+            told = [{*each.execute(f"SELECT * FROM {name}")} for each in (new, old)]  # noqa: S608
+            assert told[0] == told[1], name
 
 
 def test_no_step_is_edited():

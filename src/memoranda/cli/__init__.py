@@ -12,6 +12,7 @@ import signal
 import sys
 import tomllib
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -64,10 +65,14 @@ class LazyCommands(CommandGroup):
         """Return the command that the arguments name, ready to run."""
         name, found, rest = super().resolve_command(ctx, args)
         if name in KNOWN:
-            module = import_module(f"{__name__}.{KNOWN[name][0]}")
-            whole: Any = typer.main.get_group(module.commands)
-            found = whole.commands[name]
+            found = _read_module(KNOWN[name][0]).commands[name]
         return name, found, rest
+
+
+@cache
+def _read_module(name: str) -> Any:
+    """Return the commands of a module."""
+    return typer.main.get_group(import_module(f"{__name__}.{name}").commands)
 
 
 app = typer.Typer(
