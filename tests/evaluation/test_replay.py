@@ -2,7 +2,7 @@
 
 80 runs of an airline's agent (tau-bench), and before each message of the agent the context it
 would have been given. ``make torture`` replays budgets of 2,000 and 4,000 tokens with all runs and
-larger ones with every other; a push every eighth of these, and other strategies than the default
+larger ones with every other; a push every sixteenth of these, and other strategies than the default
 with 4,000 tokens. Requests of providers are judged on a part of that (``RUNS`` and ``JUDGED``).
 """
 
@@ -21,8 +21,8 @@ from memoranda.conversation.strategies import STRATEGIES
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
-PART = 8 if examples(1) == 1 else 1
-FIRST = 0 if PART == 1 else 5  # The sixth of each eight: together they are as hard as all.
+PART = 16 if examples(1) == 1 else 1
+FIRST = 0 if PART == 1 else 5  # The sixth of each sixteen: together they are as hard as all.
 # Every so many runs by budget: all of them where most is pruned.
 RUNS = {2_000: PART, 4_000: PART, 8_000: 2 * PART, 16_000: 2 * PART}
 JUDGED = {2_000: 4 * PART, 4_000: 8 * PART, 8_000: 16 * PART, 16_000: 16 * PART}

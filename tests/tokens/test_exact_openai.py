@@ -53,9 +53,9 @@ def proxy(monkeypatch):
 
 @pytest.mark.usefixtures("published")
 def test_rs_bpe_counts_as_tiktoken_does(encoding, samples, dice):
-    """On every sample, and on 2,000 texts of all that the patterns tell apart."""
+    """On every sample, and on 500 texts of all that the patterns tell apart."""
     tiktoken, rust = tokenizers.tiktoken(encoding), tokenizers.rust(encoding)
-    tricky = ("".join(dice.choices(TRICKY, k=dice.randrange(30))) for _ in range(2_000))
+    tricky = ("".join(dice.choices(TRICKY, k=dice.randrange(30))) for _ in range(500))
     for text in (*samples.values(), *tricky):
         assert rust(text) == tiktoken(text)
 
@@ -128,8 +128,8 @@ def test_long_and_strange_texts_are_counted_exactly(exact, encoding, dice):
     """Beyond one stretch the count is that of the whole; runs that make tiktoken panic are not."""
     pytest.importorskip("rs_bpe.bpe", reason="rs_bpe has no wheels for this Python")
     words = [TEXT, "tea ", "don't ", "\n\n  ", "12345 ", "naïve", "!?\n", "漢字 ", "x/y", "  "]
-    text = "".join(dice.choices(words, k=80_000))
+    text = "".join(dice.choices(words, k=30_000))
     assert exact.count(text) == tokenizers.rust(encoding)(text)
-    for strange in (" " * 1_000_000, "a" * 300_000, "\u3000" * 1_000_000):
+    for strange in (" " * 300_000, "a" * 100_000, "\u3000" * 300_000):
         whole = tokenizers.rust(encoding)(strange)
         assert whole <= exact.count(strange) <= whole + 20
