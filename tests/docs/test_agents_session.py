@@ -1,16 +1,16 @@
-"""The session of docs/frameworks.md for the OpenAI Agents SDK, held to what the SDK's own keeps."""
+"""The session of docs/frameworks.md for the OpenAI Agents SDK, held to what the SDK's own keeps.
+
+The SDK is imported in functions: every process collects this file, and one runs it.
+"""
+
+# ruff: noqa: PLC0415 - as the docstring says
 
 import asyncio
 
-import agents
-import pytest
-from agents import Agent, Model, ModelResponse, Runner, SQLiteSession, Usage
-from agents.memory.session import Session, SessionABC
 from effort import examples
 from framework_examples import load_example
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
 from memoranda import AsyncMemory, Settings
 
@@ -67,6 +67,8 @@ def used(work):
 
 def test_it_is_a_session():
     """By its class, by the protocol, and under the id of the conversation."""
+    from agents.memory.session import Session, SessionABC
+
     assert issubclass(load_example(HEADING)[0].MemorandaSession, SessionABC)
 
     async def work(session, _):
@@ -79,6 +81,7 @@ def test_it_is_a_session():
 @settings(max_examples=examples(8))
 def test_it_does_what_the_sessions_of_the_sdk_do(steps):
     """After any steps, items of any type come back equal, in order, and as many as were asked."""
+    from agents import SQLiteSession
 
     async def work(session, _):
         theirs = SQLiteSession("c")
@@ -96,32 +99,30 @@ def test_it_does_what_the_sessions_of_the_sdk_do(steps):
     used(work)
 
 
-class Scripted(Model):
-    """Answers with how many items it was sent."""
-
-    async def get_response(self, *, input, **more):
-        """Answer what stands last."""
-        del more
-        told = ResponseOutputText(text=f"{len(input)} items", type="output_text", annotations=[])
-        answer = ResponseOutputMessage(
-            id="msg_1", content=[told], role="assistant", status="completed", type="message"
-        )
-        return ModelResponse(output=[answer], usage=Usage(), response_id=None)
-
-    def stream_response(self, *arguments, **named):
-        """Nothing is streamed here."""
-        raise NotImplementedError
-
-
-@pytest.fixture
-def untraced():
-    """Send no traces to anybody."""
-    agents.set_tracing_disabled(True)
-
-
-@pytest.mark.usefixtures("untraced")
 def test_a_runner_goes_on_with_it():
     """A second run is sent what the first one left, as with the SDK's own session."""
+    from agents import Agent, Model, ModelResponse, Runner, SQLiteSession, Usage, tracing
+    from openai.types.responses import ResponseOutputMessage, ResponseOutputText
+
+    tracing.set_tracing_disabled(disabled=True)
+
+    class Scripted(Model):
+        """Answers with how many items it was sent."""
+
+        async def get_response(self, *, input, **more):
+            """Answer what stands last."""
+            del more
+            text = ResponseOutputText(
+                text=f"{len(input)} items", type="output_text", annotations=[]
+            )
+            answer = ResponseOutputMessage(
+                id="msg_1", content=[text], role="assistant", status="completed", type="message"
+            )
+            return ModelResponse(output=[answer], usage=Usage(), response_id=None)
+
+        def stream_response(self, *arguments, **named):
+            """Nothing is streamed here."""
+            raise NotImplementedError
 
     async def work(session, memory):
         theirs = SQLiteSession("c")

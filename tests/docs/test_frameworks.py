@@ -1,13 +1,14 @@
-"""The adapters of docs/frameworks.md are as short as they look, and the frameworks take them."""
+"""The adapters of docs/frameworks.md are as short as they look, and the frameworks take them.
+
+The ADK is imported in its test: every process collects this file, and one runs it.
+"""
+
+# ruff: noqa: PLC0415 - as the docstring says
 
 import asyncio
 
 import pytest
 from framework_examples import load_example
-from google.adk.events import Event
-from google.adk.memory import BaseMemoryService
-from google.adk.sessions import Session
-from google.genai.types import Content, Part
 from langgraph.store.base import BaseStore, SearchOp
 from langgraph.store.memory import InMemoryStore
 from pydantic_ai import Agent
@@ -38,12 +39,6 @@ def memory(wordless):
     return AsyncMemory(":memory:", settings=wordless)
 
 
-def said(author: str, text: str, id: str) -> Event:
-    """Return an event of a session in which somebody says a text."""
-    role = "user" if author == "user" else "model"
-    return Event(id=id, author=author, content=Content(role=role, parts=[Part(text=text)]))
-
-
 @each_row(
     ("heading", "most"),
     [
@@ -63,6 +58,15 @@ class TestGoogleAdk:
 
     def test_sessions_are_found_again(self, memory):
         """By their user in their application alone, each turn once, however often added."""
+        from google.adk.events import Event
+        from google.adk.memory import BaseMemoryService
+        from google.adk.sessions import Session
+        from google.genai.types import Content, Part
+
+        def said(author: str, text: str, id: str) -> Event:
+            role = "user" if author == "user" else "model"
+            return Event(id=id, author=author, content=Content(role=role, parts=[Part(text=text)]))
+
         example, _ = load_example("Google ADK: a memory service")
         service = example.MemorandaMemoryService(memory)
         assert isinstance(service, BaseMemoryService)
