@@ -5,15 +5,12 @@ from itertools import product
 
 import pytest
 from learning_talks import DAY, START, by_hand, clock_of, remembering, tables
+from small_pipeline import trained
 
 from memoranda.entities.model_names import NamedThing, NamedThings
 from memoranda.errors import ConfigError, LLMError
 from memoranda.maintenance.service import UNAVAILABLE
 from memoranda.testing.models import ScriptedLLM
-
-pytest.importorskip("spacy", reason="the extra spacy is not installed")
-
-from small_pipeline import trained
 
 PEOPLE = ["zora", "quill", "brandt", "imani", "teodor", "pilar"]
 PLACES = ["marlow", "vantaa", "quito", "bergen", "pune", "osh"]

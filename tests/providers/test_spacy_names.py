@@ -9,10 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-pytest.importorskip("spacy", reason="the extra spacy is not installed")
-
-import spacy
-
 from memoranda.entities.pipeline import EntityPipeline
 from memoranda.entities.rules import RuleExtractor
 from memoranda.errors import ConfigError, MemorandaError, MissingExtra
@@ -26,7 +22,13 @@ TEXT = "imani lives in the hague since 1999"
 KNOWN = (("PERSON", "imani"), ("GPE", "the hague"), ("DATE", "since 1999"), ("GPE", "bergen"))
 
 
-def ruled_pipeline(folder, *patterns):
+@pytest.fixture(autouse=True, scope="module")
+def spacy():
+    """The package, loaded by the process that runs these tests."""
+    return pytest.importorskip("spacy", reason="the extra spacy is not installed")
+
+
+def ruled_pipeline(spacy, folder, *patterns):
     """Write a pipeline of patterns: exact, so that laws can be seen; return its folder."""
     pipeline = spacy.blank("xx")
     ruler = pipeline.add_pipe("entity_ruler")
@@ -36,9 +38,9 @@ def ruled_pipeline(folder, *patterns):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(spacy, tmp_path_factory):
     """Return the folder of a small pipeline, which is one for all tests."""
-    return ruled_pipeline(tmp_path_factory.mktemp("spacy") / "tiny", *KNOWN)
+    return ruled_pipeline(spacy, tmp_path_factory.mktemp("spacy") / "tiny", *KNOWN)
 
 
 def test_a_pipeline_by_its_folder(folder):
@@ -79,7 +81,7 @@ def test_it_is_loaded_when_it_is_first_needed(folder, tmp_path):
         extractor.extract(TEXT)
 
 
-def test_what_is_no_pipeline_of_names_is_refused(tmp_path):
+def test_what_is_no_pipeline_of_names_is_refused(spacy, tmp_path):
     """An absent one at once, with the remedy; what would find nothing when it is loaded."""
     for model in ("no_such_pipeline", "", "pytest.no", "/no/such/folder"):
         with pytest.raises(ConfigError, match="python -m spacy download"):
@@ -101,9 +103,10 @@ def test_without_spacy_the_extra_is_named(folder, monkeypatch):
 
 
 @pytest.fixture
-def ruled(tmp_path):
+def ruled(spacy, tmp_path):
     """Return a function that makes a provider of patterns."""
-    return lambda *patterns: SpacyNames(str(ruled_pipeline(tmp_path / "ruled", *patterns)))
+    folder = tmp_path / "ruled"
+    return lambda *patterns: SpacyNames(str(ruled_pipeline(spacy, folder, *patterns)))
 
 
 def test_a_name_stands_alone(ruled):

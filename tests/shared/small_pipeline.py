@@ -2,8 +2,7 @@
 
 import random
 
-import spacy
-from spacy.training import Example
+import pytest
 
 
 def trained(examples, path):
@@ -12,11 +11,12 @@ def trained(examples, path):
     An example is a text and its spans: first character, the one after the last, label.
     The same examples give the same pipeline.
     """
+    spacy = pytest.importorskip("spacy", reason="the extra spacy is not installed")
     random.seed(7)
     spacy.util.fix_random_seed(7)
     pipeline = spacy.blank("xx")
     pipeline.add_pipe("ner", config={"model": {"tok2vec": {"width": 32, "embed_size": 200}}})
-    known = random.sample(list(_read(pipeline, examples)), 60)
+    known = random.sample(list(_read(spacy, pipeline, examples)), 60)
     optimizer = pipeline.initialize(lambda: known)
     for _ in range(6):
         for batch in spacy.util.minibatch(known, size=8):
@@ -25,6 +25,6 @@ def trained(examples, path):
     return path
 
 
-def _read(pipeline, examples):
+def _read(spacy, pipeline, examples):
     for text, spans in examples:
-        yield Example.from_dict(pipeline.make_doc(text), {"entities": spans})
+        yield spacy.training.Example.from_dict(pipeline.make_doc(text), {"entities": spans})
