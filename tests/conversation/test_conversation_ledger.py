@@ -279,5 +279,5 @@ def test_a_view_is_what_the_transcript_gives_and_nothing_is_lost():
 @pytest.mark.parametrize("lives", [StoredLives, FiledLives])
 def test_a_stored_conversation_is_one_in_every_hand_and_after_a_restart(lives):
     """The store changes nothing: the same views, markers, receipts and figures for everybody."""
-    fewer = settings(max_examples=examples(10), stateful_step_count=25)
+    fewer = settings(max_examples=examples(6), stateful_step_count=25)
     run_state_machine_as_test(lives, settings=fewer)

@@ -43,10 +43,12 @@ def test_a_number_is_at_most_half_a_step_away(published):
             if not block:
                 assert (stored(FLOAT, size) == numbers.ravel()).all()
                 continue
-            found = stored(np.uint8, size).reshape(-1, block).astype(np.float32) - ZERO
+            found = stored(np.uint8, size).reshape(-1, block).astype(np.float32)
             scales = stored(FLOAT, size // block).reshape(-1, 1)
-            found = np.abs(found * scales - numbers.reshape(-1, block))
-            assert (found <= scales * 0.5001).all()
+            found -= ZERO
+            found *= scales
+            found -= numbers.reshape(-1, block)
+            assert (np.abs(found, out=found) <= scales * 0.5001).all()
     assert end == len(data) == QUANTIZED.size
 
 
