@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import Lock
@@ -67,7 +67,7 @@ class IdFactory:
     def after_fork(self) -> None:
         """Give ids other than those of the process that this one was forked from."""
         self._lock = Lock()
-        self._last = self._last & ~RANDOM | secrets.randbits(RANDOM_BITS)
+        self._last = self._last & ~RANDOM | int.from_bytes(os.urandom(RANDOM_BITS // 8))
 
     def new(self, prefix: str, at: datetime | None = None) -> str:
         """Return a fresh id of the present or ``at``: ``prefix``, an underscore, and letters."""

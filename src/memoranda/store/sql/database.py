@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -52,7 +52,7 @@ MOST_COUNTED = 255
 NONE: Values = {}
 
 
-FOLDER = files("memoranda.store.sql")
+FOLDER = Path(__file__).parent
 COMMENT = re.compile(r" *--[^\n]*")
 DROPPED = re.compile(r"^DROP TABLE (\w+);", re.MULTILINE)
 MACRO = re.compile(

@@ -6,7 +6,7 @@ name, so that it outlives an export. A name that has another as its target is lo
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -105,7 +105,7 @@ class EntityWrites(UserRows):
                 continue
             entity = self._find(folded, mention)
             if entity is None:
-                new = {"id": f"ent_{secrets.token_hex(10)}", "user_key": self.user}
+                new = {"id": f"ent_{os.urandom(10).hex()}", "user_key": self.user}
                 entity = self.value(CREATE, name=mention.text, type=mention.type, **new)
             place = {"user_key": self.user, "entity_key": entity, "folded": folded}
             if self.change(ADD_NAME, name=mention.text, **place):
