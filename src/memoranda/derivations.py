@@ -202,6 +202,7 @@ class DerivationWorker:
 
     def waiting(self, scope: Scope | None, work: str = VECTORS) -> int:
         """Return how many records wait for one kind of work, of one user or of all."""
+        self._store.queue_newest()
         return sum(self._store.count(scope, WAITING[work]).values())
 
     def oldest_waiting(self, work: str) -> datetime | None:
@@ -248,6 +249,7 @@ class DerivationWorker:
                 now, limit = self._now(), BATCH[work]
                 records = self._store.claim_records(work, now=now, until=now + claim, limit=limit)
             else:
+                self._store.queue_newest(PATIENCE if hurry else None)
                 records = self._store.records(scope, WAITING[work], limit=BATCH[work])
             self._derive(records, work, hurry=hurry)
         except InvalidInput:

@@ -265,6 +265,7 @@ class User:
 
     def link(self) -> None:
         """Link the records that wait for it to the names in them."""
+        self.store.queue_newest()
         waiting = self.records(Filter.at_any_time(waiting=ENTITIES))
         found = {item.id: tuple(EXTRACTOR.extract(item.content)) for item in waiting}
         self.apply(do.link_entities(found))
@@ -315,6 +316,7 @@ class User:
     def pending(self, work: str = VECTORS, *, of_all: bool = False) -> list[str]:
         """Return the texts of the user's records that wait, or of all users' records."""
         scope, where = None if of_all else self.scope, Filter.at_any_time(waiting=work)
+        self.store.queue_newest()
         waiting = self.store.records(scope, where)
         assert sum(self.store.count(scope, where).values()) == len(waiting)
         return [item.content for item in waiting]
@@ -350,6 +352,7 @@ class User:
 
     def everything(self) -> list[object]:
         """Return all that the reads of a store tell about a user."""
+        self.store.queue_newest()
         with self.store.snapshot():
             return [*self._indexed(items=True), *self._indexed(items=False), *self.visible()]
 
@@ -367,6 +370,7 @@ class User:
     def visible(self) -> list[object]:
         """Return all that those reads tell which are bounded by an agent, too."""
         items = Filter.at_any_time(kinds=(Kind.ITEM,))
+        self.store.queue_newest()
         with self.store.snapshot():
             return [self.records(items), self.namespaces(items), *self._visible_memories()]
 
@@ -493,7 +497,7 @@ class User:
             do.Supersede(faded.id, by, SOON, 0.3, "moved on"),
             do.Retire(old.id, SOON, "faded away"),
             do.Enrich(met.id, SOON, named("Zoe", "Zoe")),
-            do.Insert(late, None),
+            do.Insert(late),
             do.link_entities({late.id: named(late.content, "Kim")}),
             *(do.merge_entities(names[0], other) for other in names[1:]),
             do.merge_entities(names[2], "old name"),
@@ -514,7 +518,7 @@ class User:
         self.say("copied", "secret")
         trail = AuditTrail(reason="new", retired=True, changes=(first,), recalls=recalls)
         return [
-            do.Insert(copied, None, trail=trail),
+            do.Insert(copied, trail=trail),
             do.keep_user_metadata(UserMetadata(sessions=(session,))),
         ]
 

@@ -47,7 +47,7 @@ def test_a_plan_holds_the_record_and_the_reason(ingest, clock):
     made = plan.record
     assert (made.user, made.agent, made.content) == ("ana", "cook", "Ana likes tea")
     assert made.event_time == made.created_at == clock.now()
-    assert plan.mentions is None, "names are looked for later"
+    assert plan.mentions == (), "names are looked for later"
     assert plan.reason == "because"
 
 

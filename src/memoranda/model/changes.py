@@ -46,7 +46,7 @@ class Insert:
 
     Attributes:
         record: what is added.
-        mentions: the entities it mentions; ``None`` where these are to be found later.
+        mentions: entities that it is known to mention; more are found in its text later.
         reason: why, for its history.
         unless_known: pass over a fact that is known already (see :func:`says_all`). The known one
             gets its tags; if a person says it, it is also as sure and as lasting as the new one.
@@ -55,7 +55,7 @@ class Insert:
     """
 
     record: Record
-    mentions: tuple[Mention, ...] | None = ()
+    mentions: tuple[Mention, ...] = ()
     reason: str = "remembered"
     unless_known: bool = False
     trail: AuditTrail | None = None

@@ -45,7 +45,7 @@ class Kind(StrEnum):
     @property
     def prefix(self) -> str:
         """The start of the ids of this kind."""
-        return {"episode": "ep", "context": "ctx", "reflection": "ref"}.get(self, self.value)
+        return {"episode": "ep", "context": "ctx", "reflection": "ref"}.get(self, self._value_)
 
 
 MEMORY_KINDS = tuple(kind for kind in Kind if kind is not Kind.ITEM)

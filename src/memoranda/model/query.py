@@ -171,7 +171,7 @@ class Filter:
         most_entities: they mention at most so many entities.
         attribute: facts of this attribute.
         subject: facts with an attribute of this subject.
-        waiting: they wait for this work, ``VECTORS`` or ``ENTITIES``.
+        waiting: they are queued for this work, ``VECTORS`` or ``ENTITIES``.
     """
 
     now: datetime

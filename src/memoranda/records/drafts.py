@@ -97,7 +97,7 @@ def parse_draft(item: object, place: str) -> Draft:
     """
     if isinstance(item, str):
         return Draft(content=item)
-    if not isinstance(item, Mapping) or "content" not in item:
+    if not isinstance(item, dict | Mapping) or "content" not in item:
         message = f"{place} must be a text or a dict with content, got {item!r:.80}"
         raise InvalidInput(message)
     checks.refuse_unknown(item, DRAFT_KEYS, f"{place}: argument")
@@ -196,7 +196,7 @@ class RecordPlanner:
             value=value("value"),
             event_until=value("event_until"),
         )
-        return Insert(record, () if is_item else None, reason, unless_known)
+        return Insert(record, reason=reason, unless_known=unless_known)
 
 
 def _parse_place(draft: Draft, *, is_item: bool) -> tuple[tuple[str, ...], str | None]:

@@ -78,7 +78,7 @@ class RecordService:
         """Tell the subscribers of records that are new; return all that were stored."""
         self.notify_derivations()
         records = []
-        for record, is_new in ((each.record, each.is_new) for each in stored):
+        for record, is_new in stored:
             records.append(record)
             if is_new and self.events["remembered"]:
                 self.events.emit("remembered", record)

@@ -144,18 +144,40 @@ def _each(cursor: Iterator[Row]) -> Iterator[Row | None]:
 
 
 class SqliteConnection(SqlConnection):
-    """Runs the shared statements on a connection of apsw's."""
+    """Runs the shared statements on a connection of apsw's.
+
+    While another process has a lock, it asks for that all the time: SQLite's own waiting sleeps
+    longer the longer it waits, up to a tenth of a second, so that who waited longest gets it last,
+    and seconds go by where several write without a pause.
+
+    Attributes:
+        patience: seconds that it waits for a lock of others.
+    """
 
     raw: apsw.Connection
 
-    def rows(self, sql: str, values: Values = NONE) -> Sequence[Any]:
+    def __init__(self, raw: apsw.Connection, location: str, patience: float) -> None:
+        """Wrap ``raw``."""
+        super().__init__(raw, location)
+        self.patience, self._since = patience, 0.0
+        raw.set_busy_handler(self._ask_again)
+
+    def _ask_again(self, asked: int) -> bool:
+        """Return whether to ask for a lock again, which was asked for so often."""
+        self._since = self._since if asked else time.monotonic()
+        if time.monotonic() - self._since >= self.patience:
+            return False
+        time.sleep(ASK_EVERY)
+        return True
+
+    def rows(self, sql: str, values: Values = NONE) -> list[Any]:
         """Return every row; ``None`` for one with bytes where text belongs: in all but vectors."""
         found = self._fetch(in_sqlite(sql), values)
         if "vectors" in sql:
             return found
         return [None if row is None or bytes in map(type, row) else row for row in found]
 
-    def _fetch(self, sql: str, values: Values) -> Sequence[Any]:
+    def _fetch(self, sql: str, values: Values) -> list[Any]:
         cursor: Any = self.raw.execute(sql, values)
         if "RETURNING" in sql:  # What writes cannot be run again.
             return [*_each(cursor)]
@@ -221,25 +243,6 @@ class Fts5:
 
 def _token(user: int, term: str) -> str:
     return f"{user}q{term}" if term else ""
-
-
-def wait_fairly(raw: apsw.Connection, seconds: float) -> None:
-    """Let a connection wait for a lock of others for so long, asking for it all the time.
-
-    SQLite's own waiting sleeps longer the longer it waits, up to a tenth of a second: who waited
-    longest gets it last, and seconds go by where several write without a pause.
-    """
-    since = 0.0
-
-    def ask_again(asked: int) -> bool:
-        nonlocal since
-        since = since if asked else time.monotonic()
-        if time.monotonic() - since >= seconds:
-            return False
-        time.sleep(ASK_EVERY)
-        return True
-
-    raw.set_busy_handler(ask_again)
 
 
 _creating = threading.Lock()
@@ -364,7 +367,7 @@ class SqliteStore(Store):
         try:
             with self._errors:
                 self._require_open()
-                wait_fairly(self._writer.raw, self.busy_timeout if patience is None else patience)
+                self._writer.patience = self.busy_timeout if patience is None else patience
                 yield self._writer
         finally:
             self._write_lock.release()
@@ -405,14 +408,13 @@ class SqliteStore(Store):
             try:
                 # Else SQLite plans anew for every other value of a range or a limit.
                 raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-                wait_fairly(raw, self.busy_timeout)
+                opened = SqliteConnection(raw, self.location, self.busy_timeout)
                 self._set_up(raw)
                 if not self.in_memory:
                     self._require_same_file()
             except BaseException:
                 raw.close()
                 raise
-            opened = SqliteConnection(raw, self.location)
             self._every.add(opened)
             return opened
 
@@ -535,7 +537,7 @@ class SqliteStore(Store):
             if self.in_memory:
                 return None
             # Whoever writes waits meanwhile, so this waits for readers only for a moment.
-            wait_fairly(connection.raw, min(PATIENCE, self.busy_timeout))
+            connection.patience = min(PATIENCE, self.busy_timeout)
             state = connection.one("PRAGMA wal_checkpoint (TRUNCATE)")
             return BUSY if state is None or state[0] else None
 

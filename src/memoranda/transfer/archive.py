@@ -215,7 +215,7 @@ class _Restoration:
                 {**object_of(each), "record": record.id} for each in list_of(line, "changes")
             ]
             trail = parse_as(AuditTrail, line | {"changes": changes})
-            return Insert(record, None, trail.reason, trail=trail)
+            return Insert(record, reason=trail.reason, trail=trail)
 
     def keep(self, kind: str, batch: Sequence[Any]) -> None:
         """Store what lines of a type say."""

@@ -292,8 +292,7 @@ def _plan(target: ImportTarget, format: FileFormat, found: ForeignRecord, draft:
     record = insert.record
     at = None if found.once and record.kind is Kind.FACT else draft.get("event_time")
     name = target.id_of(record.kind.prefix, format, found.key or f"{at}\n{record.content}", at)
-    mentions = found.mentions or insert.mentions
-    return replace(insert, record=replace(record, id=name), mentions=mentions)
+    return replace(insert, record=replace(record, id=name), mentions=found.mentions)
 
 
 def _import_conversation(

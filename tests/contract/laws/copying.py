@@ -36,7 +36,7 @@ class CopyContract(Contract):
         trails = {each.id: trail_of(each) for each in (turn, next_turn)}
         trails[item.id] = trail_of(item, retired=True)
         kept = [turn, next_turn, item]
-        ana.apply(*(do.Insert(each, None, trail=trails[each.id]) for each in kept))
+        ana.apply(*(do.Insert(each, trail=trails[each.id]) for each in kept))
         assert ana.trails([each.id for each in kept]) == trails
         assert [ana.found(each).position for each in kept] == [7, 8, None]
         assert ana.history(turn.id)[1:] == list(trails[turn.id].changes)

@@ -88,7 +88,7 @@ class EntityContract(Contract):
     def test_names_that_are_found_later(self, ana):
         """A record stored without mentions waits for them, and is linked once."""
         item = record("kim met Zoe")
-        ana.apply(do.Insert(item, None))
+        ana.apply(do.Insert(item))
         assert ana.pending(ENTITIES, of_all=True) == ana.pending(ENTITIES) == [item.content]
         assert ana.entity_names() == []
         for names in (("kim", "Zoe"), ("met",)):

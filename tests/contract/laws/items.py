@@ -24,6 +24,7 @@ WRITERS, TURNS = 4, 10
 def waiting(user):
     """Return the texts of the items that wait for their vectors."""
     where = Filter.at_any_time(kinds=(Kind.ITEM,), waiting="vectors")
+    user.store.queue_newest()
     return user.page(where)
 
 

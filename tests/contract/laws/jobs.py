@@ -99,7 +99,7 @@ class DerivationQueueContract(Contract):
         texts = [text for pair in zip("abcd", "efgh", strict=True) for text in pair]
         for number, text in enumerate(texts):
             who = ben if number % 2 else ana
-            who.apply(do.Insert(record(text, scope=who.scope), None))
+            who.apply(do.Insert(record(text, scope=who.scope)))
 
         def take(limit):
             return store.claim_records(ENTITIES, now=DUE, until=NEXT, limit=limit)

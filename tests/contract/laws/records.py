@@ -346,14 +346,17 @@ class FilterContract(Contract):
         for place, (text, kind, session, tags, metadata, minute, names) in enumerate(rows, 1):
             known = {"created_at": moment(place), "event_time": moment(minute)}
             known |= {"kind": kind, "session_id": session, "tags": tags, "metadata": metadata}
-            found = None if names is None else tuple(Mention(each, "other", 0, 1) for each in names)
-            insert = do.Insert(record(text, **known), found)
+            insert = do.Insert(record(text, **known))
             recalled = (
                 [do.RecordAccess((insert.record.id,), moment(9), "trip")] if text in "bd" else []
             )
             ana.apply(insert, *recalled)
+            if names is not None:
+                found = tuple(Mention(each, "other", 0, 1) for each in names)
+                ana.apply(do.link_entities({insert.record.id: found}))
         known = {"kind": said, "session_id": "s", "tags": both}
         ana.planner.remember("hers", metadata=city, **known)
+        ana.store.queue_newest()
         passing = [ana.writer.passing(**fields) for fields, _ in CONDITIONS]
         assert passing == [list(expected) for _, expected in CONDITIONS]
 

@@ -318,6 +318,7 @@ class VectorContract(Contract):
         (his,) = ben.remember("his")
         (planned,) = ana.planner.remember("planned")
         (two,) = ana.writer.remember("two")
+        store.queue_newest()
         for scope, waiting in (
             (None, [one, his, planned, two]),
             (ana.scope, [one, planned, two]),

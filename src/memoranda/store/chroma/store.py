@@ -63,6 +63,7 @@ class ChromaStore(SqliteStore):
         self._memories = Memories(self.folder)
         try:
             super().__init__(MEMORY, analyzer=analyzer, names=names)
+            self.queue_newest()
             with self._lend_writer() as connection, connection.raw:
                 reindex(connection, self, analyzer)  # Of this index, nothing is in the journal.
         except BaseException:

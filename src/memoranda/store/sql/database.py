@@ -186,7 +186,7 @@ class SqlConnection(ABC):
         self.raw, self.location = raw, location
 
     @abstractmethod
-    def rows(self, sql: str, values: Values = NONE) -> Sequence[Any]:
+    def rows(self, sql: str, values: Values = NONE) -> list[Any]:
         """Return every row; ``None`` for one with text that is not UTF-8."""
 
     def all(self, sql: str, values: Values = NONE) -> list[Row]:
@@ -194,7 +194,8 @@ class SqlConnection(ABC):
         found = self.rows(sql, values)
         if None in found:
             self.warn_of_damage()
-        return [row for row in found if row is not None]
+            found = [row for row in found if row is not None]
+        return found
 
     def made(self, make: Callable[[Row], T], sql: str, values: Values = NONE) -> list[T | None]:
         """Return what ``make`` makes of every row; ``None`` for one that cannot be read.
@@ -225,8 +226,8 @@ class SqlConnection(ABC):
 
     def value(self, sql: str, values: Values = NONE) -> Any:
         """Return the first value of the first row, or ``None``."""
-        row = self.one(sql, values)
-        return None if row is None else row[0]
+        found = self.all(sql, values)
+        return found[0][0] if found else None
 
     @abstractmethod
     def run(self, sql: str, values: Values = NONE) -> None:

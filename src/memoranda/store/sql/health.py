@@ -15,7 +15,7 @@ from memoranda.model.models import Kind
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.sql import rows
 from memoranda.store.sql.database import NO_UTF8, Database, Row, SqlConnection, tables
-from memoranda.store.sql.record_writes import CHANGE_ALL, PURGE, SET_META, index_terms
+from memoranda.store.sql.record_writes import CHANGE_ALL, PURGE, QUEUE, SET_META, index_terms
 
 ANALYZER = "analyzer"
 INDEXED_ALL = f"""
@@ -62,7 +62,8 @@ UNION ALL SELECT 'links of ' || r.id FROM records r
     WHERE r.user_key <> l.user_key OR r.user_key <> e.user_key
 """,
     "records neither embedded nor waiting": """
-SELECT id FROM records WHERE indexed = 1 AND key NOT IN (SELECT record_key FROM vectors
+SELECT r.id FROM records r JOIN users u ON u.key = r.user_key AND r.key <= u.terms_through
+WHERE r.indexed = 1 AND r.key NOT IN (SELECT record_key FROM vectors
     UNION ALL SELECT record_key FROM derivations WHERE work = 'vectors')
 """,
     "vectors of the wrong length": f"SELECT record_key FROM vectors WHERE {WRONG_LENGTH}",
@@ -83,12 +84,7 @@ DERIVE: Final = (
     f"DELETE FROM vectors AS d WHERE {OUTDATED} OR {WRONG_LENGTH}",
     "DELETE FROM token_vectors WHERE record_key NOT IN (SELECT record_key FROM vectors)",
     "DELETE FROM derivations",
-    """
-INSERT INTO derivations (work, record_key, user_key)
-SELECT 'vectors', key, user_key FROM records
-WHERE indexed = 1 AND key NOT IN (SELECT record_key FROM vectors)
-UNION ALL SELECT 'entities', key, user_key FROM records WHERE indexed = 1 AND kind <> 'item'
-""",
+    "UPDATE users SET terms_through = 0",
     "DELETE FROM record_sources",
     f"""
 DELETE FROM record_entities AS d WHERE {OUTDATED} OR NOT EXISTS (SELECT 1 FROM entity_names n
@@ -154,6 +150,7 @@ def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyz
             counts.append((len(terms.split()), user, key))
         database.full_text.add(connection, entries)
         connection.run_many(COUNT_TERMS, counts)
+        connection.run(QUEUE, {"user": user, "through": 0})
         connection.run(INDEXED_ALL, {"user": user})
 
 
@@ -216,13 +213,13 @@ def rebuild(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> 
     problems = verify(database)
     with database.transact_alone() as connection:
         before = _count_canonical(connection)
-        reindex(connection, database, analyzer)
         for key, _, _, content, stored_hash, _, _ in _texts(connection):
             if (found := content_hash(content)) != stored_hash:
                 for sql in FOLLOW_TEXT:
                     connection.run(sql, {"key": key, "hash": found})
         for sql in DERIVE:
             connection.run(sql)
+        reindex(connection, database, analyzer)
         connection.run_many(ADD_SOURCE, _sources(connection))
         named = connection.all("SELECT user_key, entity_key, folded, name FROM entity_names")
         keyed = [(*whose, key) for *whose, text in named for key in names.keys(text)]

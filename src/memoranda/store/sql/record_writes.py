@@ -29,7 +29,7 @@ from memoranda.model.ports import ENTITIES, VECTORS, Analyzer
 from memoranda.store.sql import rows
 from memoranda.store.sql.database import FullText, Row, SqlConnection, indexed
 from memoranda.store.sql.entities import EntityWrites
-from memoranda.store.sql.reads import SqlReads
+from memoranda.store.sql.reads import BEYOND, SqlReads
 from memoranda.store.sql.rows import RECORD, RECORDS, dump, insertion
 
 PURGE = "purge_pending"
@@ -49,7 +49,7 @@ LONG = 8_000
 WAITING = """
 SELECT r.key, r.content, r.kind = 'item' FROM users u
 JOIN records r ON r.user_key = u.key AND r.key > greatest(u.terms_through, :through)
-WHERE u.key = :user ORDER BY r.key
+WHERE u.key = :user AND r.key < :before ORDER BY r.key
 """
 # All that readers in memory know of any user is out of date.
 CHANGE_ALL = "UPDATE users SET revision = revision + 1, removal_revision = revision + 1"
@@ -96,7 +96,16 @@ INSERT = (
     .replace(":strength,", "coalesce(:strength, :confidence),")
     .replace(":strength_at,", "coalesce(:strength_at, :created_at),")
 )
-QUEUE = insertion("derivations", ("work", "record_key", "user_key"))
+# What else is derived from records after the last one that is indexed.
+QUEUE = """
+INSERT INTO derivations (work, record_key, user_key)
+SELECT w.work, r.key, u.key FROM users u
+JOIN records r ON r.user_key = u.key AND r.key > greatest(u.terms_through, :through)
+CROSS JOIN (SELECT 'vectors' AS work UNION ALL SELECT 'entities') w
+WHERE u.key = :user AND r.indexed = 1 AND CASE WHEN w.work = 'entities' THEN r.kind <> 'item'
+    ELSE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record_key = r.key) END
+ON CONFLICT DO NOTHING
+"""
 HELD_ITEM = """
 SELECT key, id, created_at, content_hash, indexed FROM records
 WHERE kind = 'item' AND user_key = :user_key AND namespace = :namespace AND item_key = :item_key
@@ -120,7 +129,7 @@ WHERE user_key = :user AND session_id = :session
 # The key of a record of the user, unless it was retired.
 INDEXED = "SELECT key FROM records WHERE id = :id AND user_key = :user AND indexed = 1"
 UNQUEUE = """
-DELETE FROM derivations WHERE user_key = :user AND work = :work AND record_key = :record
+DELETE FROM derivations WHERE user_key = :user AND work = :work AND record_key IN (@ints(:keys))
 """
 # What came to a session before an agent did was not said to it. One that was done waits again; and
 # what takes the place of an erased end was neither read nor told.
@@ -323,19 +332,20 @@ class RecordWrites(EntityWrites, SqlReads):
             self.full_text.add(self.connection, [(key, self.user, terms)])
         return len(terms.split())
 
-    def _index_new(self, new: Sequence[tuple[int, str]]) -> None:
-        """Index the terms of new records by key, and of those before; or let all wait, if few."""
-        waited = self.state.terms_waiting
-        self.state.terms_waiting += sum(1 + len(terms) // LONG for _, terms in new)
-        if self.full_text.waits and self.state.terms_waiting < MOST_WAITING:
-            return
-        waiting: list[tuple[int, str]] = []
-        if waited:
-            found = self.all(WAITING, through=self.state.terms_through)
-            waiting = waiting_terms(self.analyzer, found)
-        texts = ((key, self.user, terms) for key, terms in (*waiting, *new))
-        self.full_text.add(self.connection, texts)
-        self.state.terms_through, self.state.terms_waiting = new[-1][0], 0
+    def index_waiting(self, new: Sequence[tuple[int, str]] = ()) -> None:
+        """Index the records that wait for it, and new ones; queue what else is derived from them.
+
+        Args:
+            new: key and terms of each, of which none counts among those that wait.
+        """
+        state, texts = self.state, list(new)
+        if state.terms_waiting:
+            keys = {"through": state.terms_through, "before": new[0][0] if new else BEYOND}
+            texts = waiting_terms(self.analyzer, self.all(WAITING, **keys)) + texts
+        if texts:
+            self.full_text.add(self.connection, ((key, self.user, terms) for key, terms in texts))
+            self.run(QUEUE, through=state.terms_through)
+            state.terms_through, state.terms_waiting = texts[-1][0], 0
 
     def log(
         self, on: Sequence[TargetRecord], at: datetime, action: str, reason: str, /, **detail: Any
@@ -444,7 +454,7 @@ class RecordWrites(EntityWrites, SqlReads):
         self.register()
         self._require_own(changes)
         last: dict[str, int] = {}
-        stored, texts, lines, sources, queued = [], [], [], [], []
+        stored, texts, lines, sources = [], [], [], []
         keys = self.connection.record_keys(len(changes))
         for key, change in zip(keys, changes, strict=True):
             item, trail = change.record, change.trail
@@ -458,13 +468,13 @@ class RecordWrites(EntityWrites, SqlReads):
                 state = trail.reason, rows.optional_ms(trail.closed_at), int(not trail.retired)
             lines.append((*RECORDS.row(item), len(terms.split()), key, self.user, *state))
             sources += [{"source_id": source, "record_key": key} for source in item.source_ids]
-            if state[-1]:
-                queued.append((VECTORS, key, self.user))
-                if change.mentions is None and item.kind is not Kind.ITEM:
-                    queued.append((ENTITIES, key, self.user))
-        self._index_new(texts)
+            self.changes_facts |= item.kind is Kind.FACT
         self.connection.run_many(INSERT, lines)
-        self.connection.run_many(QUEUE, queued)
+        waiting = self.state.terms_waiting + sum([1 + len(each) // LONG for _, each in texts])
+        if self.full_text.waits and waiting < MOST_WAITING:
+            self.state.terms_waiting = waiting
+        else:
+            self.index_waiting(texts)
         self.add("record_sources", sources)
         for key, change in zip(keys, changes, strict=True):
             if change.mentions:
@@ -473,7 +483,6 @@ class RecordWrites(EntityWrites, SqlReads):
                 self._keep_trail(key, change.record, change.trail)
         if last:
             self.run(WAIT_FOR_SESSIONS, keys=dump([*keys]))
-        self.changes_facts |= any(item.kind is Kind.FACT for item in stored)
         return stored
 
     def _put_item(self, change: Insert) -> Record:
@@ -645,9 +654,10 @@ class RecordWrites(EntityWrites, SqlReads):
 
         Passed over are records that wait no longer.
         """
+        self.index_waiting()
         for id_, mentioned in mentions.items():
             key = self.value(INDEXED, id=id_)
-            if key is not None and self.change(UNQUEUE, work=ENTITIES, record=key):
+            if key is not None and self.change(UNQUEUE, work=ENTITIES, keys=dump([key])):
                 self.link(key, mentioned)
 
 

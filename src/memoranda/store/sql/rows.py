@@ -148,7 +148,8 @@ class Columns:
         """Return the values of a row, in the order of its columns."""
         row = list(self._get(item))
         for place, write in self._written:
-            row[place] = write(row[place])
+            if (value := row[place]) is not None:
+                row[place] = write(value)
         return row
 
     def values(self, item: object) -> dict[str, Any]:

@@ -27,7 +27,7 @@ SESSIONS = Columns(
     {
         "first_seen_at": rows.TIME,
         "consolidated_at": rows.OPTIONAL_TIME,
-        "agent": Codec(lambda name: name or "", lambda name: name or None),
+        "agent": Codec(str, lambda name: name or None),
     },
     id="session_id",
 )
@@ -185,7 +185,8 @@ class SessionWrites(RecordWrites):
         """
         self.register()
         for session in kept.sessions:
-            self.run(KEEP_SESSION, user_key=self.user, **SESSIONS.values(session))
+            values = SESSIONS.values(session) | {"agent": session.agent or ""}
+            self.run(KEEP_SESSION, user_key=self.user, **values)
         ids = [each.id for each in kept.erased]
         known = {*self.get(self.scope.whole_user, ids), *self.erased(ids)}
         gone = {"action": ChangeAction.ERASE, "detail": "{}"}

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from memoranda.errors import InvalidInput, StoreError, UserDeleted
+from memoranda.errors import InvalidInput, StoreError, StoreReadOnly, UserDeleted
 from memoranda.model.changes import RecordChange, StoredRecord
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Record, Scope
-from memoranda.model.ports import Analyzer, NameMatcher
+from memoranda.model.ports import VECTORS, Analyzer, NameMatcher
 from memoranda.model.query import EmbeddedText, TermMatches
 from memoranda.model.sessions import JobRun, StageLease
 from memoranda.store.sql import health, record_writes, rows
@@ -32,6 +32,7 @@ from memoranda.store.sql.database import (
 )
 from memoranda.store.sql.erasing import ErasingWrites
 from memoranda.store.sql.index_reads import DIMENSIONS, MODEL, IndexReads, vector_model
+from memoranda.store.sql.reads import BEYOND
 from memoranda.store.sql.rows import dump
 from memoranda.store.sql.session_writes import SessionWrites, TransferReads
 
@@ -69,6 +70,7 @@ LEASES = """
 SELECT substr(name, length(:start) + 1), done_due, done_at, done_counts, expires_at FROM leases
 WHERE substr(name, 1, length(:start)) = :start ORDER BY name
 """
+HAVE_NEW = "SELECT name FROM users WHERE terms_waiting > 0 AND name IS NOT NULL"
 # In an order, so that an index finds the first, and not a walk past all that was done before.
 IS_WAITED = """
 SELECT 1 FROM derivations WHERE work = :work AND claimed_until <= :now ORDER BY record_key LIMIT 1
@@ -91,10 +93,6 @@ WHERE r.user_key IN (@ints(:users)) AND r.key IN (@ints(:keys)) ORDER BY r.key
 TO_EMBED = """
 SELECT r.id, r.key, r.content_hash FROM derivations w JOIN records r ON r.key = w.record_key
 WHERE w.user_key = :user AND w.work = 'vectors' AND r.user_key = :user AND r.id IN (@texts(:ids))
-"""
-EMBEDDED = """
-DELETE FROM derivations
-WHERE user_key = :user AND work = 'vectors' AND record_key IN (@ints(:keys))
 """
 NEXT_VECTORS = """
 UPDATE users SET vector_seq = vector_seq + :count WHERE key = :user RETURNING vector_seq
@@ -119,6 +117,7 @@ class Transaction(ErasingWrites, SessionWrites):
         Raises:
             InvalidInput: the vectors are not of the store's model, or of another length.
         """
+        self.index_waiting()
         said = {record.id: (record.content_hash, text) for record, text in embedded}
         known = vector_model(self.connection)
         sizes = {len(text.vector) for _, text in said.values()}
@@ -145,7 +144,7 @@ class Transaction(ErasingWrites, SessionWrites):
             ({"seq": seq, "record_key": key, "embedding": blob} for seq, (key, blob) in numbered),
         )
         self.add("token_vectors", tokens)
-        self.run(EMBEDDED, keys=dump(sorted(vectors)))
+        self.run(record_writes.UNQUEUE, work=VECTORS, keys=dump(sorted(vectors)))
         self.connection.index_vectors(self.user, vectors)
 
 
@@ -250,7 +249,8 @@ class Store(Database[Any], TransferReads, IndexReads):
             wanted = indexed(terms, items=items)
             postings = self.full_text.postings(connection, user, wanted)
             if self.full_text.waits:
-                found = connection.all(record_writes.WAITING, {"user": user, "through": 0})
+                whose = {"user": user, "through": 0, "before": BEYOND}
+                found = connection.all(record_writes.WAITING, whose)
                 texts = [
                     (key, Counter(each.split()))
                     for key, each in record_writes.waiting_terms(self._analyzer, found)
@@ -339,11 +339,18 @@ class Store(Database[Any], TransferReads, IndexReads):
             runs.append(JobRun(stage, from_ms(due), done_at, dict(counts)))
         return runs
 
+    def queue_newest(self, patience: float | None = None) -> None:
+        """Index the records that wait for it, and queue what else is derived from them."""
+        for (name,) in self._made(None, HAVE_NEW) if self.full_text.waits else ():
+            with suppress(StoreReadOnly), self.write(Scope(name), patience=patience) as tx:
+                tx.index_waiting()
+
     def claim_records(
         self, work: str, *, now: datetime, until: datetime, limit: int
     ) -> list[Record]:
         """Claim the next records that wait for a kind of work; return them."""
         values = {"work": work, "now": to_ms(now), "until": to_ms(until), "limit": limit}
+        self.queue_newest()
         with self._reading(None) as (connection, _):  # So that who finds none waits for nobody.
             if connection.value(IS_WAITED, values) is None:
                 return []
