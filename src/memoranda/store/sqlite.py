@@ -172,19 +172,10 @@ class SqliteConnection(SqlConnection):
 
     def rows(self, sql: str, values: Values = NONE) -> list[Any]:
         """Return every row; ``None`` for one with bytes where text belongs: in all but vectors."""
-        found = self._fetch(in_sqlite(sql), values)
+        found = [*_each(self.raw.execute(in_sqlite(sql), values))]
         if "vectors" in sql:
             return found
         return [None if row is None or bytes in map(type, row) else row for row in found]
-
-    def _fetch(self, sql: str, values: Values) -> list[Any]:
-        cursor: Any = self.raw.execute(sql, values)
-        if "RETURNING" in sql:  # What writes cannot be run again.
-            return [*_each(cursor)]
-        try:
-            return cursor.fetchall()  # type: ignore[no-any-return]
-        except UnicodeDecodeError:
-            return [*_each(self.raw.execute(sql, values))]
 
     def run(self, sql: str, values: Values = NONE) -> None:
         """Carry out a statement."""
