@@ -144,17 +144,6 @@ def test_no_step_is_edited():
     assert [hashlib.sha256(text.encode()).hexdigest()[:8] for text in texts] == list(STEPS)
 
 
-def test_a_new_file_is_what_all_steps_make(path, open_store):
-    """It is made in one step: tables, indexes, and what the planner is to assume of them."""
-    make_file(path, NEWEST)
-    store, parts = open_store(), []
-    for raw in (store._writer.raw, apsw.Connection(":memory:")):
-        bring_up_to_date(raw, DIALECT.schema(), "new")
-        tables = raw.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY 1, 2").fetchall()
-        parts.append((tables, raw.execute("SELECT * FROM sqlite_stat1 ORDER BY 2").fetchall()))
-    assert parts[0] == parts[1]
-
-
 def test_files_of_every_number_open(path, open_store):
     """A file of each number is brought to the newest with all that it holds, once."""
     for number in range(1, NEWEST + 1):
