@@ -8,6 +8,8 @@ from import_samples import SESSION, START, agent, at, gave, line, person, text, 
 from memoranda.errors import InvalidInput
 from memoranda.model.models import ToolCall, Trust
 
+PNG = {"type": "base64", "media_type": "image/png", "data": "aaaa"}
+PICTURE = {"type": "image", "source": PNG}
 TALK = [
     {"type": "summary", "summary": "Moving the shop", "leafUuid": "elsewhere"},
     {"type": "file-history-snapshot", "messageId": "u0", "snapshot": {}},
@@ -17,7 +19,7 @@ TALK = [
     agent(3, use("t1", "Bash", command="ls"), answer="A"),
     agent(4, use("t2", "Read", path="no.txt"), answer="A"),
     person(5, [gave("t1", "prices.csv\n<system-reminder>Be tidy.</system-reminder>")]),
-    person(6, [gave("t2", [text("no such file")], is_error=True)]),
+    person(6, [gave("t2", [text("no such file"), PICTURE], is_error=True)]),
     {"type": "system", "subtype": "turn_duration", "sessionId": SESSION, "timestamp": at(7)},
     agent(8, text("There is prices.csv.")),
 ]
@@ -30,7 +32,7 @@ NO_TALK = [
     agent(25, text("API Error: 529"), isApiErrorMessage=True),
     line(26, "assistant", {"role": "assistant", "model": "<synthetic>", "content": [text("No.")]}),
     person(27, [text("[Request interrupted by user]")]),
-    person(28, [{"type": "image", "source": {"type": "base64", "data": "aaaa"}}]),
+    person(28, [PICTURE]),
     {"type": "progress", "sessionId": SESSION, "data": {}},
     {"type": "some-later-kind", "sessionId": SESSION},
 ]
@@ -57,6 +59,7 @@ def test_a_session_is_a_conversation_with_roles_times_and_calls(plain, tmp_path)
         "t1",
     )
     assert (failed.content, failed.tool_result.is_error) == ("no such file", True)
+    assert failed.images == ()
     assert [(each.timestamp - START).seconds for each in (asked, called, told)] == [0, 2, 8]
     (info,) = plain.conversations()
     assert (info.id, info.created_at) == (SESSION, START)
@@ -81,7 +84,7 @@ def test_nothing_but_talk_comes_in(plain, tmp_path):
         "lines marked isMeta: 1",
         "lines marked isSidechain: 1",
         "lines marked isCompactSummary: 1",
-        "parts of the type image: 1",
+        "parts of the type image: 2",
     }
     said = "\n".join(words for _, words in talk(plain))
     for never in ("Be tidy", "/clear", "cleared", "Caveat", "bug", "continues", "API Error"):
@@ -146,11 +149,12 @@ def test_a_folder_of_projects_is_known_and_read_whole(plain, tmp_path):
 
 def test_characters_that_no_store_can_hold_are_replaced(plain, tmp_path):
     """NUL and half characters in the output of a tool do not hold up an import."""
-    lines = [person(0, "a\x00b \ud83d"), agent(1, use("t", "Bash", command="\x00"))]
+    call = agent(1, use("t", "Bash", command="\x00\udc00"))
+    lines = [person(0, "a\x00b \ud83d"), call, person(2, [gave("t", [text("\x00\udc00")])])]
     plain.import_(transcript(tmp_path, lines))
-    said, called = plain.conversation(SESSION).messages
-    assert said.content == "a\u2400b \ufffd"
-    assert "\x00" not in called.tool_calls[0].arguments
+    said, called, output = plain.conversation(SESSION).messages
+    assert (said.content, output.content) == ("a\u2400b \ufffd", "\u2400\ufffd")
+    assert called.tool_calls[0].arguments == '{"command": "\u2400\ufffd"}'
 
 
 def test_tags_that_are_not_closed_are_text(plain, tmp_path):
@@ -170,7 +174,7 @@ def test_bad_lines_are_told_and_passed_over(opened, tmp_path, wordless):
     for bad, complaint in (
         ("{no", "line 12: not valid JSON"),
         ("3", "line 12: expected an object"),
-        ({"type": "user", "sessionId": "x"}, "line 12: expected a line of a transcript with uuid"),
+        ({"type": "user", "sessionId": "x"}, "line 12: uuid must be text, got NoneType"),
         (person(9, 3), "line 12: content must be text or a list of blocks, got 3"),
         (person(9, "x", timestamp="noon"), "line 12: timestamp='noon' is no time"),
     ):

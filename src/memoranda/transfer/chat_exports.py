@@ -53,7 +53,7 @@ def _read_export(
             if not messages:
                 counts.leave_out("conversations without talk")
                 continue
-            task = sources.plain_text(words_of(talk, title)).strip() or None
+            task = words_of(talk, title).strip() or None
             messages[0] = sources.ForeignMessage(
                 messages[0].key, replace(messages[0].said, task=task)
             )

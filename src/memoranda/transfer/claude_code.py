@@ -10,19 +10,19 @@ Branches that were given up were said all the same, and stay.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from memoranda.conversation.formats.parse import NewMessage
+from memoranda.conversation.formats.parse import parse_message, unread_parts
 from memoranda.errors import InvalidInput
-from memoranda.model.models import ConversationInfo, ToolCall, ToolResult
+from memoranda.model.models import ConversationInfo
 from memoranda.text.json_values import object_of, value_of, words_of
 from memoranda.text.patterns import compile_pattern
-from memoranda.text.recalled import CLOSING, FENCE, OPENING
+from memoranda.text.recalled import FENCE, escape_fence
 from memoranda.transfer import sources
 
 _NAMES = sources.NAMES["claude_code"]
@@ -33,13 +33,10 @@ WRAPPED = compile_pattern(
     re.DOTALL,
 )
 REMINDER = compile_pattern("<system-reminder>.*?</system-reminder>", re.DOTALL)
-OWN_TOOLS = frozenset(_NAMES["own_tools"])
-# A command of a shell that calls the program ``memoranda``.
-OWN_COMMAND = compile_pattern(r"[\"\s;&|(](?:[^\s\"]*/)?memoranda\s+\w")
-# Marks of lines that are no talk.
-MARKED: Sequence[str] = _NAMES["marked"]
-# The model of messages that the program itself wrote in the assistant's place.
-SYNTHETIC = "<synthetic>"
+# Name and arguments of a call that asks memory: one of its tools, over MCP too, or its command.
+OF_MEMORY = compile_pattern(
+    rf"^(?:\S*__)?(?:{'|'.join(_NAMES['own_tools'])})\n|[\"\s;&|(](?:[^\s\"]*/)?memoranda\s+\w"
+)
 # Deeper there are only the transcripts of the agent's own agents.
 PATTERNS = ("*.jsonl", "*/*.jsonl")
 
@@ -58,12 +55,11 @@ def read_conversations(
         raise InvalidInput(f"{message}; of a folder, {' and '.join(PATTERNS)} are read")
     for file in sorted(found, key=lambda each: each.stat().st_mtime_ns):
         sessions = defaultdict[str, list[sources.ForeignMessage]](list)
-        memory_calls = set[str]()
+        asked = set[str]()
         for place, value in sources.read_values(file, counts):
             with counts.reading(place):
                 line = _typed_meanwhile(object_of(value))
-                said = list(_messages(line, memory_calls, counts))
-                sessions[str(line.get("sessionId") or file.stem)] += said
+                sessions[str(line.get("sessionId") or file.stem)] += _messages(line, asked, counts)
         for name, talk in sessions.items():
             if talk:
                 begun = talk[0].said.timestamp or target.records.now()
@@ -87,78 +83,49 @@ def _typed_meanwhile(line: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a line; as one of the user what a person typed while Claude worked."""
     attached = line.get("attachment")
     if line.get("reason") == "absorbed_mid_turn":
-        said = line.get("content")
+        message = {"role": "user", "content": line.get("content")}
     elif words_of(attached, "type") == "queued_command":
-        said = value_of(attached, "prompt")
+        message = {"role": "user", "content": value_of(attached, "prompt")}
     else:
         return line
-    key = f"{line.get('sessionId')} {_text(said)}"
-    return {**line, "type": "user", "uuid": key, "message": {"content": said}}
+    key = f"{line.get('sessionId')} {parse_message(message)[0].content}"
+    return {**line, "type": "user", "uuid": key, "message": message}
 
 
 def _messages(
-    line: Mapping[str, Any], memory_calls: set[str], counts: sources.ImportCounts
+    line: Mapping[str, Any], asked: set[str], counts: sources.ImportCounts
 ) -> Iterator[sources.ForeignMessage]:
-    """Yield what a line says: results first, as they answer what came before, then words.
+    """Yield the messages of a line: each result of a tool, and behind them what was said.
 
     Args:
         line: the line.
-        memory_calls: the calls so far that asked memory; those of the line are added.
+        asked: the calls so far that asked memory; those of the line are added.
         counts: counts what is no talk.
     """
-    role, key, message = words_of(line, "type"), line.get("uuid"), line.get("message")
+    role = words_of(line, "type")
     if role not in {"user", "assistant"}:
         counts.leave_out("lines without talk")
         return
-    if not isinstance(message, Mapping) or not isinstance(key, str):
-        raise InvalidInput("expected a line of a transcript with uuid and message")
-    marks = [name for name in MARKED if line.get(name)]
-    if marks or message.get("model") == SYNTHETIC:
-        counts.leave_out(f"lines marked {marks[0] if marks else SYNTHETIC}")
-        return
+    key, message = sources.text_of(line, "uuid"), object_of(line.get("message"))
+    for mark in _NAMES["marked"]:
+        if line.get(mark) or message.get("model") == mark:
+            counts.leave_out(f"lines marked {mark}")
+            return
     at = sources.moment_of(line.get("timestamp"), "timestamp")
-    blocks = defaultdict[str, list[Any]](list)
-    for block in _blocks(message.get("content")):
-        blocks[words_of(block, "type")].append(block)
-    for kind in blocks.keys() - {"text", "tool_use", "tool_result"}:
-        counts.leave_out(f"parts of the type {kind}", len(blocks[kind]))
-    for number, block in enumerate(blocks["tool_result"]):
-        call = words_of(block, "tool_use_id")
-        text = REMINDER.sub("", _text(block.get("content")))
-        if call in memory_calls and text.strip():
+    given = {"role": role, "content": message.get("content"), "timestamp": at}
+    for number, said in enumerate(parse_message(given)):
+        for part in (*unread_parts(said.raw), *({"type": "image"} for _ in said.images)):
+            counts.leave_out(f"parts of the type {words_of(part, 'type')}")
+        calls, result, text = said.tool_calls, said.tool_result, said.content
+        asked |= {it.id for it in calls if OF_MEMORY.search(f"{it.name}\n{it.arguments}")}
+        if role == "user":
+            text = (REMINDER if result else WRAPPED).sub("", text).strip("\n")
+        if result and result.call_id in asked and text:
             # In the fence of what memory told, by which it is known as told and never as new.
-            inner = OPENING.sub("", CLOSING.sub("", text)).strip()
-            text = f"<{FENCE}>\n{inner}\n</{FENCE}>"
-        result = ToolResult(call, bool(block.get("is_error")))
-        said = NewMessage(role="tool", content=text, tool_result=result, timestamp=at)
-        yield sources.ForeignMessage(f"{key}:{number}" if number else key, said)
-    calls = tuple(
-        ToolCall(words_of(each, "id"), words_of(each, "name"), json.dumps(each.get("input") or {}))
-        for each in blocks["tool_use"]
-    )
-    # What asked memory: one of its tools, over MCP too, or its command.
-    memory_calls.update(
-        call.id
-        for call in calls
-        if call.name.rpartition("__")[2] in OWN_TOOLS or OWN_COMMAND.search(call.arguments)
-    )
-    text = _text(blocks["text"])
-    if role == "user":
-        text = WRAPPED.sub("", text).strip()
-        counts.leave_out("commands and notices", bool(blocks["text"] and not text))
-    if text or calls:
-        answer = message.get("id") if role == "assistant" else None
-        said = NewMessage(role=role, content=text, tool_calls=calls, timestamp=at)
-        yield sources.ForeignMessage(f"{key}:said" if blocks["tool_result"] else key, said, answer)
-
-
-def _blocks(content: Any) -> Sequence[Any]:
-    if isinstance(content, list):
-        return content
-    if not isinstance(content, str | None):
-        raise InvalidInput(f"content must be text or a list of blocks, got {content!r:.80}")
-    return [{"type": "text", "text": content}] if content else []
-
-
-def _text(content: Any) -> str:
-    return sources.joined(words_of(each, "text") for each in _blocks(content))
+            text = f"<{FENCE}>\n{escape_fence(text)}\n</{FENCE}>"
+        if text.strip() or calls or result:
+            own = f"{key}:{number if result else 'said'}" if number else key
+            talk = replace(said, content=text, images=(), raw=None, part=0)
+            yield sources.ForeignMessage(own, talk, message.get("id"))
+        elif role == "user" and said.content:
+            counts.leave_out("commands and notices")

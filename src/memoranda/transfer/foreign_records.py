@@ -34,7 +34,6 @@ from memoranda.transfer.sources import (
     ImportCounts,
     ImportTarget,
     moment_of,
-    plain_text,
     read_values,
     text_of,
 )
@@ -180,7 +179,7 @@ def _observations(
             if not isinstance(text, str):
                 raise InvalidInput(f"an observation must be text, got {text!r:.80}")
             if text.strip():
-                yield Draft(content=f"{name}: {plain_text(text)}", metadata=metadata)
+                yield Draft(content=f"{name}: {text}", metadata=metadata)
 
 
 CHROMA_FILE = "chroma.sqlite3"

@@ -7,7 +7,6 @@ that is outside the folder: such a folder may come from anywhere.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, tzinfo
@@ -24,13 +23,15 @@ from memoranda.transfer.sources import ForeignRecord, ImportCounts, ImportTarget
 _EN = LanguageData("en", "notes")
 LOOKED_FOR = "MEMORY.md, CLAUDE.md, HISTORY.md, YYYY-MM-DD.md, and Markdown in memory/"
 DAY = r"\d{4}-\d{2}-\d{2}"
+# Hidden files, and those in hidden folders, are none of them.
 NAMED = compile_pattern(
-    rf"(?:MEMORY|CLAUDE|CLAUDE\.local|HISTORY.*|{DAY}.*)\.md|memory/.*\.md", re.IGNORECASE
+    rf"(?i)(?:MEMORY|CLAUDE(?:\.local)?|HISTORY.*|{DAY}.*|memory(?:/[^./][^/]*)+)\.md"
 )
-DAILY = compile_pattern(rf"({DAY}).*\.md")
 # How an entry of a history starts: ``[2026-02-27 14:30] …``, or ``## 2026-02-27T14:30:00Z``.
 TIME = r"(?:[ T]\d{2}:\d{2}[\d:.]*(?:Z|[+-]\d{2}:?\d{2})?)?"
-STAMP = compile_pattern(rf"(?:#{{1,4}}\s+)?\[?({DAY}{TIME})\]?(?:\s+(.*))?")
+STAMP = compile_pattern(rf"(?m)^(?:#{{1,4}}[ \t]+)?\[?({DAY}{TIME})\]?(?:[ \t]|$)")
+# Lines before the first entry that are in no paragraph: headings, and blank ones.
+BETWEEN = compile_pattern(r"(?m)^(?:#.*|[ \t]+)$")
 # What is no statement: a link to a file for each topic, an import of a file, and what a
 # template holds where nothing was learned yet.
 NO_TEXT = compile_pattern(r"\W*\[[^\]]*\]\([^)]*\.md\).*|@\S+|[*_]*\([^()]*\)[*_]*")
@@ -66,18 +67,13 @@ def _is_frame(text: str) -> bool:
 
 def entries(text: str, zone: tzinfo) -> Iterator[tuple[datetime | None, str]]:
     """Yield the entries of a history, each with its moment; before the first, each paragraph."""
-    found: list[tuple[datetime | None, list[str]]] = [(None, [])]
-    for line in text.splitlines():
-        stamp = STAMP.fullmatch(line.rstrip())
-        at = _moment(stamp[1], zone) if stamp else None
-        if stamp and at:
-            found.append((at, [stamp[2] or ""]))
-        elif not line.strip() and found[-1][0] is None:
-            found.append((None, []))
-        elif found[-1][0] or not line.startswith("#"):
-            found[-1][1].append(line)
-    for at, lines in found:
-        if said := "\n".join(lines).strip():
+    stamps = [(each.span(), at) for each in STAMP.finditer(text) if (at := _moment(each[1], zone))]
+    ends = [*(start for (start, _), _ in stamps), len(text)]
+    for paragraph in BETWEEN.sub("", text[: ends[0]]).split("\n\n"):
+        if said := paragraph.strip():
+            yield None, said
+    for ((_, start), at), end in zip(stamps, ends[1:], strict=True):
+        if said := text[start:end].strip():
             yield at, said
 
 
@@ -111,20 +107,18 @@ def read_records(path: Path, target: ImportTarget, counts: ImportCounts) -> Iter
         except (InvalidInput, OSError, ValueError) as error:
             counts.tell(f"{name}: {error}")
             continue
-        for draft in _drafts(text, name, target.zone):
+        for draft in _drafts(text, file, name, target.zone):
             is_empty = False
             yield ForeignRecord(f"{path}, {name}", target.scope, draft, once=True)
     if is_empty:
         raise InvalidInput(f"{path} holds no memory to import; looked for {LOOKED_FOR}")
 
 
-def _files(root: Path) -> Iterator[Path]:
-    """Yield the Markdown files of a folder that are memories, by name, hidden ones left out."""
-    prefix, inside = ("memory/", "**/*.md") if root.name == "memory" else ("", "memory/**/*.md")
-    for path in sorted({*root.glob("*.md"), *root.glob(inside)}):
-        name = path.relative_to(root).as_posix()
-        if NAMED.fullmatch(prefix + name) and not name.startswith(".") and "/." not in name:
-            yield path
+def _files(root: Path) -> list[Path]:
+    """Return the Markdown files of a folder that are memories, by name, hidden ones left out."""
+    base, inside = (root.parent, "**/*.md") if root.name == "memory" else (root, "memory/**/*.md")
+    found = sorted({*root.glob("*.md"), *root.glob(inside)})
+    return [path for path in found if NAMED.fullmatch(path.relative_to(base).as_posix())]
 
 
 def _content(path: Path, root: Path) -> str:
@@ -141,17 +135,22 @@ def _content(path: Path, root: Path) -> str:
     return text
 
 
-def _drafts(text: str, file: str, zone: tzinfo) -> Iterator[Draft]:
-    """Yield the entries of a history, or the statements of any other file."""
-    name = file.rpartition("/")[2]
-    if name.upper().startswith("HISTORY"):
+def _drafts(text: str, path: Path, place: str, zone: tzinfo) -> Iterator[Draft]:
+    """Yield the entries of a history, or the statements of any other file, as drafts.
+
+    Args:
+        text: what is in the file.
+        path: the file, whose name says what it is.
+        place: where it is in the folder.
+        zone: the zone of times that name none.
+    """
+    if path.name.upper().startswith("HISTORY"):
         for at, said in entries(text, zone):
             # What an agent wrote down is no word of the person.
-            kind, place = Kind.EPISODE, {"file": file}
-            yield Draft(content=said, kind=kind, role="assistant", metadata=place, event_time=at)
+            kind, file = Kind.EPISODE, {"file": place}
+            yield Draft(content=said, kind=kind, role="assistant", metadata=file, event_time=at)
         return
-    day = DAILY.fullmatch(name)
-    at = _moment(day[1], zone) if day else None
+    at = _moment(path.name[: len("2026-02-27")], zone)
     for said, section in statements(text):
-        place = {"file": file} | ({"section": section} if section else {})
-        yield Draft(content=said, metadata=place, event_time=at, decay_rate=0.0)
+        file = {"file": place} | ({"section": section} if section else {})
+        yield Draft(content=said, metadata=file, event_time=at, decay_rate=0.0)

@@ -51,7 +51,6 @@ from memoranda.transfer.sources import (
     batched,
     export_files,
     joined,
-    plain_text,
     read_values,
     reading_file,
     recognise_file,
@@ -317,8 +316,7 @@ def _distinct(found: Iterable[ForeignMessage]) -> list[ForeignMessage]:
     at, messages = None, dict[str, ForeignMessage]()
     for key, said, answer in found:
         at = said.timestamp or at
-        whole = replace(said, content=plain_text(said.content), timestamp=at)
-        messages.setdefault(key, ForeignMessage(key, whole, answer))
+        messages.setdefault(key, ForeignMessage(key, replace(said, timestamp=at), answer))
     return list(messages.values())
 
 

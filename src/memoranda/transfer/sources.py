@@ -83,6 +83,8 @@ NAMES: Mapping[str, Any] = tomllib.loads(
 )
 DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 VISIBLE = compile_pattern(r"\S")
+# How JSON writes NUL and the halves of a character.
+UNSTORABLE = compile_pattern(r"\\u(?:0000|[dD][89a-fA-F])")
 CHAT = frozenset({*ROLES, *SAME_ROLE})
 # Arguments of ``remember`` that no chat message has.
 OWN_ARGUMENTS = frozenset(DRAFT_KEYS) - {"content", "role"}
@@ -196,7 +198,8 @@ def read_values(
 
     Args:
         path: a file; of a ZIP archive or a folder, the conversations in it.
-        counts: where given, a line that cannot be read is passed over and counted.
+        counts: where given, as for files of other programs, a line that cannot be read is passed
+            over and counted, and characters that no store can hold are replaced.
         inside: the keys of lists in a value, whose elements are yielded in its place.
 
     Raises:
@@ -207,7 +210,7 @@ def read_values(
             with part:
                 for place, raw in _texts(name, part):
                     with counts.reading(place) if counts else located(place):
-                        for value in _parse(raw):
+                        for value in _parse(raw, plain=counts is not None):
                             yield from _elements(place, value, inside)
 
 
@@ -261,8 +264,12 @@ def _is_value(line: bytes) -> bool:
     return False
 
 
-def _parse(raw: bytes) -> list[Any]:
+def _parse(raw: bytes, *, plain: bool = False) -> list[Any]:
     """Return the JSON values of a text in UTF-8: of a line that lost its end, more than one.
+
+    Args:
+        raw: the text.
+        plain: whether characters that no store can hold are replaced.
 
     Raises:
         InvalidInput: it is something else.
@@ -272,7 +279,7 @@ def _parse(raw: bytes) -> list[Any]:
         text = raw.decode("utf-8-sig")
         while begins := VISIBLE.search(text, end):
             value, end = DECODER.raw_decode(text, begins.start())
-            values.append(value)
+            values.append(plain_value(value) if plain and UNSTORABLE.search(text) else value)
     except (ValueError, RecursionError) as error:
         message = f"not valid JSON in UTF-8 ({error}); correct it, or name another format"
         raise InvalidInput(message) from error
@@ -320,22 +327,28 @@ def recognise_file(path: Path) -> FileFormat:
 MOMENT = TypeAdapter(datetime)
 
 
-def plain_text(text: str) -> str:
-    """Return ``text`` with a stand-in for each character that no store can hold.
+def plain_value(value: Any) -> Any:
+    """Return a JSON value with a stand-in for each character that no store can hold.
 
     Output of tools has NUL characters, and halves of characters where it was cut.
     """
-    return whole(text.replace("\x00", "\u2400"))
+    match value:
+        case str():
+            return whole(value.replace("\x00", "\u2400"))
+        case list():
+            return [plain_value(each) for each in value]
+        case dict():
+            return {plain_value(name): plain_value(each) for name, each in value.items()}
+    return value
 
 
 def text_of(value: object, name: str) -> str:
-    """Return a text of an object, its characters that no store can hold replaced.
+    """Return a text of an object.
 
     Raises:
-        InvalidInput: there is none, or it is blank.
+        InvalidInput: there is none, it is blank, or no store can hold it.
     """
-    found = object_of(value).get(name)
-    return clean(plain_text(found) if isinstance(found, str) else found, name)
+    return clean(object_of(value).get(name), name)
 
 
 def moment_of(value: object, name: str) -> datetime | None:
