@@ -14,7 +14,6 @@ import numpy as np
 
 from memoranda.derivations import DerivationWorker
 from memoranda.errors import EmbeddingError
-from memoranda.facts.questions import read_asked
 from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.checks import to_ms
 from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, TokenMatch, Why
@@ -275,7 +274,7 @@ class Retriever:
 
         def embed() -> None:
             question_range(query, where.now.astimezone(self.zone))
-            for read in (read_asked, state_of, states_nothing, has_secret):
+            for read in (state_of, states_nothing, has_secret):
                 read(query)
             ExpectedAnswer(query).held(query)
             embedded.append(self._embed(query))
