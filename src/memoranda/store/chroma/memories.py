@@ -140,7 +140,8 @@ def _metadata(row: Row) -> dict[str, Any]:
     """Return what stands beside the text of a row of ``ROWS``."""
     _, _, attached, embedding, *values = row
     told = {
-        name: _iso(value) if name in TIMES else value
+        # A moment as requirement S1 writes it: UTC, in ISO 8601 without a zone.
+        name: from_ms(value).replace(tzinfo=None).isoformat() if name in TIMES else value
         for name, value in zip(COLUMNS, values, strict=True)
         if value is not None
     }
@@ -154,11 +155,6 @@ def _metadata(row: Row) -> dict[str, Any]:
         told[OWN] = json.dumps(rest, ensure_ascii=False)
     told |= {STORED_BY: MEMORANDA, "closed": False, "embedded": embedding is not None}
     return plain | told
-
-
-def _iso(moment: int) -> str:
-    """Return a moment as requirement S1 writes it: UTC, in ISO 8601 without a zone."""
-    return from_ms(moment).replace(tzinfo=None).isoformat()
 
 
 def _is_plain(value: object) -> bool:

@@ -35,14 +35,13 @@ from memoranda.errors import SchemaTooNew, StoreClosed, StoreUnreachable
 from memoranda.store.sql.rows import DAMAGE, insertion
 
 log = logging.getLogger("memoranda.store")
-Found = TypeVar("Found")
 T = TypeVar("T")
 LAST_KEY = """
 SELECT greatest(coalesce((SELECT max(key) FROM records), 0),
     coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'last_key'), 0))
 """
-KEEP_LAST_KEY = """
-INSERT INTO meta (name, value) VALUES ('last_key', :last)
+SET_META = """
+INSERT INTO meta (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 Row = tuple[Any, ...]
@@ -157,10 +156,6 @@ class Postings(NamedTuple):
     keys: NDArray[np.int64]
     times: NDArray[np.int64]
 
-    def and_later(self, later: Postings) -> Postings:
-        """Return these with those of records that came later."""
-        return Postings(*map(np.concatenate, zip(self, later, strict=True)))
-
 
 NO_UTF8 = "it holds bytes that are no text in UTF-8"
 
@@ -259,7 +254,7 @@ class SqlConnection(ABC):
 
     def keep_last_key(self) -> None:
         """Let no new record get the key of one that is erased next."""
-        self.run(KEEP_LAST_KEY, {"last": str(self.value(LAST_KEY))})
+        self.run(SET_META, {"name": "last_key", "value": str(self.value(LAST_KEY))})
 
 
 @dataclass
@@ -458,7 +453,7 @@ class Database(ABC, Generic[C]):
                 self._local.pinned = None
 
 
-def read_again(read: Callable[[], Found]) -> Found:
+def read_again(read: Callable[[], T]) -> T:
     """Return what ``read`` returns; it begins anew, once, if the server was lost meanwhile.
 
     Args:

@@ -59,11 +59,10 @@ DELETE FROM entity_decisions WHERE user_key = :user AND (
     OR target NOT IN (SELECT folded FROM entity_names WHERE user_key = :user))
 """
 CREATE = f"{insertion('entities', ('id', 'user_key', 'name', 'type'))} RETURNING key"
-UNLESS_THERE = "ON CONFLICT DO NOTHING"
 NAMES = ("user_key", "folded", "entity_key", "name")
-ADD_NAME = f"{insertion('entity_names', NAMES)} {UNLESS_THERE}"
+ADD_NAME = f"{insertion('entity_names', NAMES)} ON CONFLICT DO NOTHING"
 LINKS = ("user_key", "record_key", "entity_key", "folded")
-LINK = f"{insertion('record_entities', LINKS)} {UNLESS_THERE}"
+LINK = f"{insertion('record_entities', LINKS)} ON CONFLICT DO NOTHING"
 # The names, links and keys of one entity become those of another; a name is of one entity alone.
 MOVE = tuple(
     f"UPDATE {table} SET entity_key = :to WHERE user_key = :user AND entity_key = :entity"
@@ -77,7 +76,7 @@ DELETE FROM {table} WHERE user_key = :user AND entity_key = :entity AND folded N
 """
     for table in ("entity_names", "entity_name_keys")
 )
-DROP_DROP_LINKSED = f"""
+DROP_UNLINKED = f"""
 {DROP} AND NOT EXISTS (
     SELECT 1 FROM record_entities l WHERE l.user_key = :user AND entity_key = :entity)
 """
@@ -163,6 +162,6 @@ class EntityWrites(UserRows):
         entities = [row[0] for row in self.all(OF_RECORDS, keys=keys)]
         self.run(DROP_LINKS, keys=keys)
         for entity in entities:
-            for sql in (*DROP_UNUSED, DROP_DROP_LINKSED):
+            for sql in (*DROP_UNUSED, DROP_UNLINKED):
                 self.run(sql, entity=entity)
         self.rename(entities)

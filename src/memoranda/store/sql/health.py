@@ -14,8 +14,8 @@ from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.sql import rows
-from memoranda.store.sql.database import NO_UTF8, Database, Row, SqlConnection, tables
-from memoranda.store.sql.record_writes import CHANGE_ALL, PURGE, QUEUE, SET_META, index_terms
+from memoranda.store.sql.database import NO_UTF8, SET_META, Database, Row, SqlConnection, tables
+from memoranda.store.sql.record_writes import CHANGE_ALL, PURGE, QUEUE, index_terms
 
 ANALYZER = "analyzer"
 INDEXED_ALL = f"""

@@ -65,10 +65,6 @@ ASK_FOR_PURGE = """
 INSERT INTO meta (name, value) VALUES ('purge_pending', '1')
 ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS integer) + 1 AS text)
 """
-SET_META = """
-INSERT INTO meta (name, value) VALUES (:name, :value)
-ON CONFLICT (name) DO UPDATE SET value = excluded.value
-"""
 # What the scope of a transaction may see.
 MINE = """
 r.user_key = :user AND (CAST(:agent AS text) IS NULL OR r.agent IS NULL OR r.agent = :agent)

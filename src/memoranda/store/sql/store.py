@@ -20,16 +20,7 @@ from memoranda.model.models import Record, Scope
 from memoranda.model.ports import VECTORS, Analyzer, NameMatcher
 from memoranda.model.query import EmbeddedText, TermMatches
 from memoranda.model.sessions import JobRun, StageLease
-from memoranda.store.sql import health, record_writes, rows
-from memoranda.store.sql.database import (
-    Database,
-    FullText,
-    Postings,
-    Row,
-    SqlConnection,
-    indexed,
-    join_postings,
-)
+from memoranda.store.sql import database, health, record_writes, rows
 from memoranda.store.sql.erasing import ErasingWrites
 from memoranda.store.sql.index_reads import DIMENSIONS, MODEL, IndexReads, vector_model
 from memoranda.store.sql.reads import BEYOND
@@ -148,7 +139,9 @@ class Transaction(ErasingWrites, SessionWrites):
         self.connection.index_vectors(self.user, vectors)
 
 
-def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> record_writes.UserState:
+def known_user(
+    connection: database.SqlConnection, scope: Scope, lock: str = ""
+) -> record_writes.UserState:
     """Return the user of a scope.
 
     Raises:
@@ -169,7 +162,7 @@ def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> recor
 ForeignMemory = tuple[str, str, dict[str, Any]]
 
 
-class Store(Database[Any], TransferReads, IndexReads):
+class Store(database.Database[Any], TransferReads, IndexReads):
     """A whole memory in one database: units of work, the reads of all rooms, and its own upkeep.
 
     Common to every method:
@@ -184,7 +177,7 @@ class Store(Database[Any], TransferReads, IndexReads):
     """
 
     _analyzer: Analyzer
-    full_text: FullText
+    full_text: database.FullText
 
     def foreign_memories(self) -> list[ForeignMemory]:
         """Return nothing: no other program writes memories into an SQL database."""
@@ -234,7 +227,7 @@ class Store(Database[Any], TransferReads, IndexReads):
                 connection.run(f"DELETE FROM {table}")
             connection.run(f"{record_writes.CHANGE_ALL}, vector_seq = 0")
             for name, value in ((MODEL, model), (DIMENSIONS, str(dimensions))):
-                connection.run(record_writes.SET_META, {"name": name, "value": value})
+                connection.run(database.SET_META, {"name": name, "value": value})
             for sql in (UNQUEUE_ALL, QUEUE_ALL):
                 connection.run(sql)
 
@@ -246,7 +239,7 @@ class Store(Database[Any], TransferReads, IndexReads):
     ) -> TermMatches:
         """Return which records hold which terms."""
         with self.snapshot(), self._reading(scope) as (connection, user):
-            wanted = indexed(terms, items=items)
+            wanted = database.indexed(terms, items=items)
             postings = self.full_text.postings(connection, user, wanted)
             if self.full_text.waits:
                 whose = {"user": user, "through": 0, "before": BEYOND}
@@ -257,9 +250,10 @@ class Store(Database[Any], TransferReads, IndexReads):
                 ]
                 for place, term in enumerate(wanted if texts else ()):
                     held = [(key, count[term]) for key, count in texts if count[term]]
-                    later = Postings(*np.array(held, np.int64).reshape(-1, 2).T)
-                    postings[place] = postings[place].and_later(later)
-            keys, counts = join_postings(terms, postings, limit)
+                    later = database.Postings(*np.array(held, np.int64).reshape(-1, 2).T)
+                    both = zip(postings[place], later, strict=True)
+                    postings[place] = database.Postings(*map(np.concatenate, both))
+            keys, counts = database.join_postings(terms, postings, limit)
             return TermMatches(keys.tolist(), counts, [len(each.keys) for each in postings])
 
     def _begin_with(self, analyzer: Analyzer, names: NameMatcher) -> None:
@@ -278,7 +272,7 @@ class Store(Database[Any], TransferReads, IndexReads):
             raise
 
     @contextmanager
-    def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
+    def _reading(self, scope: Scope | None) -> Iterator[tuple[database.SqlConnection, int]]:
         with self.read() as connection:
             known = self.known
             if scope is not None and scope not in known:
@@ -313,7 +307,7 @@ class Store(Database[Any], TransferReads, IndexReads):
         with self.transact() as connection:
             connection.change(COMPLETE, values)
 
-    def _leases(self, start: str) -> list[Row]:
+    def _leases(self, start: str) -> list[database.Row]:
         with self._reading(None) as (connection, _):
             return connection.all(LEASES, {"start": f"{RUN}{start}"})
 
