@@ -13,12 +13,20 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 
-from memoranda.errors import EmbeddingError, InvalidInput, MemorandaError, StoreBusy, StoreClosed
+from memoranda.errors import (
+    EmbeddingError,
+    InvalidInput,
+    MemorandaError,
+    StoreBusy,
+    StoreClosed,
+    StoreFull,
+)
 from memoranda.model.checks import required_callable
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor, Progress
@@ -202,7 +210,8 @@ class DerivationWorker:
 
     def waiting(self, scope: Scope | None, work: str = VECTORS) -> int:
         """Return how many records wait for one kind of work, of one user or of all."""
-        self._store.queue_newest()
+        with suppress(StoreBusy, StoreFull):  # Then it is told without the newest.
+            self._store.queue_newest(scope, PATIENCE)
         return sum(self._store.count(scope, WAITING[work]).values())
 
     def oldest_waiting(self, work: str) -> datetime | None:
@@ -249,7 +258,7 @@ class DerivationWorker:
                 now, limit = self._now(), BATCH[work]
                 records = self._store.claim_records(work, now=now, until=now + claim, limit=limit)
             else:
-                self._store.queue_newest(PATIENCE if hurry else None)
+                self._store.queue_newest(scope, PATIENCE if hurry else None)
                 records = self._store.records(scope, WAITING[work], limit=BATCH[work])
             self._derive(records, work, hurry=hurry)
         except InvalidInput:

@@ -908,7 +908,7 @@ class Memory:
         file, told = file_path(path), checks.required_callable(progress, "progress")
         target = self._services.import_target(self._scope)
         report = porting.import_file(target, file, format, told)
-        self._services.derivations.notify()
+        self._services.finish_import(self._scope)
         return report
 
     def copy_to(
@@ -939,14 +939,13 @@ class Memory:
         with closing(
             Services(location, settings, embedder=services.embedder, llm=None, clock=services.clock)
         ) as other:
-            return tuple(
-                porting.copy_user(
-                    services.import_target(services.store.scope(name)),
-                    other.import_target(other.store.scope(name)),
-                    told,
-                )
-                for name in names
-            )
+            reports = []
+            for name in names:
+                source, target = services.store.scope(name), other.store.scope(name)
+                places = services.import_target(source), other.import_target(target)
+                reports.append(porting.copy_user(*places, told))
+                other.finish_import(target)
+            return tuple(reports)
 
     def backup(self, path: str | Path) -> None:
         """Write a consistent copy of the whole store, while others go on using it.

@@ -401,6 +401,12 @@ class Services:
             self.settings.secrets.remember,
         )
 
+    def finish_import(self, scope: Scope) -> None:
+        """Have derived what came in: names at once where some were merged, before any is erased."""
+        if self.store.decisions(scope):
+            self.link_entities(scope)
+        self.derivations.notify()
+
     def link_entities(self, scope: Scope) -> None:
         """Link pending records to their entities, whichever agent stored them."""
         self.derivations.finish(scope.whole_user, ENTITIES)

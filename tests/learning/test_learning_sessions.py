@@ -211,6 +211,21 @@ def test_what_is_erased_while_it_is_read_becomes_no_fact(tmp_path):
         assert one.verify() == []
 
 
+def test_what_takes_the_place_of_what_was_erased_is_read(memory):
+    """Its position in the session counts as read only where it was read."""
+    talk(memory, "a", PORTO, "Well, hello there.")
+    last = memory.records(session="a", newest_first=True, limit=1)[0]
+
+    def replace_last():
+        memory.forget(last.id, erase=True)
+        memory.conversation("a").add("user", DOG)
+
+    meanwhile(memory, replace_last)
+    for _ in range(2):
+        memory.consolidate()
+    assert "The user has a dog named Rex." in contents(memory)
+
+
 def test_facts_of_an_agents_talk_stay_the_agents(memory):
     """What was said to one agent is learned for it alone, whoever has it consolidated."""
     tutor = memory.as_user("ana", agent="tutor")

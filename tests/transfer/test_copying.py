@@ -39,6 +39,20 @@ def test_everything_of_every_user_is_copied_once(ana, there, tmp_path):
     assert (report.records, report.messages) == (2, 1)
 
 
+def test_merges_outlive_a_copy_and_an_erasure_after_it(ana, there, tmp_path):
+    """Also where the names in the records were not looked for yet."""
+    ana.remember("Robert Miller works at Acme")
+    ana.remember("Bobby Zett came to dinner")
+    ana.merge_entities("Robert Miller", "Bobby Zett")
+    ana.copy_to(there)
+    ana.export(tmp_path / "a.jsonl")
+    with opened("ana", there) as copied, opened("ana", tmp_path / "c.db") as imported:
+        imported.import_(tmp_path / "a.jsonl")
+        for memory in (copied, imported):
+            memory.forget(memory.remember("The cat is called Mitzi").id, erase=True)
+            assert memory.entity("Robert Miller").aliases == ("Bobby Zett",)
+
+
 def test_only_the_users_that_are_named_are_copied(ana, there):
     """Others stay behind; one that is not there is named, with those that are like it."""
     ana.remember("tea")

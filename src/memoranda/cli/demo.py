@@ -160,11 +160,11 @@ class Demo:
         self.context = chat.context(self.prompt, budget=BUDGET)
         self.entities = memory.entities(limit=ENTITIES)
         self.vectors = memory.stats().vectors
-        (entry,) = memory.notes.history(limit=1)
+        entry = next(iter(memory.notes.history(limit=1)), None)
         self.notes: dict[str, Any] = {
             "folder": str(memory.notes.folder) if memory.notes.is_lasting else None,
             "memory": memory.notes.read_memory(),
-            "entry": entry.text,
+            "entry": entry.text if entry else "",
         }
         self.seconds = perf_counter() - start
 
@@ -359,7 +359,7 @@ def _show_notes(done: Demo) -> Iterator[RenderableType]:
         Text("MEMORY.md has what is known; at the end, an entry of HISTORY.md:", "dim"),
         *(_crop(line, "bold" * line.startswith("#")) for line in lines[1 : SHOWN_NOTES + 1]),
         Text(f"… {pluralize(left, 'more line')}", "dim"),
-        _crop(done.notes["entry"].splitlines()[0], ""),
+        *(_crop(line, "") for line in done.notes["entry"].splitlines()[:1]),
     )
 
 

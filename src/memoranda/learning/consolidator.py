@@ -327,8 +327,9 @@ class Consolidator:
             if used:
                 actions.append(RecordAccess(tuple(used), now))
             read = ReadSession(info.id, through, now, finished, after, unread)
+            newest = [episode.id for episode in episodes[-1:]]
             info = replace(info, tries=0)
-            if not dry_run and not self._apply(actions, read):
+            if not dry_run and not self._apply(actions, read, newest):
                 return False
             done += actions
             if finished or len(episodes) < PAGE:
@@ -346,10 +347,15 @@ class Consolidator:
         store, scope = self.records.store, self.records.scope
         return session_episodes(store, scope, session, after=after, limit=limit)
 
-    def _apply(self, actions: Sequence[RecordChange], read: ReadSession) -> bool:
-        """Apply the plan of a page; false if another process has read on meanwhile."""
+    def _apply(self, actions: Sequence[RecordChange], read: ReadSession, newest: list[str]) -> bool:
+        """Apply the plan of a page; false if another process has read on meanwhile.
+
+        Or if its newest episode was erased, as another may have that place in the session now.
+        """
         try:
             with self.records.store.write(self.records.scope) as tx:
+                if newest and not tx.get(self.records.scope, newest):
+                    return False
                 stored = tx.carry_out(actions)
                 tx.advance_session(**read._asdict())
         except Conflict:

@@ -96,7 +96,8 @@ class Eraser:
         at = self.clock.now()
         with self.store.write(self.scope) as tx:
             if conversation is None:
-                done = tx.erase(named, at=at, reason=REASON, copies=plan.copies)
+                there = [*tx.get(self.scope, list(named))]  # Others erase, too.
+                done = tx.erase(there, at=at, reason=REASON, copies=plan.copies)
             else:
                 done = tx.delete_conversation(conversation, at=at, erase=True)
             places = tx.redact(plan.places, at=at, reason=REASON, messages=plan.messages)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -190,8 +191,10 @@ class Retriever:
         large = not items and self.store.is_large(scope)
         index = self.cache.of(scope.user, items=items)
         # First: waits below do not count loading a model.
-        first = not large and index.version.revision < 0
-        embedded = self._embed_beside(index, scope, query, where) if first else self._embed(query)
+        first = not items and not large and index.version.revision < 0
+        # Nobody waits for a model with the store; nor does a thread start at the very end.
+        beside = first and not self.store.in_memory and threading.main_thread().is_alive()
+        embedded = self._embed_beside(index, scope, query, where) if beside else self._embed(query)
         if self.reads_entities:
             self.derivations.finish_soon(scope, ENTITIES, self.wait)
         if large and embedded is not None:

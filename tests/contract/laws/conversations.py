@@ -113,6 +113,15 @@ class TranscriptContract(Contract):
         assert ana.messages("trip")[1].id == asked[0].id
         ana.erase(question)
         assert [message.position for message in ana.messages("trip")] == [1, 6]
+        # The reasoning of a call stays with the call.
+        (item,) = ana.remember("done")
+        ana.say("trip", "", **thought)
+        call = {"tool_calls": (ToolCall("c1", "act", "{}"),)}
+        ana.say("trip", "", role="assistant", **call)
+        ana.say("trip", "", role="tool", tool_result=ToolResult("c1"))
+        ana.say("trip", "done", role="assistant", record_id=item.id)
+        ana.erase(item)
+        assert [message.position for message in ana.messages("trip")] == [1, 6, 7, 8, 9]
         assert [each.id for each in ana.tombstones("trip")[0].messages] == [before.id]
 
     def test_what_expired_is_left_out(self, ana, ben):

@@ -371,11 +371,13 @@ class Database(ABC, Generic[C]):
     Attributes:
         location: where it is, without secrets.
         full_text: its index of terms.
+        in_memory: whether its readers wait for each other and for writers.
         damage: what its driver raises where what is derived is damaged.
     """
 
     BEGIN_SNAPSHOT: ClassVar[str]
     full_text: FullText
+    in_memory = False
     damage: ClassVar[type[Exception]]
 
     def __init__(self, location: str) -> None:

@@ -42,7 +42,8 @@ AND (record_id IS NOT NULL OR :expired = 1 AND role <> 'system'
     SELECT CASE WHEN n.role = messages.role OR :expired = 1 THEN n.record_id END FROM messages n
     WHERE n.user_key = :user AND n.conversation_key = messages.conversation_key
         AND n.tombstone_key IS NOT DISTINCT FROM messages.tombstone_key
-        AND n.position >= messages.position AND n.record_id IS NOT NULL
+        AND n.position >= messages.position
+        AND (n.record_id IS NOT NULL OR :expired = 0 AND n.tool_calls <> '[]')
     ORDER BY n.position LIMIT 1) IN (SELECT value FROM (@texts(:records)) r)
 RETURNING conversation_key, position
 """

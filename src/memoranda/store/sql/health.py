@@ -90,6 +90,10 @@ DERIVE: Final = (
 DELETE FROM record_entities AS d WHERE {OUTDATED} OR NOT EXISTS (SELECT 1 FROM entity_names n
     WHERE n.user_key = d.user_key AND n.folded = d.folded AND n.entity_key = d.entity_key)
 """,
+    (
+        "DELETE FROM entity_names WHERE (entity_key, folded) NOT IN "
+        "(SELECT entity_key, folded FROM record_entities)"
+    ),
     "DELETE FROM entity_name_keys",
     "DELETE FROM entities WHERE key NOT IN (SELECT entity_key FROM record_entities)",
     """
@@ -155,10 +159,9 @@ def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyz
 
 
 def _texts(connection: SqlConnection, user: int | None = None) -> list[Row]:
-    """Return the rows of ``TEXTS`` of a user or of all, without those that are damaged."""
+    """Return the rows of ``TEXTS`` of a user or of all."""
     whose = "" if user is None else "WHERE user_key = :user"
-    found = connection.all(f"{TEXTS} {whose} ORDER BY key", {"user": user})
-    return [row for row in found if isinstance(row[3], str)]
+    return connection.all(f"{TEXTS} {whose} ORDER BY key", {"user": user})
 
 
 def verify(database: Database[Any]) -> list[str]:

@@ -189,11 +189,7 @@ def index_terms(
 
 def waiting_terms(analyzer: Analyzer, texts: Iterable[Row]) -> list[tuple[int, str]]:
     """Return key and terms of each record of these: key, content and whether it is an item."""
-    return [
-        (key, index_terms(analyzer.terms, *text))
-        for key, *text in texts
-        if isinstance(text[0], str)
-    ]
+    return [(key, index_terms(analyzer.terms, *text)) for key, *text in texts]
 
 
 class TargetRecord(NamedTuple):
@@ -341,7 +337,8 @@ class RecordWrites(EntityWrites, SqlReads):
         if texts:
             self.full_text.add(self.connection, ((key, self.user, terms) for key, terms in texts))
             self.run(QUEUE, through=state.terms_through)
-            state.terms_through, state.terms_waiting = texts[-1][0], 0
+            state.terms_through = texts[-1][0]
+        state.terms_waiting = 0
 
     def log(
         self, on: Sequence[TargetRecord], at: datetime, action: str, reason: str, /, **detail: Any

@@ -61,7 +61,7 @@ LEASES = """
 SELECT substr(name, length(:start) + 1), done_due, done_at, done_counts, expires_at FROM leases
 WHERE substr(name, 1, length(:start)) = :start ORDER BY name
 """
-HAVE_NEW = "SELECT name FROM users WHERE terms_waiting > 0 AND name IS NOT NULL"
+HAVE_NEW = "SELECT name FROM users WHERE terms_waiting > 0 AND name = coalesce(:name, name)"
 # In an order, so that an index finds the first, and not a walk past all that was done before.
 IS_WAITED = """
 SELECT 1 FROM derivations WHERE work = :work AND claimed_until <= :now ORDER BY record_key LIMIT 1
@@ -251,8 +251,7 @@ class Store(database.Database[Any], TransferReads, IndexReads):
                 for place, term in enumerate(wanted if texts else ()):
                     held = [(key, count[term]) for key, count in texts if count[term]]
                     later = database.Postings(*np.array(held, np.int64).reshape(-1, 2).T)
-                    both = zip(postings[place], later, strict=True)
-                    postings[place] = database.Postings(*map(np.concatenate, both))
+                    postings[place] = database.Postings(*map(np.append, postings[place], later))
             keys, counts = database.join_postings(terms, postings, limit)
             return TermMatches(keys.tolist(), counts, [len(each.keys) for each in postings])
 
@@ -333,9 +332,10 @@ class Store(database.Database[Any], TransferReads, IndexReads):
             runs.append(JobRun(stage, from_ms(due), done_at, dict(counts)))
         return runs
 
-    def queue_newest(self, patience: float | None = None) -> None:
+    def queue_newest(self, scope: Scope | None = None, patience: float | None = None) -> None:
         """Index the records that wait for it, and queue what else is derived from them."""
-        for (name,) in self._made(None, HAVE_NEW) if self.full_text.waits else ():
+        user = None if scope is None else scope.user
+        for (name,) in self._made(None, HAVE_NEW, name=user) if self.full_text.waits else ():
             with suppress(StoreReadOnly), self.write(Scope(name), patience=patience) as tx:
                 tx.index_waiting()
 
@@ -364,6 +364,7 @@ class Store(database.Database[Any], TransferReads, IndexReads):
         """Overwrite the remains of erased text in free space; return why they could not all be."""
         with self.read() as connection:
             asked = health.meta(connection, record_writes.PURGE)
+        record_writes.index_terms.cache_clear()
         why = self._purge()
         if why is None and asked:  # What is erased meanwhile asks again.
             with self.transact() as connection:
