@@ -66,7 +66,7 @@ def test_every_pattern_means_what_it_means_to_re():
     number = 0
     for number, (source, flags) in enumerate(all_patterns(), 1):  # noqa: B007 - counted
         expected, found = re.compile(source, flags), LinearPattern(source, flags)
-        for text in [*texts[:4], *rng.sample(texts, 2)]:
+        for text in [*texts[:2], *rng.sample(texts, 2)]:
             place = rng.randrange(len(text) + 1)
             for how in ("search", "match", "fullmatch"):
                 spans = _spans(getattr(expected, how)(text, place))

@@ -11,6 +11,12 @@ from benchmarks.torture.writers import open_memory
 from effort import examples
 
 PATIENCE = 60
+LONG = pytest.mark.skipif(examples(1) == 1, reason="it takes long; `make torture` has it")
+
+
+def longer(test):
+    """Leave a test to `make torture`: that killed processes lose nothing, tests/faults show."""
+    return pytest.mark.torture(LONG(test))
 
 
 @pytest.fixture
@@ -30,16 +36,15 @@ def held(figures):
     return figures
 
 
-def test_killed_writers_lose_nothing(task, monkeypatch):
+@longer
+def test_killed_writers_lose_nothing(task):
     """What several processes acknowledged is there, and was searched all the while."""
-    monkeypatch.setattr(kills, "ROLES", kills.ROLES[: examples(2)])
     writing, searching = held(kills.run(task(0, seconds=3)))
     assert "acknowledged" in writing.found
     assert "p99" in searching.found
 
 
-@pytest.mark.torture
-@pytest.mark.skipif(examples(1) == 1, reason="it takes long; `make torture` has it")
+@longer
 def test_a_killed_server_loses_nothing(task):
     """What eight processes acknowledged is there once, though the server was killed, too."""
     writing, searching = held(postgres_kills.run(task(0, seconds=6)))
@@ -90,6 +95,7 @@ def test_a_leak_is_seen(task, monkeypatch):
     assert not figure.held
 
 
+@longer
 def test_every_part_is_listed(capsys):
     """The runner knows the parts that these tests try, and tells what each found."""
     assert {part.run for part in PARTS.values()} == {kills.run, postgres_kills.run, crossing.run}
