@@ -84,20 +84,25 @@ def bring_up_to_date(raw: apsw.Connection, steps: Sequence[str], location: str) 
     done = read_version(raw, location)
     if done:
         _add_missing(raw, steps[:done], location)
-    for sql in steps[done:] if done else _whole_schema(*steps):
+    for sql in steps[done:] if done else _whole_schema(steps):
         raw.execute(sql).fetchall()
     raw.execute(f"PRAGMA user_version = {len(steps)}")
     raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
 @cache
-def _whole_schema(*steps: str) -> tuple[str, ...]:
-    """Return what makes of an empty database in a tenth of the time what these steps make of it."""
+def _replay(*steps: str) -> tuple[dict[str, str], list[str]]:
+    """Return what these steps make: the parts by name, and what makes the full-text index."""
     with closing(apsw.Connection(":memory:")) as whole:
         for sql in steps:
             whole.execute(sql).fetchall()
-        tables = (sql for name, sql in whole.execute(PARTS) if "." not in name)
-        return (*tables, steps[0][steps[0].index("CREATE VIRTUAL TABLE") :], FORGET_STATISTICS)
+        return dict(whole.execute(PARTS)), [sql for (sql,) in whole.execute(VIRTUAL)]
+
+
+def _whole_schema(steps: Sequence[str]) -> tuple[str, ...]:
+    """Return what makes of an empty database in a tenth of the time what these steps make of it."""
+    tables = (sql for name, sql in _replay(*steps)[0].items() if "." not in name)
+    return (*tables, steps[0][steps[0].index("CREATE VIRTUAL TABLE") :], FORGET_STATISTICS)
 
 
 def _add_missing(raw: apsw.Connection, steps: Sequence[str], location: str) -> None:
@@ -106,10 +111,7 @@ def _add_missing(raw: apsw.Connection, steps: Sequence[str], location: str) -> N
     Raises:
         NotADatabase: a table that held what was stored, or a column of unknown content, is gone.
     """
-    with closing(apsw.Connection(":memory:")) as whole:
-        for sql in steps:
-            whole.execute(sql).fetchall()
-        wanted, virtual = dict(whole.execute(PARTS)), [*whole.execute(VIRTUAL)]
+    wanted, virtual = _replay(*steps)
     found = dict(raw.execute(PARTS))
     lacking = {name: sql for name, sql in wanted.items() if name not in found}
     message = (
@@ -127,8 +129,8 @@ def _add_missing(raw: apsw.Connection, steps: Sequence[str], location: str) -> N
         raise NotADatabase(message) from error
     if not opens_index(raw):
         raw.execute(FORGET_INDEX).fetchall()
-        for (name,) in raw.execute(INDEX_TABLES).fetchall():
-            raw.execute(f"DROP TABLE {name}")
-        for (sql,) in virtual:
+        for (table,) in raw.execute(INDEX_TABLES).fetchall():
+            raw.execute(f"DROP TABLE {table}")
+        for sql in virtual:
             raw.execute(sql)
         raw.execute(INDEX_ANEW)
