@@ -104,9 +104,9 @@ def without_lines(text: str, known: Mapping[str, object]) -> str:
     return LINE.sub(lambda line: "" if line[1].strip() in known else line[0], text)
 
 
-def _may_quote(text: str, content: str) -> bool:
-    """Return whether a text has the words of ``content``: to compile a pattern takes far longer."""
-    return content.removesuffix(".").casefold() in " ".join(text.split()).casefold()
+def _flatten(text: str) -> str:
+    """Return a text without regard to case and to the spaces between its words."""
+    return " ".join(text.split()).casefold()
 
 
 def without_quotes(text: str, recalled: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
@@ -117,13 +117,15 @@ def without_quotes(text: str, recalled: Mapping[str, str]) -> tuple[str, tuple[s
         recalled: id → content of the records that were recalled into it before.
     """
     used: list[str] = []
+    flat = _flatten(text)
     for record, content in recalled.items():
         words = content.split()
-        if len(words) < LEAST_WORDS or not _may_quote(text, " ".join(words)):
+        # To compile a pattern takes far longer than to see that nothing is quoted.
+        if len(words) < LEAST_WORDS or _flatten(content).removesuffix(".") not in flat:
             continue
         spaced = r"\s+".join(map(re.escape, words)).removesuffix(r"\.")
         found = compile_pattern(rf"(?<!\w){spaced}(?!\w)\.?", re.IGNORECASE).sub("", text)
         if found != text:
             used.append(record)
-            text = found
+            text, flat = found, _flatten(found)
     return text, tuple(used)

@@ -61,7 +61,7 @@ LEASES = """
 SELECT substr(name, length(:start) + 1), done_due, done_at, done_counts, expires_at FROM leases
 WHERE substr(name, 1, length(:start)) = :start ORDER BY name
 """
-HAVE_NEW = "SELECT name FROM users WHERE terms_waiting > 0 AND name = coalesce(:name, name)"
+HAVE_NEW = "SELECT name FROM users WHERE terms_waiting > 0 AND name IS NOT NULL"
 # In an order, so that an index finds the first, and not a walk past all that was done before.
 IS_WAITED = """
 SELECT 1 FROM derivations WHERE work = :work AND claimed_until <= :now ORDER BY record_key LIMIT 1
@@ -335,7 +335,8 @@ class Store(database.Database[Any], TransferReads, IndexReads):
     def queue_newest(self, scope: Scope | None = None, patience: float | None = None) -> None:
         """Index the records that wait for it, and queue what else is derived from them."""
         user = None if scope is None else scope.user
-        for (name,) in self._made(None, HAVE_NEW, name=user) if self.full_text.waits else ():
+        sql = HAVE_NEW if user is None else f"{HAVE_NEW} AND name = :name"
+        for (name,) in self._made(None, sql, name=user) if self.full_text.waits else ():
             with suppress(StoreReadOnly), self.write(Scope(name), patience=patience) as tx:
                 tx.index_waiting()
 
