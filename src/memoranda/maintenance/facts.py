@@ -31,7 +31,7 @@ SPARE = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class FactVersion:
     """An earlier or later version of a fact: one it superseded, or one that superseded it."""
 
     id: str
@@ -63,8 +63,8 @@ class Fact:
     said_at: datetime
     said: int
     fades_on: datetime | None
-    supersedes: tuple[Version, ...] = ()
-    superseded_by: Version | None = None
+    supersedes: tuple[FactVersion, ...] = ()
+    superseded_by: FactVersion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +223,8 @@ def _source(id: str, record: Record | None) -> Source:
     return Source(id, record.content, speaker, said_at, record.session_id, record.position)
 
 
-def _version(record: Record) -> Version:
-    return Version(record.id, record.content, when_said(record))
+def _version(record: Record) -> FactVersion:
+    return FactVersion(record.id, record.content, when_said(record))
 
 
 @dataclass(frozen=True, slots=True)

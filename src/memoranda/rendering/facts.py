@@ -12,10 +12,10 @@ from memoranda.maintenance.facts import (
     BELIEVED,
     ENDED,
     Fact,
+    FactVersion,
     LearnedFacts,
     Provenance,
     Source,
-    Version,
 )
 from memoranda.model.models import Record
 from memoranda.rendering.layout import Column, Display, details, safe_text, table
@@ -86,7 +86,7 @@ def _fading(fact: Fact, view: Display) -> str:
     return "never fades" if fact.fades_on is None else f"fades {view.day(fact.fades_on)}"
 
 
-def _link(how: str, other: Version, view: Display) -> Text:
+def _link(how: str, other: FactVersion, view: Display) -> Text:
     content = f"{view.brief(other.content, SHORT)} ({view.day(other.said_at)})"
     return Text(f"{how}: ", "yellow").append_text(safe_text(content, "dim"))
 

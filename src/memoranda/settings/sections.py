@@ -79,7 +79,7 @@ Tokens = Annotated[SecretStr, AfterValidator(lambda value: users_by_token(value)
 Zone = Annotated[str, AfterValidator(_check_zone)]
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     """A group of settings: fixed once made, and unknown names are errors."""
 
     model_config = {"frozen": True, "extra": "forbid"}
@@ -90,7 +90,7 @@ class Section(BaseModel):
             yield name, hide_password(value) if isinstance(value, str) else value
 
 
-class MemorySettings(Section):
+class MemorySettings(SettingsSection):
     """A small agent's memory in four names. Each of them brings the whole of it.
 
     Attributes:
@@ -111,7 +111,7 @@ class MemorySettings(Section):
     cleanup_interval: PositiveInt | None = None
 
 
-class StorageSettings(Section):
+class StorageSettings(SettingsSection):
     """How the database file is written.
 
     Attributes:
@@ -124,7 +124,7 @@ class StorageSettings(Section):
     durability: Literal["process", "power"] = "process"
 
 
-class EmbeddingSettings(Section):
+class EmbeddingSettings(SettingsSection):
     """Which model turns texts into vectors.
 
     Attributes:
@@ -153,7 +153,7 @@ class EmbeddingSettings(Section):
     background: bool = True
 
 
-class RetrievalSettings(Section):
+class RetrievalSettings(SettingsSection):
     """How hits are ranked, and which are recalled.
 
     Attributes:
@@ -183,7 +183,7 @@ class RetrievalSettings(Section):
     exact_up_to: NonNegativeInt = 100_000
 
 
-class RetentionSettings(Section):
+class RetentionSettings(SettingsSection):
     """How long each kind of memory is kept.
 
     Attributes:
@@ -204,7 +204,7 @@ class RetentionSettings(Section):
     remove: bool = False  # S1.18
 
 
-class TokenSettings(Section):
+class TokenSettings(SettingsSection):
     """How tokens are counted, and how many a model takes.
 
     Attributes:
@@ -221,7 +221,7 @@ class TokenSettings(Section):
     load_timeout: PositiveFloat = 5.0
 
 
-class ConversationSettings(Section):
+class ConversationSettings(SettingsSection):
     """Defaults of conversations that do not say otherwise.
 
     Attributes:
@@ -277,7 +277,7 @@ class ConversationSettings(Section):
         return self
 
 
-class LLMSettings(Section):
+class LLMSettings(SettingsSection):
     """Which language model helps, if any.
 
     Attributes:
@@ -296,7 +296,7 @@ class LLMSettings(Section):
     retries: NonNegativeInt = 2
 
 
-class ConsolidationSettings(Section):
+class ConsolidationSettings(SettingsSection):
     """How sessions become facts.
 
     Attributes:
@@ -323,7 +323,7 @@ class ConsolidationSettings(Section):
     decay_rate: NonNegativeFloat = 0.1  # S4.53
 
 
-class NotesSettings(Section):
+class NotesSettings(SettingsSection):
     """The Markdown notes that a person can read and edit.
 
     Attributes:
@@ -344,7 +344,7 @@ class NotesSettings(Section):
     in_context: bool = True
 
 
-class AgentSettings(Section):
+class AgentSettings(SettingsSection):
     """The reference agent: ``Agent`` and ``memoranda chat``.
 
     Attributes:
@@ -362,7 +362,7 @@ class AgentSettings(Section):
     max_steps: PositiveInt = 8
 
 
-class SecretSettings(Section):
+class SecretSettings(SettingsSection):
     """What becomes of passwords, keys, card numbers and other secrets, at each door.
 
     Attributes:
@@ -386,7 +386,7 @@ class SecretSettings(Section):
     recall: Literal["mask", "keep"] = "mask"
 
 
-class DecaySettings(Section):
+class DecaySettings(SettingsSection):
     """When facts that nobody asks for fade away.
 
     Attributes:
@@ -396,7 +396,7 @@ class DecaySettings(Section):
     threshold: float = Field(default=0.05, ge=0, lt=1)  # S4.54
 
 
-class EntitySettings(Section):
+class EntitySettings(SettingsSection):
     """Which providers find the names in a text.
 
     Attributes:
@@ -412,7 +412,7 @@ class EntitySettings(Section):
     spacy_model: str | None = None
 
 
-class ScheduleSettings(Section):
+class ScheduleSettings(SettingsSection):
     """When upkeep runs: five fields of cron in the user's time zone, a time span, or ``off``.
 
     Attributes:
@@ -438,7 +438,7 @@ class ScheduleSettings(Section):
     in_background: bool = True
 
 
-class HttpSettings(Section):
+class HttpSettings(SettingsSection):
     """Limits of whatever is served over HTTP, against slow and greedy clients.
 
     Attributes:
@@ -467,7 +467,7 @@ class HttpSettings(Section):
     log_repeats: PositiveInt = 10
 
 
-class McpSettings(Section):
+class McpSettings(SettingsSection):
     """The MCP server: ``memoranda mcp``.
 
     Attributes:
@@ -487,7 +487,7 @@ class McpSettings(Section):
     allowed_origins: str | None = None
 
 
-class AllSettings(Section):
+class AllSettings(SettingsSection):
     """What can be set.
 
     Attributes:

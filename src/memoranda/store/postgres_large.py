@@ -19,7 +19,7 @@ from memoranda.model import query
 from memoranda.store.postgres_terms import TermCounts
 from memoranda.store.sql.database import Postings, Row, SqlConnection, join_postings
 from memoranda.store.sql.index_reads import MEMORIES, NO_ROWS, SOME, THEIR_VECTORS, IndexReader
-from memoranda.store.sql.reads import BEYOND, Where
+from memoranda.store.sql.reads import BEYOND, SqlConditions
 from memoranda.store.sql.rows import STORED_FLOAT, dump
 from memoranda.store.sql.store import Store
 
@@ -180,7 +180,7 @@ def _frequencies(postings: Sequence[Postings], records: int, first: int) -> list
 
 
 def find_candidates(
-    connection: SqlConnection, user: int, where: Where, question: query.CandidateQuery
+    connection: SqlConnection, user: int, where: SqlConditions, question: query.CandidateQuery
 ) -> query.Candidates:
     """Return what a question may be about among a large user's records, and what is around it.
 

@@ -190,7 +190,7 @@ e.key IN (SELECT entity_key FROM entity_names WHERE user_key = :user AND folded 
 OF_TYPE = "(e.type = :type OR (CAST(:type AS text) IS NULL AND e.type <> 'date'))"
 
 
-class Where(NamedTuple):
+class SqlConditions(NamedTuple):
     """Conditions joined by AND, with the values of their parameters by name.
 
     Attributes:
@@ -204,17 +204,17 @@ class Where(NamedTuple):
     source: str = "records r"
 
 
-def owned(scope: Scope | None, user: int, table: str = "r") -> Where:
+def owned(scope: Scope | None, user: int, table: str = "r") -> SqlConditions:
     """Limit to what the scope may see; ``None`` sees what all users have."""
     if scope is None:
-        return Where("TRUE", {})
+        return SqlConditions("TRUE", {})
     sql = f"{table}.user_key = :user"
     if scope.agent is not None:
         sql += f" AND ({table}.agent IS NULL OR {table}.agent = :agent)"
-    return Where(sql, {"user": user, "agent": scope.agent})
+    return SqlConditions(sql, {"user": user, "agent": scope.agent})
 
 
-def matching(scope: Scope | None, user: int, where: Filter) -> Where:
+def matching(scope: Scope | None, user: int, where: Filter) -> SqlConditions:
     """Limit to what the scope may see and the filter lets through."""
     base = owned(scope, user)
     sql, values = [base.sql], base.values | {"now": to_ms(where.as_of or where.now)}
@@ -244,7 +244,7 @@ def matching(scope: Scope | None, user: int, where: Filter) -> Where:
         sql.append(meets)
     # What waits is few: SQLite takes the tables of a CROSS JOIN in their order.
     source = "records r" if where.waiting is None else "derivations w CROSS JOIN records r"
-    return Where(" AND ".join(sql), values, source)
+    return SqlConditions(" AND ".join(sql), values, source)
 
 
 def _comparison(name: str, operator: str, wanted: Any, parameter: str) -> tuple[str, str]:
