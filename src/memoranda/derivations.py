@@ -15,9 +15,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from math import isfinite
 from typing import Any
-
-import numpy as np
 
 from memoranda.errors import (
     EmbeddingError,
@@ -305,7 +304,7 @@ class DerivationWorker:
             else:
                 made = [EmbeddedText(each) for each in embedder.embed(texts, hurry=hurry)]
             width = (embedder.dimensions,)
-            if any(it.vector.shape != width or not np.isfinite(it.vector).all() for it in made):
+            if any(it.vector.shape != width or not isfinite(abs(it.vector).max()) for it in made):
                 raise ValueError(  # noqa: TRY301 - as what a model raises itself
                     f"its vectors are not {width[0]} finite numbers each; is it an embedding model?"
                 )

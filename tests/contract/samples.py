@@ -82,7 +82,7 @@ def rows_of(changes: IndexChanges) -> dict[int, dict[str, Any]]:
     found = {}
     for rows in (changes.rows, changes.revised):
         for values in rows.tolist():
-            row = dict(zip(INDEX_ROW.names or (), values, strict=True))
+            row = dict(zip(dict(INDEX_ROW), values, strict=True))
             found[row["ordinal"]] = row | {each: changes.names[row[each]] for each in NAMED}
     return found
 

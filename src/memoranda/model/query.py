@@ -28,6 +28,15 @@ StoredFloats: TypeAlias = "npt.NDArray[np.float16]"
 # Shape ``(tokens, dimensions)``, whole numbers; rows of about the same length.
 TokenVectors: TypeAlias = "npt.NDArray[np.int8]"
 
+# Shape ``(records,)``: the numbers that a store has for records.
+Ordinals: TypeAlias = "npt.NDArray[np.int64]"
+
+# Shape ``(records,)``: records as ranking reads them.
+IndexRows: TypeAlias = "npt.NDArray[np.void]"
+
+# Shape ``(records, terms)``: how often each record holds each term, at most 255.
+TermCounts: TypeAlias = "npt.NDArray[np.uint8]"
+
 
 # The operators that compare by order, as SQL and Python write them.
 ORDERED = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
@@ -235,7 +244,7 @@ class TermMatches:
     """
 
     ordinals: Sequence[int]
-    counts: npt.NDArray[np.uint8]
+    counts: TermCounts
     frequencies: Sequence[int]
 
 
@@ -284,10 +293,10 @@ class IndexChanges:
     """
 
     version: IndexVersion
-    rows: npt.NDArray[np.void]
-    revised: npt.NDArray[np.void]
+    rows: IndexRows
+    revised: IndexRows
     names: Sequence[str | None] = ()
-    vectors: Sequence[tuple[npt.NDArray[np.int64], StoredFloats]] = ()
+    vectors: Sequence[tuple[Ordinals, StoredFloats]] = ()
     lineage: Lineage | None = None
     reset: bool = False
 

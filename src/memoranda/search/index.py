@@ -390,7 +390,7 @@ class UserIndex:
     def size(self) -> int:
         """About how many bytes it takes."""
         names = sum(map(len, self._numbers.values()))
-        record = INDEX_ROW.itemsize + self._vectors.dimensions + BYTES_AROUND
+        record = self._table.itemsize + self._vectors.dimensions + BYTES_AROUND
         return FIXED_BYTES + NAME_BYTES * names + record * len(self._table)
 
     def extended(self, changes: IndexChanges) -> Rows:

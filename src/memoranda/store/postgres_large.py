@@ -13,12 +13,11 @@ from itertools import chain, islice, zip_longest
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memoranda.model import query
 from memoranda.store.postgres_terms import TermCounts
 from memoranda.store.sql.database import Postings, Row, SqlConnection, join_postings
-from memoranda.store.sql.index_reads import MEMORIES, NO_ROWS, SOME, THEIR_VECTORS, IndexReader
+from memoranda.store.sql.index_reads import MEMORIES, SOME, THEIR_VECTORS, IndexReader
 from memoranda.store.sql.reads import BEYOND, SqlConditions
 from memoranda.store.sql.rows import STORED_FLOAT, dump
 from memoranda.store.sql.store import Store
@@ -157,7 +156,7 @@ def index_user(store: Store, user: int) -> None:
         connection.run(COUNT, {"user": user, "dimensions": dimensions})
 
 
-def literal_of(vector: NDArray[Any]) -> str:
+def literal_of(vector: query.Vector) -> str:
     """Return a vector as pgvector reads it."""
     return json.dumps(vector.tolist(), separators=(",", ":"))
 
@@ -226,7 +225,7 @@ def find_candidates(
     chosen = dump(sorted(keys))
     rows = reader.rows(f"{SOME} AND {MEMORIES}", 0, max(keys, default=0), keys=chosen)
     vectors, unread = reader.vectors(THEIR_VECTORS, keys=chosen), query.IndexVersion()
-    changes = query.IndexChanges(unread, rows, NO_ROWS, reader.names, vectors, lineage, reset=True)
+    changes = query.IndexChanges(unread, rows, rows[:0], reader.names, vectors, lineage, reset=True)
     places = np.flatnonzero(np.isin(found, rows["ordinal"]))
     matches = query.TermMatches(found[places].tolist(), counts[places], frequencies)
     return query.Candidates(changes, matches, records, terms, sorted(keys))

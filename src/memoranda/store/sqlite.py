@@ -19,7 +19,6 @@ from typing import Any, ClassVar
 from weakref import WeakSet
 
 import apsw
-import numpy as np
 
 from memoranda import errors
 from memoranda.model.ports import Analyzer, NameMatcher
@@ -222,6 +221,8 @@ class Fts5:
         self, connection: SqlConnection, user: int, terms: Sequence[str]
     ) -> list[Postings]:
         """Return for each term which of the user's records hold it, in order, and how often."""
+        import numpy as np  # noqa: PLC0415 - it takes long to load
+
         asked = ({"term": _token(user, term)} for term in terms)
         found = (connection.value(POSTINGS, each) or "" for each in asked)
         keys = (np.fromstring(each, np.int64, sep=",") for each in found)

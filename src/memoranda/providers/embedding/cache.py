@@ -8,17 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from memoranda.errors import EmbeddingError, InvalidInput
 from memoranda.model.checks import content_hash
 from memoranda.model.ports import Embedder, TokenEmbedder
-from memoranda.model.query import EmbeddedText
+from memoranda.model.query import EmbeddedText, Vectors
 from memoranda.providers.circuit_breaker import CircuitBreaker
-
-Vectors = npt.NDArray[np.float32]
 
 KEPT = 1_024  # vectors
 
@@ -37,12 +33,14 @@ def well_formed(texts: Sequence[str]) -> list[str]:
     return [text.encode(errors="replace").decode() for text in texts]
 
 
-def unit_rows(rows: npt.ArrayLike, *, count: int, dimensions: int, model: str) -> Vectors:
+def unit_rows(rows: Any, *, count: int, dimensions: int, model: str) -> Vectors:
     """Return ``rows`` as a float32 array of shape ``(count, dimensions)``, each of length one.
 
     Raises:
         EmbeddingError: another shape, a number that is not finite, or a row of zeros.
     """
+    import numpy as np  # noqa: PLC0415 - it takes long to load
+
     try:
         array = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -102,6 +100,8 @@ class CachedEmbedder:
         Raises:
             EmbeddingError: the inner model failed; nothing is kept of the call.
         """
+        import numpy as np  # noqa: PLC0415 - it takes long to load
+
         found = self._found(texts, "text", hurry=hurry)
         empty = np.empty((0, self.dimensions), dtype=np.float32)
         return np.stack([each.vector for each in found]) if found else empty

@@ -29,8 +29,8 @@ import numpy.typing as npt
 
 from memoranda.errors import EmbeddingError, MissingExtra
 from memoranda.model.processes import follow_forks
-from memoranda.model.query import EmbeddedText, TokenVectors
-from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
+from memoranda.model.query import EmbeddedText, TokenVectors, Vectors
+from memoranda.providers.embedding.cache import unit_rows, well_formed
 from memoranda.providers.embedding.model_files import MODEL, TOKENIZER, WEIGHTS, find
 from memoranda.providers.embedding.process_memory import release_memory
 from memoranda.providers.embedding.quantized import quantized_weights

@@ -10,7 +10,8 @@ import numpy as np
 
 from memoranda.errors import ConfigError, EmbeddingError, MissingExtra, ModelUnavailable
 from memoranda.model.processes import follow_forks
-from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
+from memoranda.model.query import Vectors
+from memoranda.providers.embedding.cache import unit_rows, well_formed
 
 try:
     import openai

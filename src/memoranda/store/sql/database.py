@@ -28,10 +28,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from memoranda.errors import SchemaTooNew, StoreClosed, StoreUnreachable
+from memoranda.model.query import Ordinals, TermCounts
 from memoranda.store.sql.rows import DAMAGE, insertion
 
 log = logging.getLogger("memoranda.store")
@@ -153,8 +151,8 @@ class Postings(NamedTuple):
         times: int64, shape (records,): how often each holds it.
     """
 
-    keys: NDArray[np.int64]
-    times: NDArray[np.int64]
+    keys: Ordinals
+    times: Ordinals
 
 
 NO_UTF8 = "it holds bytes that are no text in UTF-8"
@@ -302,7 +300,7 @@ class UserRows:
 
 def join_postings(
     terms: Sequence[str], postings: Sequence[Postings], limit: int
-) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+) -> tuple[Ordinals, TermCounts]:
     """Return the keys of records that hold terms, ascending, and how often each holds which.
 
     Args:
@@ -310,6 +308,8 @@ def join_postings(
         postings: of each.
         limit: how many records at most, those of the rarer terms first.
     """
+    import numpy as np  # noqa: PLC0415 - it takes long to load
+
     order = sorted(range(len(terms)), key=lambda place: (len(postings[place].keys), terms[place]))
     keys = np.concatenate([np.array([], np.int64), *(postings[place].keys for place in order)])
     _, first = np.unique(keys, return_index=True)

@@ -9,12 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from memoranda.model import query
 from memoranda.model.models import Kind, Scope
-from memoranda.store.sql.database import NO_UTF8, SqlConnection
+from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.reads import SqlReads
 from memoranda.store.sql.rows import DAMAGE, STORED_FLOAT, Row, dump
 
@@ -33,7 +30,7 @@ FROM users WHERE key = :user
 NOTHING_STORED = (0, 0, 0, 0, False)
 # The number of each kind in an index.
 KINDS = {str(kind): number for number, kind in enumerate(Kind)}
-NEVER = np.iinfo(np.int64).max
+NEVER = 2**63 - 1
 LAST = "substr(r.content, greatest(length(r.content) - 39, 1))"
 ASKS = "({0} LIKE '%?%' OR {0} LIKE '%\N{FULLWIDTH QUESTION MARK}%')"
 # Most texts hold no question mark at all, which is seen in a third of the time.
@@ -41,36 +38,36 @@ ENDS_ASKING = f"{ASKS.format('r.content')} AND {ASKS.format(LAST)}"
 PLACE = "coalesce(r.position, 0)"
 WHEN_KIND = " ".join(f"WHEN '{kind}' THEN {number}" for kind, number in KINDS.items())
 # A record as ranking reads it, everything but its text: of each column its type and its SQL.
-COLUMNS: dict[str, tuple[Any, str]] = {
+COLUMNS: dict[str, tuple[str, str]] = {
     # The store's number for it; later records have higher ones.
-    "ordinal": (np.int64, "r.key"),
+    "ordinal": ("i8", "r.key"),
     # Its place in its session; without one, its ordinal.
-    "position": (np.int64, f"CASE WHEN r.session_id IS NULL THEN r.key ELSE {PLACE} END"),
+    "position": ("i8", f"CASE WHEN r.session_id IS NULL THEN r.key ELSE {PLACE} END"),
     # Of its content, in characters and in terms.
-    "length": (np.float32, "length(r.content)"),
-    "terms": (np.float32, "r.term_count"),
+    "length": ("f4", "length(r.content)"),
+    "terms": ("f4", "r.term_count"),
     # When it happened, in milliseconds since 1970, and the first moment after that.
-    "event": (np.int64, "r.event_time"),
-    "over": (np.int64, "coalesce(r.event_until, r.event_time + 1)"),
+    "event": ("i8", "r.event_time"),
+    "over": ("i8", "coalesce(r.event_until, r.event_time + 1)"),
     # When it was recorded, and stopped being believed.
-    "created": (np.int64, "r.created_at"),
-    "until": (np.int64, f"coalesce(r.valid_until, {NEVER})"),
+    "created": ("i8", "r.created_at"),
+    "until": ("i8", f"coalesce(r.valid_until, {NEVER})"),
     # How far it is believed.
-    "confidence": (np.float32, "CASE WHEN r.confidence = 1 THEN 1 ELSE r.confidence END"),
+    "confidence": ("f4", "CASE WHEN r.confidence = 1 THEN 1 ELSE r.confidence END"),
     # Whether it asks: a question mark is among its last forty characters.
-    "asks": (np.bool_, f"CASE WHEN {ENDS_ASKING} THEN 1 ELSE 0 END"),
-    "kind": (np.int8, f"CASE r.kind {WHEN_KIND} END"),
+    "asks": ("?", f"CASE WHEN {ENDS_ASKING} THEN 1 ELSE 0 END"),
+    "kind": ("i1", f"CASE r.kind {WHEN_KIND} END"),
     # These are numbers of names, or of none.
-    "session": (np.int32, "r.session_id"),
+    "session": ("i4", "r.session_id"),
     # Who wrote it, and who said it.
-    "agent": (np.int32, "r.agent"),
-    "speaker": (np.int32, "r.source_role"),
+    "agent": ("i4", "r.agent"),
+    "speaker": ("i4", "r.source_role"),
     # What a fact is about, where that is known.
-    "subject": (np.int32, "r.subject"),
-    "attribute": (np.int32, "r.attribute"),
+    "subject": ("i4", "r.subject"),
+    "attribute": ("i4", "r.attribute"),
 }
 # And the talk that it stands in, which is the reader's to tell.
-INDEX_ROW = np.dtype([("thread", np.int64), *((name, kind) for name, (kind, _) in COLUMNS.items())])
+INDEX_ROW = [("thread", "i8"), *((name, kind) for name, (kind, _) in COLUMNS.items())]
 NAMED = ("session", "agent", "speaker", "subject", "attribute")
 GATHERED = (f'@{"listed" if each in NAMED else "numbers"}("{each}")' for each in COLUMNS)
 # All columns of many records in one row: that takes a third of the time that rows do.
@@ -121,10 +118,16 @@ JOIN record_entities l ON l.entity_key = n.entity_key JOIN records r ON r.key = 
 WHERE {mine} AND n.user_key = :user AND l.user_key = :user AND n.folded IN (@texts(:folded))
 GROUP BY r.key ORDER BY matched DESC, r.key DESC
 """
-IndexRows = npt.NDArray[np.void]
 # Ordinals, and the vector of each, as it is stored.
-VectorPart = tuple[npt.NDArray[np.int64], query.StoredFloats]
-NO_ROWS: IndexRows = np.empty(0, INDEX_ROW)
+VectorPart = tuple[query.Ordinals, query.StoredFloats]
+
+
+@cache
+def no_rows() -> query.IndexRows:
+    """Return no records."""
+    import numpy as np  # noqa: PLC0415 - it takes long to load
+
+    return np.empty(0, INDEX_ROW)
 
 
 class IndexReads(SqlReads):
@@ -150,7 +153,7 @@ class IndexReads(SqlReads):
             *newest, removal, has_items = connection.one(NEWEST, {"user": user}) or NOTHING_STORED
             version = query.IndexVersion(*newest)
             if version == since:
-                return query.IndexChanges(since, NO_ROWS, NO_ROWS)
+                return query.IndexChanges(since, no_rows(), no_rows())
             reset = since.revision < removal or since.revision < 0
             start = query.IndexVersion(version.revision) if reset else since
             part = ITEMS if items else MEMORIES
@@ -204,6 +207,7 @@ class IndexReads(SqlReads):
 
     def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, query.TokenVectors]:
         """Return the vectors of the tokens of these records, of those that have some."""
+        import numpy as np  # noqa: PLC0415 - it takes long to load
 
         def make(row: Row) -> tuple[int, query.TokenVectors]:
             return row[0], np.frombuffer(row[2], np.int8).reshape(-1, row[1])
@@ -250,29 +254,31 @@ class IndexReader:
         """The names in the rows that were read, by their numbers."""
         return [*self._numbers]
 
-    def rows(self, which: str, first: int, last: int, **values: Any) -> IndexRows:
+    def rows(self, which: str, first: int, last: int, **values: Any) -> query.IndexRows:
         """Return the records after ``first``, through ``last``, that a condition chooses.
 
         Without those that are damaged, which are looked for by halves.
         """
+        import numpy as np  # noqa: PLC0415 - it takes long to load
+
         if first >= last:
-            return NO_ROWS
+            return no_rows()
         given = {**self._values, "first": first, "last": last, **values}
         try:
             found = self._connection.rows(INDEX_ROWS.format(which=which), given)
-            return self._gathered(found[0]) if found else NO_ROWS
+            return self._gathered(found[0]) if found else no_rows()
         except DAMAGE:
             if last - first == 1:
                 self._connection.warn_of_damage()
-                return NO_ROWS
+                return no_rows()
         middle = (first + last) // 2
         halves = ((first, middle), (middle, last))
         return np.concatenate([self.rows(which, *half, **values) for half in halves])
 
-    def _gathered(self, row: Row | None) -> IndexRows:
+    def _gathered(self, row: Row) -> query.IndexRows:
         """Return what ``INDEX_ROWS`` found as an array, in order; raise where it is damaged."""
-        if row is None:
-            raise ValueError(NO_UTF8)
+        import numpy as np  # noqa: PLC0415 - it takes long to load
+
         made = np.zeros(row[0], INDEX_ROW)
         for name, text in zip(COLUMNS, row[1:], strict=True):
             if name in NAMED:
@@ -294,7 +300,9 @@ class IndexReader:
 
         Without those of another length than the model's, which are damaged.
         """
-        size = STORED_FLOAT.itemsize * self._dimensions
+        import numpy as np  # noqa: PLC0415 - it takes long to load
+
+        size = 2 * self._dimensions  # In float16.
         sql, given = VECTORS.format(which=which), {**self._values, "size": size, **values}
         return [
             (

@@ -11,8 +11,6 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from memoranda.model import models
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.notes import NotedLine
@@ -25,7 +23,7 @@ Row = Sequence[Any]
 DAMAGE: Final = (ValueError, TypeError, LookupError, OverflowError, RecursionError)
 
 # How the numbers of a vector are kept.
-STORED_FLOAT = np.dtype("<f2")
+STORED_FLOAT = "<f2"
 # What is kept of a record's meaning.
 VECTOR_TABLES = ("vectors", "token_vectors")
 

@@ -11,8 +11,6 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-import numpy as np
-
 from memoranda.errors import InvalidInput, StoreError, StoreReadOnly, UserDeleted
 from memoranda.model.changes import RecordChange, StoredRecord
 from memoranda.model.checks import from_ms, to_ms
@@ -123,7 +121,7 @@ class Transaction(ErasingWrites, SessionWrites):
                 continue
             vectors[key] = text.vector.astype(rows.STORED_FLOAT).tobytes()
             if text.tokens is not None and len(text.tokens):
-                blob = text.tokens.astype(np.int8).tobytes()
+                blob = text.tokens.astype("int8").tobytes()
                 size = text.tokens.shape[1]
                 tokens.append({"record_key": key, "size": size, "tokens": blob})
         if not vectors:
@@ -238,6 +236,8 @@ class Store(database.Database[Any], TransferReads, IndexReads):
         self, scope: Scope, terms: Sequence[str], *, limit: int, items: bool = False
     ) -> TermMatches:
         """Return which records hold which terms."""
+        import numpy as np  # noqa: PLC0415 - it takes long to load
+
         with self.snapshot(), self._reading(scope) as (connection, user):
             wanted = database.indexed(terms, items=items)
             postings = self.full_text.postings(connection, user, wanted)
