@@ -73,23 +73,32 @@ def test_every_command_explains_itself(run):
             assert f"memoranda {' '.join(words).removesuffix(' list')}" in out.split("Examples:")[1]
 
 
-def test_help_and_a_server_load_nothing_of_the_memory():
-    """Whoever asks what there is, or waits for a server's first answer, waits for no store."""
+def test_help_and_a_server_load_nothing_of_the_memory(tmp_path):
+    """Who asks what there is, or waits for a server's first answer, waits for no store.
+
+    And who opens one waits for no arrays and no model: the first search or vector does.
+    """
     program = (
         "import sys; from memoranda.cli import app\n"
         "try: app(['--help'])\n"
         "except SystemExit: print('|', *sys.modules)\n"
-        "import memoranda.mcp.run; print('|', *sys.modules)"
+        "import memoranda.mcp.run; print('|', *sys.modules)\n"
+        "from memoranda import Memory; Memory(sys.argv[1]); print('|', *sys.modules)"
     )
     done = subprocess.run(  # noqa: S603 - this interpreter
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program, tmp_path / "m.db"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    helped, served = (set(each.split()) for each in done.stdout.split("|")[-2:])
+    helped, served, opened = (set(each.split()) for each in done.stdout.split("|")[-3:])
     heavy = {"memoranda.memory", "memoranda.cli.chat", "numpy", "apsw"}
     assert "memoranda.cli.command" in helped
     assert not helped & {*heavy, "pydantic"}
     assert "memoranda.serving.late" in served
     assert not served & heavy
+    assert "memoranda.memory" in opened
+    assert not opened & {"numpy", "onnxruntime", "tokenizers"}
 
 
 def test_wrong_usage_is_exit_2_and_names_what_was_meant(run):

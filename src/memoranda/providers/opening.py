@@ -46,8 +46,8 @@ def open_embedder(
                 from memoranda.providers.embedding.minilm import MiniLM
                 from memoranda.providers.embedding.model_files import find
 
-                find(settings.folder)  # Say now, not at the first search, if there are no files.
                 found: Embedder = MiniLM(settings.folder, threads=settings.threads)
+                find(settings.folder)  # Say now, not at the first search, if there are no files.
             case "openai" if name:
                 from memoranda.providers.embedding.openai_embedder import OpenAIEmbedder
 

@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memoranda.errors import EmbeddingError, InvalidInput, ModelUnavailable
-from memoranda.providers.embedding.minilm import (
+from memoranda.providers.embedding.minilm import MiniLM
+from memoranda.providers.embedding.minilm_network import (
     GRAPH,
     LOADED,
     MOST_TOKENS,
     TOKEN_DIMENSIONS,
     TOKENS_PER_BATCH,
-    MiniLM,
     batches,
 )
 
@@ -125,7 +125,7 @@ def test_a_runtime_that_fails_is_an_embedding_error(published, monkeypatch, tmp_
     """No exception of the runtime gets out, and the message says what to do."""
     broken = tmp_path / "minilm.onnx"
     broken.write_bytes(GRAPH.read_bytes()[:1000])
-    monkeypatch.setattr("memoranda.providers.embedding.minilm.GRAPH", broken)
+    monkeypatch.setattr("memoranda.providers.embedding.minilm_network.GRAPH", broken)
     with pytest.raises(EmbeddingError, match="pip install --upgrade") as caught:
         MiniLM(published.weights.parent, threads=3).embed(["a"])  # Loaded for this test alone.
     assert not isinstance(caught.value, ModelUnavailable)
@@ -148,23 +148,23 @@ from importlib import import_module
 from memoranda.errors import MissingExtra
 
 room = "memoranda.providers.embedding"
-for light in ("cache", "model_files"):
-    import_module(f"{room}.{light}")
-assert not {"onnxruntime", "tokenizers", "openai", "torch"} & set(sys.modules)
-for module, absent, extra in (
-    ("minilm", "onnxruntime", "local"),
-    ("minilm", "tokenizers", "local"),
-    ("openai_embedder", "openai", "openai"),
+import_module(f"{room}.minilm").MiniLM()
+assert not {"onnxruntime", "tokenizers", "numpy", "openai", "torch"} & set(sys.modules)
+for name, absent, extra in (
+    ("minilm.MiniLM", "onnxruntime", "local"),
+    ("minilm.MiniLM", "tokenizers", "local"),
+    ("openai_embedder.OpenAIEmbedder", "openai", "openai"),
 ):
     sys.modules[absent] = None
+    module, _, embedder = name.partition(".")
     try:
-        import_module(f"{room}.{module}")
+        getattr(import_module(f"{room}.{module}"), embedder)()
     except MissingExtra as error:
         assert error.extra == extra, error
     else:
-        raise SystemExit(f"imported {module} without {absent}")
+        raise SystemExit(f"made {name} without {absent}")
     del sys.modules[absent]
-import_module(f"{room}.minilm")
+import_module(f"{room}.minilm_network")
 """
 
 
