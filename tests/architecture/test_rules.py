@@ -26,7 +26,7 @@ OWN_TEXT = {
 # They make the patterns of all others.
 ENGINE = {"text/linear_patterns.py", "text/patterns.py", "facts/forms.py"}
 # They read word by word, without going back.
-SCANNERS = {"text/repetition.py", "text/terms.py", "tokens/estimate.py"}
+SCANNERS = {"conversation/signals.py", "text/repetition.py", "text/terms.py", "tokens/estimate.py"}
 PRIVATE_DUPLICATES = 3
 CONTRACTS = 4
 HEAVY = ["onnxruntime", "openai", "torch", "sentence_transformers", "typer", "rich"]

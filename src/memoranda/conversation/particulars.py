@@ -16,6 +16,7 @@ from itertools import zip_longest
 from memoranda.conversation.signals import excerpt
 from memoranda.model.models import Message
 from memoranda.text.calendar import calendar_numbers
+from memoranda.text.linear_patterns import LinearMatch
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import has_secret, mentions_secret
 
@@ -34,7 +35,9 @@ def _months() -> Iterable[str]:
 
 
 _QUOTED = LanguageData("mul", "quotations", {"months": _months})
-NAME = _QUOTED.pattern("name")
+_NAME = _QUOTED.pattern("name")
+_NAME_WITHOUT_DIGITS = _QUOTED.pattern("bare")
+_DIGIT = compile_pattern(r"\d")
 FIGURE = _QUOTED.pattern("figure")
 # Parts in which a secret and what it is called stand together.
 _PARTS = compile_pattern(r"[\n;{}\[\]]|,(?!\d)|[.!?](?:\s|$)")
@@ -52,7 +55,12 @@ def particulars(message: Message) -> Particulars:
 
 def names_in(message: Message) -> set[str]:
     """Return all that looks like a particular in a message, whoever may know it."""
-    return {name for _, text in _texts(message) for name in NAME.findall(text)}
+    return {found[0] for _, text in _texts(message) for found in find_names(text)}
+
+
+def find_names(text: str) -> Iterator[LinearMatch]:
+    """Yield all that looks like a particular in a text; most texts have no digit."""
+    return (_NAME if _DIGIT.search(text) else _NAME_WITHOUT_DIGITS).finditer(text)
 
 
 def _texts(message: Message) -> Iterator[tuple[int, str]]:
@@ -77,7 +85,7 @@ def _find(text: str) -> Iterator[str]:
         spoken = mentions_secret(part(number - 1)) or mentions_secret(said)
         return spoken or has_secret(said)
 
-    for found in NAME.finditer(text):
+    for found in find_names(text):
         fits = len(found[0]) <= LONGEST and not _MARKER.search(found[0])
         if fits and not any(
             secret(bisect_right(ends, end)) for end in {found.start(), found.end() - 1}

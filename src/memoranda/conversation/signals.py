@@ -42,7 +42,13 @@ from itertools import product
 from typing import Any
 
 from memoranda.model.models import Message
-from memoranda.text.patterns import LanguageData, compile_pattern, languages_with, read_text
+from memoranda.text.patterns import (
+    LanguageData,
+    compile_pattern,
+    compile_scanner,
+    languages_with,
+    read_text,
+)
 
 END = "$"
 HEAD, TAIL = 2_500, 1_500  # characters that are read of a longer text
@@ -50,9 +56,9 @@ HEAD, TAIL = 2_500, 1_500  # characters that are read of a longer text
 _HAN_AND_KANA = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _ENDS = frozenset(".!?\n")
 _ASKING = frozenset("吗嗎呢か")  # what ends a question, with or without a mark
-_WORDS = compile_pattern(r"\w+(?:\.\w+)*|[,.!?\n]")
-_WORDS_WITHOUT_SPACES = compile_pattern(
-    rf"[^\W{_HAN_AND_KANA}]+(?:\.[^\W{_HAN_AND_KANA}]+)*|[{_HAN_AND_KANA}]|[,.!?\n]"
+_WORDS = compile_scanner(r"\w++(?:\.\w++)*+|[,.!?\n]")
+_WORDS_WITHOUT_SPACES = compile_scanner(
+    rf"[^\W{_HAN_AND_KANA}]++(?:\.[^\W{_HAN_AND_KANA}]++)*+|[{_HAN_AND_KANA}]|[,.!?\n]"
 )
 _ACCENT = compile_pattern("[\u0300-\u036f\u064b-\u0655]")
 _MARKS = str.maketrans(
@@ -114,7 +120,7 @@ def sentences(text: str) -> Iterator[tuple[list[str], bool]]:
 
 
 _GROUP = compile_pattern(r"\(([^()]*)\)|\[([^][]*)\]")
-_PART = compile_pattern(r"@\w+|\.\.\.|[*^$]|[^\s@*^$]+")
+_PART = compile_scanner(r"@\w++|\.\.\.|[*^$]|[^\s@*^$]++")
 _HEADING = compile_pattern(r"\[([a-z, ]+): (\w+)\]")
 _ROLES = ("user", "assistant")
 GAP = 5  # most words that SOME stands for

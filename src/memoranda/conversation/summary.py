@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memoranda.conversation.particulars import FIGURE, NAME
+from memoranda.conversation.particulars import FIGURE, find_names
 from memoranda.conversation.signals import Cue, Signals, excerpt, prose, read_words, signals
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Message
@@ -101,7 +101,7 @@ def _quotations(place: int, message: Message, kind: Signals) -> Iterator[Summary
             first = sentence  # that is not mere courtesy
         wanted = CUES[message.role].items()
         about = next((about for about, cue in wanted if words.cues & cue), None)
-        if about is None and user and NAME.search(sentence):
+        if about is None and user and next(find_names(sentence), None):
             about = FACT
         if about is not None:
             quoted = True
@@ -154,7 +154,7 @@ def _names(known: Sequence[tuple[Message, Signals]]) -> list[str]:
             continue
         texts = [prose(excerpt(message.content)), *(call.arguments for call in message.tool_calls)]
         used = 3 if message.role == "user" or message.tool_calls else 1
-        for name in {name for text in texts for name in NAME.findall(text)}:
+        for name in {found[0] for text in texts for found in find_names(text)}:
             weights[name] += used * (1 if FIGURE.fullmatch(name) else 2)
             latest[name] = place
     return sorted(weights, key=lambda name: (-weights[name], -latest[name], name))

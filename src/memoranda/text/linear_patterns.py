@@ -21,9 +21,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from re import _constants as c  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any, Final
@@ -266,6 +267,7 @@ _FARTHEST: Final = 1_000
 _MOST_MEMORY: Final = 4 << 20
 _MOST_REPEATS: Final = 1_000
 _MOST_AT_ONCE: Final = 4
+_LONGEST_ROW: Final = 8
 # Where a match must begin and end, and what says that there is none.
 _Anchor = re2._re2.RE2.Anchor  # noqa: SLF001 - it has no other name
 _ANYWHERE, _HERE, _WHOLE = _Anchor.UNANCHORED, _Anchor.ANCHOR_START, _Anchor.ANCHOR_BOTH
@@ -363,10 +365,10 @@ class _Assertion:
     key: str = ""
     behind: bool = field(default=False, compare=False)
     negative: bool = field(default=False, compare=False)
-    #: What must fit: one character, or an expression.
-    one: CharacterSet | None = field(default=None, compare=False)
+    #: What must fit: a row of characters, or an expression.
+    row: tuple[CharacterSet, ...] = field(default=(), compare=False)
     expression: LinearPattern | None = field(default=None, compare=False)
-    #: Of an expression before the place, its characters.
+    #: The characters of what stands before the place.
     width: int = field(default=0, compare=False)
 
 
@@ -407,6 +409,28 @@ class _EncodedText:
         return bisect_right(self.offsets, offset) - 1
 
 
+class _MarkedCharacters(dict[tuple[int, ...], bytes]):
+    """The bytes of a character with the marks before it, by which assertions hold and its byte.
+
+    The end of a text is a character of -1, without bytes.
+    """
+
+    def __init__(self, marks: Iterable[int], times: int) -> None:
+        """Write each of the marks of a place, and all of them so many times."""
+        super().__init__()
+        self._marks = tuple(marks)
+        self._times = times
+
+    def __missing__(self, key: tuple[int, ...]) -> bytes:
+        """Return the bytes of what was not met before, and keep them."""
+        *holding, code = key
+        cluster = bytes(mark for mark, holds in zip(self._marks, holding, strict=True) if holds)
+        marked = cluster * self._times + (bytes([code]) if code >= 0 else b"")
+        if len(self) < _MOST_KNOWN:
+            self[key] = marked
+        return marked
+
+
 class LinearPattern:
     """A regular expression with the methods of :class:`re.Pattern`, run in linear time."""
 
@@ -428,13 +452,17 @@ class LinearPattern:
             tree = _parser.parse(pattern, flags)
             flags = int(tree.state.flags)
             self.groupindex = dict(tree.state.groupdict)
+            if _is_run(tree):
+                # Never goes back, and is found by :mod:`re` many times faster.
+                for method in METHODS:
+                    setattr(self, method, getattr(re.compile(pattern, flags), method))
         self.flags = flags = int(flags)
         self.group_names = {number: name for name, number in self.groupindex.items()}
         self.parts: list[_Part] = []
         _read(tree, flags, self.parts)
         self._assertions = [*dict.fromkeys(e for e in self.parts if isinstance(e, _Assertion))]
         sets = {each for each in self.parts if isinstance(each, CharacterSet)}
-        sets |= {each.one for each in self._assertions if each.one is not None}
+        sets.update(each for assertion in self._assertions for each in assertion.row)
         self._alphabet = Alphabet(sets)
         names = {each.name for each in self._assertions}
         # Whether RE2 cannot tell where words begin and end in a text beyond ASCII.
@@ -539,18 +567,10 @@ class LinearPattern:
         """Return a text with a mark wherever one of the assertions holds."""
         data = self._encode(text)
         held = [self._holding(each, text, data) for each in self._assertions]
-        clusters: dict[tuple[int, ...], bytes] = {}
-        offsets: list[int] = []
-        marked = bytearray()
-        for place, holding in enumerate(zip(*held, strict=True)):
-            if holding not in clusters:
-                held_here = zip(self._marks.values(), holding, strict=True)
-                cluster = bytes(mark for mark, holds in held_here if holds)
-                clusters[holding] = cluster * self._most_at_once
-            offsets.append(len(marked))
-            marked += clusters[holding]
-            marked += data[place : place + 1]
-        return _EncodedText(bytes(marked), offsets)
+        marked = [*map(self._marked.__getitem__, zip(*held, [*data, -1], strict=True))]
+        offsets = [0, *accumulate(map(len, marked))]
+        offsets.pop()
+        return _EncodedText(b"".join(marked), offsets)
 
     def _find(self, anchor: Any, text: str, pos: int, endpos: int | None) -> LinearMatch | None:
         if endpos is not None and pos > _FARTHEST:
@@ -601,6 +621,11 @@ class LinearPattern:
         """What finds the pattern in a text with marks."""
         # As few as can be: what comes later may ask for those that are left.
         return self._compile(_listed(bytes(self._marks.values())) + b"*?")
+
+    @cached_property
+    def _marked(self) -> _MarkedCharacters:
+        """The bytes of each character that was met, with the marks before it."""
+        return _MarkedCharacters(self._marks.values(), self._most_at_once)
 
     @cached_property
     def _marks(self) -> Mapping[_Assertion, int]:
@@ -666,12 +691,22 @@ class LinearPattern:
                 holding = b"\1" + _in(data, self._alphabet.bytes_of(NEWLINE))
             case "line end":
                 holding = _in(data, self._alphabet.bytes_of(NEWLINE)) + b"\1"
-            case _ if assertion.one is not None:
-                one = _in(data, self._alphabet.bytes_of(assertion.one))
-                holding = b"\0" + one if assertion.behind else one + b"\0"
+            case _ if assertion.row:
+                holding = self._holding_row(assertion, data)
             case _ if assertion.expression is not None:
                 holding = assertion.expression.places(text, assertion.width)
         return _inverted(holding) if assertion.negative else holding
+
+    def _holding_row(self, assertion: _Assertion, data: bytes) -> bytes:
+        """Return for each place, and the end, 1 if a row of characters stands there."""
+        row, size = assertion.row, len(data) + 1
+        held = -1
+        for place, each in enumerate(row):
+            taken = _in(data, self._alphabet.bytes_of(each))
+            held &= int.from_bytes(taken, "little") >> 8 * place
+        if assertion.behind:
+            held <<= 8 * len(row)
+        return held.to_bytes(size + len(row), "little")[:size]
 
 
 # Those who go through a long text call with the same text again and again.
@@ -729,15 +764,37 @@ def _read_lookaround(operation: Any, direction: int, inside: Any, flags: int) ->
     """Return the assertion that an expression fits, or not, after a place or before it."""
     behind, negative = direction < 0, operation is c.ASSERT_NOT
     key = f"{negative} {behind} {flags} {inside!r}"
-    if len(inside) == 1 and inside[0][0] in _ELEMENTS:
-        element, value = inside[0]
-        one = read_characters(element, value, flags)
-        return _Assertion("around", key, behind, negative, one=one)
+    row = _read_row(inside, flags)
+    if row:
+        return _Assertion("around", key, behind, negative, row=row)
     expression = LinearPattern(repr(inside), flags, inside)
     if b"(" in expression.parts:
         raise PatternError("a group is captured inside an assertion")
     width = int(inside.getwidth()[1]) if behind else 0
     return _Assertion("around", key, behind, negative, expression=expression, width=width)
+
+
+def _read_row(inside: Any, flags: int) -> tuple[CharacterSet, ...]:
+    """Return the characters of an expression of a few single ones; none if it is another."""
+    row: list[CharacterSet] = []
+    for operation, value in inside:
+        times = 1
+        if operation is c.MAX_REPEAT and value[0] == value[1] and len(value[2]) == 1:
+            times, _, ((operation, value),) = value  # noqa: PLW2901 - the element inside
+        if operation not in _ELEMENTS or len(row) + times > _LONGEST_ROW:
+            return ()
+        row += [read_characters(operation, value, flags)] * times
+    return tuple(row)
+
+
+def _is_run(tree: Any) -> bool:
+    """Return whether an expression is one character of a set, or as many as there are."""
+    if len(tree) != 1:
+        return False
+    operation, value = tree[0]
+    if operation is c.MAX_REPEAT and value[0] == 1 and len(value[2]) == 1:
+        operation = value[2][0][0]
+    return operation in _ELEMENTS
 
 
 def _repeat(least: int, most: Any) -> bytes:
