@@ -66,9 +66,7 @@ class RecordDetails(TypedDict, total=False):
 
 
 # What a dict that is to be remembered may hold.
-DRAFT_KEYS = ("content", *RecordDetails.__annotations__)
-
-
+DRAFT_KEYS = {"content": None, **RecordDetails.__annotations__}
 # What holds where a draft does not say so.
 DEFAULTS = {"kind": "fact", "namespace": (), "tags": (), "confidence": 1.0}
 
@@ -97,10 +95,11 @@ def parse_draft(item: object, place: str) -> Draft:
     """
     if isinstance(item, str):
         return Draft(content=item)
-    if not isinstance(item, dict | Mapping) or "content" not in item:
+    if not isinstance(item, Mapping) or "content" not in item:
         message = f"{place} must be a text or a dict with content, got {item!r:.80}"
         raise InvalidInput(message)
-    checks.refuse_unknown(item, DRAFT_KEYS, f"{place}: argument")
+    if not DRAFT_KEYS.keys() >= item.keys():
+        checks.refuse_unknown(item, DRAFT_KEYS, f"{place}: argument")
     return cast("Draft", dict(item))
 
 
@@ -139,6 +138,21 @@ class Retention:
             return None
 
 
+# What becomes of a value of a draft, by its name there; what only a stage knows is not checked.
+PARSERS: Mapping[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(("session", "role"), checks.named),
+    **dict.fromkeys(("created_at", "event_time", "valid_until"), checks.known),
+    "confidence": lambda given, name: _number(given, name, 1.0),
+    "decay_rate": lambda given, name: 0.0 if given is None else _number(given, name),
+    "origin": lambda given, name: "api" if given is None else checks.clean(given, name),
+    "tags": lambda given, _: parse_tags(given),
+    "source_ids": lambda given, _: given or (),
+    **dict.fromkeys(
+        ("supersedes", "subject", "attribute", "value", "event_until"), lambda given, _: given
+    ),
+}
+
+
 class RecordPlanner:
     """Plans the storing of new records."""
 
@@ -156,16 +170,18 @@ class RecordPlanner:
         Raises:
             InvalidInput: a value of the draft cannot be stored; the message says which.
         """
-        value: Callable[[str], Any] = {**DEFAULTS, **draft}.get
-        kind = parse_kind(value("kind"))
+        kind = parse_kind(draft.get("kind", "fact"))
         is_item = kind is Kind.ITEM
         namespace, key = _parse_place(draft, is_item=is_item)
         # An application gets back what it gave, also nothing.
-        content = (checks.storable if is_item else checks.clean)(value("content"), "content")
+        content = (checks.storable if is_item else checks.clean)(draft["content"], "content")
         now = self._clock.now()
-        made = checks.known(value("created_at"), "created_at") or now
-        role, origin = checks.named(value("role"), "role"), value("origin")
-        confidence, decay = _number(value("confidence"), "confidence", 1.0), value("decay_rate")
+        # Most drafts say little beside their text, and what they do not say need not be parsed.
+        parsed = {
+            name: PARSERS[name](value, name) for name, value in draft.items() if name in PARSERS
+        }
+        made = parsed.pop("created_at", None) or now
+        role = parsed.pop("role", None)
         record = Record(
             id=self._ids.new(kind.prefix, now),
             kind=kind,
@@ -173,28 +189,18 @@ class RecordPlanner:
             content_hash=checks.content_hash(content),
             user=scope.user,
             agent=scope.agent,
-            session_id=checks.named(value("session"), "session"),
-            event_time=checks.known(value("event_time"), "event_time") or made,
+            session_id=parsed.pop("session", None),
+            event_time=parsed.pop("event_time", None) or made,
             created_at=made,
-            valid_until=checks.known(value("valid_until"), "valid_until")
-            or self._retention.end(kind, made),
-            confidence=confidence,
-            decay_rate=0.0 if decay is None else _number(decay, "decay_rate"),
-            strength=confidence,
+            valid_until=parsed.pop("valid_until", None) or self._retention.end(kind, made),
+            strength=parsed.get("confidence", 1.0),
             strength_at=made,
-            supersedes=value("supersedes"),
-            source_ids=value("source_ids") or (),
             source_role=role,
-            origin="api" if origin is None else checks.clean(origin, "origin"),
-            trust=parse_trust(value("trust"), role),
-            tags=parse_tags(value("tags")),
-            metadata=checks.parse_metadata(value("metadata")),
+            trust=parse_trust(draft.get("trust"), role),
+            metadata=checks.parse_metadata(draft.get("metadata")),
             namespace=namespace,
             key=key,
-            subject=value("subject"),
-            attribute=value("attribute"),
-            value=value("value"),
-            event_until=value("event_until"),
+            **parsed,
         )
         return Insert(record, reason=reason, unless_known=unless_known)
 

@@ -25,7 +25,7 @@ from memoranda.store import postgres_large
 from memoranda.store.postgres_terms import TermCounts
 from memoranda.store.sql import database
 from memoranda.store.sql.reads import matching
-from memoranda.store.sql.store import TAKE_TURN, Store
+from memoranda.store.sql.store import Store
 
 FORM = "postgresql://user@host:5432/database"
 # Connections of one process at most.
@@ -48,7 +48,9 @@ LOCK_SCHEMA = "SELECT pg_advisory_xact_lock(1835363695)"
 LOCK_INDEXING = "SELECT pg_try_advisory_xact_lock(1835363696)"
 NEXT_KEYS = "SELECT nextval('record_keys') FROM generate_series(1, :count)"
 # A key that is higher than those of whoever had the lock before.
-AND_NEXT_KEY = "WITH held AS MATERIALIZED ({}) SELECT held.*, nextval('record_keys') FROM held"
+AND_NEXT_KEY = """
+WITH held AS MATERIALIZED ({} FOR NO KEY UPDATE) SELECT held.*, nextval('record_keys') FROM held
+"""
 STEPS = "CREATE TABLE IF NOT EXISTS schema_steps (number bigint PRIMARY KEY)"
 IS_THERE = "SELECT to_regclass('schema_steps') IS NOT NULL"
 DONE = "SELECT coalesce(max(number), 0) FROM schema_steps"
@@ -113,7 +115,6 @@ MACROS = {
     "numbers": "string_agg(CAST({0} AS text), ',')",
     "listed": "CAST(json_agg({0}) AS text)",
     "joined": "string_agg({0}, '')",
-    "lock_row": "FOR NO KEY UPDATE",
     "skip_locked": "FOR UPDATE SKIP LOCKED",
     "least": "least(",
     "greatest": "greatest(",
@@ -155,19 +156,14 @@ class PostgresConnection(database.SqlConnection):
 
     raw: psycopg.Connection[database.Row]
     pipeline: psycopg.Pipeline | None = None
-    _next_keys: Sequence[int] = ()
+    AND_NEXT_KEY = AND_NEXT_KEY
 
     def _execute(self, sql: str, values: database.Values) -> psycopg.Cursor[database.Row]:
         return self.raw.execute(in_postgres(sql), values, binary=True)
 
     def rows(self, sql: str, values: database.Values = database.NONE) -> list[database.Row]:
         """Return every row."""
-        if self.pipeline is None or not sql.endswith(TAKE_TURN):
-            return self._execute(sql, values).fetchall()
-        # Whoever writes next may need the key of a new record: in the same round trip.
-        found = self._execute(AND_NEXT_KEY.format(sql), values).fetchall()
-        self._next_keys = [row[-1] for row in found]
-        return [row[:-1] for row in found]
+        return self._execute(sql, values).fetchall()
 
     def run(self, sql: str, values: database.Values = database.NONE) -> None:
         """Carry out a statement; in a pipeline the server does so while others are sent."""
@@ -191,9 +187,9 @@ class PostgresConnection(database.SqlConnection):
 
     def record_keys(self, count: int) -> Sequence[int]:
         """Return keys for new records, each higher than any that a record has or had."""
-        keys, self._next_keys = self._next_keys, ()
-        if len(keys) == count:
-            return keys
+        key, self._next_key = self._next_key, None
+        if key is not None and count == 1:
+            return [key]
         return [key for (key,) in self.rows(NEXT_KEYS, {"count": count})]
 
     def keep_last_key(self) -> None:

@@ -45,7 +45,7 @@ WHERE u.vector_seq > :most AND u.name IS NOT NULL AND l.user_key IS NULL
     AND (SELECT count(*) FROM vectors v WHERE v.user_key = u.key) > :most
 ORDER BY u.key
 """
-LOCK_USER = "SELECT 1 FROM users WHERE key = :user @lock_row()"
+LOCK_USER = "SELECT 1 FROM users WHERE key = :user FOR NO KEY UPDATE"
 MAKE = (
     "DROP TABLE IF EXISTS {table}",
     "CREATE EXTENSION IF NOT EXISTS vector",

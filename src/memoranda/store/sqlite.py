@@ -23,17 +23,7 @@ import apsw
 from memoranda import errors
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.processes import follow_forks
-from memoranda.store.sql.database import (
-    BUSY_TIMEOUT,
-    NONE,
-    Dialect,
-    FullText,
-    Postings,
-    Row,
-    SqlConnection,
-    Values,
-    schema_steps,
-)
+from memoranda.store.sql import database
 from memoranda.store.sql.store import Store
 from memoranda.store.sqlite_schema import QUERY_INDEX, bring_up_to_date, opens_index, read_version
 
@@ -101,7 +91,7 @@ class ErrorTranslator:
             raise meaning(message.format(path=self._path, error=error, name=name)) from error
 
 
-DIALECT = Dialect(
+DIALECT = database.Dialect(
     "sqlite.sql",
     {
         "texts": "SELECT value FROM json_each({0})",
@@ -116,7 +106,6 @@ DIALECT = Dialect(
         "numbers": "group_concat({0})",
         "listed": "json_group_array(CAST({0} AS TEXT))",
         "joined": "CAST(group_concat({0}, '') AS BLOB)",
-        "lock_row": "",
         "skip_locked": "",  # Writers take turns.
         "least": "min(",
         "greatest": "max(",
@@ -131,18 +120,7 @@ def in_sqlite(sql: str) -> str:
     return DIALECT.render(sql)
 
 
-def _each(cursor: Iterator[Row]) -> Iterator[Row | None]:
-    """Yield each row, and ``None`` for one whose text is not UTF-8: the cursor goes on after it."""
-    while True:
-        try:
-            yield next(cursor)
-        except StopIteration:
-            return
-        except UnicodeDecodeError:
-            yield None
-
-
-class SqliteConnection(SqlConnection):
+class SqliteConnection(database.SqlConnection):
     """Runs the shared statements on a connection of apsw's.
 
     While another process has a lock, it asks for that all the time: SQLite's own waiting sleeps
@@ -169,24 +147,30 @@ class SqliteConnection(SqlConnection):
         time.sleep(ASK_EVERY)
         return True
 
-    def rows(self, sql: str, values: Values = NONE) -> list[Any]:
+    def rows(self, sql: str, values: database.Values = database.NONE) -> list[Any]:
         """Return every row; ``None`` for one with bytes where text belongs: in all but vectors."""
-        found = [*_each(self.raw.execute(in_sqlite(sql), values))]
+        cursor, found = self.raw.execute(in_sqlite(sql), values), list[Any]()
+        while True:
+            try:
+                found.extend(cursor)
+                break
+            except UnicodeDecodeError:  # What came before is in the list; the cursor goes on.
+                found.append(None)
         if "vectors" in sql:
             return found
         return [None if row is None or bytes in map(type, row) else row for row in found]
 
-    def run(self, sql: str, values: Values = NONE) -> None:
+    def run(self, sql: str, values: database.Values = database.NONE) -> None:
         """Carry out a statement."""
         self.raw.execute(in_sqlite(sql), values)
 
-    def change(self, sql: str, values: Values = NONE) -> int:
+    def change(self, sql: str, values: database.Values = database.NONE) -> int:
         """Carry out a statement and return how many rows it changed."""
         before = self.raw.total_changes()
         self.raw.execute(in_sqlite(sql), values)
         return self.raw.changes() if self.raw.total_changes() != before else 0
 
-    def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
+    def run_many(self, sql: str, rows: Iterable[database.Values | database.Row]) -> None:
         """Carry out a statement for each of ``rows``."""
         self.raw.executemany(in_sqlite(sql), rows)
 
@@ -201,34 +185,34 @@ class Fts5:
 
     waits: ClassVar[bool] = True
 
-    def add(self, connection: SqlConnection, rows: Iterable[tuple[int, int, str]]) -> None:
+    def add(self, connection: database.SqlConnection, rows: Iterable[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""
         indexed = [
             (key, _token(user, terms.replace(" ", f" {user}q"))) for key, user, terms in rows
         ]
         connection.run_many("INSERT INTO records_fts (rowid, terms) VALUES (:key, :terms)", indexed)
 
-    def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:
+    def remove(self, connection: database.SqlConnection, user: int, keys: Sequence[int]) -> None:
         """Take records of a user out."""
         del user
         connection.run_many("DELETE FROM records_fts WHERE rowid = :key", [(key,) for key in keys])
 
-    def clear(self, connection: SqlConnection) -> None:
+    def clear(self, connection: database.SqlConnection) -> None:
         """Take all records out."""
         connection.run("INSERT INTO records_fts (records_fts) VALUES ('delete-all')")
 
     def postings(
-        self, connection: SqlConnection, user: int, terms: Sequence[str]
-    ) -> list[Postings]:
+        self, connection: database.SqlConnection, user: int, terms: Sequence[str]
+    ) -> list[database.Postings]:
         """Return for each term which of the user's records hold it, in order, and how often."""
         import numpy as np  # noqa: PLC0415 - it takes long to load
 
         asked = ({"term": _token(user, term)} for term in terms)
         found = (connection.value(POSTINGS, each) or "" for each in asked)
         keys = (np.fromstring(each, np.int64, sep=",") for each in found)
-        return [Postings(*np.unique(each, return_counts=True)) for each in keys]
+        return [database.Postings(*np.unique(each, return_counts=True)) for each in keys]
 
-    def keys(self, connection: SqlConnection) -> set[int]:
+    def keys(self, connection: database.SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""
         return {row[0] for row in connection.all("SELECT rowid FROM records_fts")}
 
@@ -292,7 +276,7 @@ class SqliteStore(Store):
     """
 
     BEGIN_SNAPSHOT = "BEGIN"
-    full_text: FullText = Fts5()
+    full_text: database.FullText = Fts5()
     damage = apsw.CorruptError
     _file: tuple[int, ...] = ()
 
@@ -302,7 +286,7 @@ class SqliteStore(Store):
         *,
         analyzer: Analyzer,
         names: NameMatcher,
-        busy_timeout: float = BUSY_TIMEOUT,
+        busy_timeout: float = database.BUSY_TIMEOUT,
         power_safe: bool = False,
     ) -> None:
         """Open the writing connection, creating the file (mode 0600) if need be."""
@@ -351,16 +335,33 @@ class SqliteStore(Store):
         return self._errors
 
     @contextmanager
-    def _lend_writer(self, patience: float | None = None) -> Iterator[SqliteConnection]:
-        """Lend the writing connection once no other thread of this process has it."""
+    def _lend_writer(
+        self, patience: float | None = None, *, begins: bool = False
+    ) -> Iterator[SqliteConnection]:
+        """Lend the writing connection once no other thread of this process has it.
+
+        Args:
+            patience: seconds to wait for other writers, at most.
+            begins: whether all that is done with it is one transaction: committed, or undone.
+        """
         if not self._write_lock.acquire(timeout=-1 if patience is None else patience):
             message = f"{self.location}: another thread of this process writes to it; try again"
             raise errors.StoreBusy(message)
+        connection = self._writer
         try:
             with self._errors:
                 self._require_open()
-                self._writer.patience = self.busy_timeout if patience is None else patience
-                yield self._writer
+                connection.patience = self.busy_timeout if patience is None else patience
+                try:
+                    if begins:
+                        self._begin(connection)
+                    yield connection
+                    if begins:
+                        self._commit(connection)
+                except BaseException:
+                    if begins and connection.raw.in_transaction:
+                        connection.raw.execute("ROLLBACK")
+                    raise
         finally:
             self._write_lock.release()
 
@@ -432,12 +433,14 @@ class SqliteStore(Store):
 
     def _require_same_file(self) -> None:
         """Refuse to go on with a file that was deleted, moved or replaced: nobody would find it."""
-        with suppress(OSError):
+        try:
             # Its number and its disk.
-            found = os.stat(self.location)[1:3]  # noqa: PTH116 - half the time
-            self._file = self._file or found
-            if found == self._file:
-                return
+            found: tuple[int, ...] = os.stat(self.location)[1:3]  # noqa: PTH116 - half the time
+        except OSError:
+            found = ()
+        self._file = self._file or found
+        if found and found == self._file:
+            return
         what = f"{self.location} was deleted, moved or replaced while open; this is not stored"
         raise errors.StoreError(f"{what}: put the file back and open the memory again")
 
@@ -457,26 +460,17 @@ class SqliteStore(Store):
         with self._lend() if self.in_memory else super().snapshot():
             yield
 
-    @contextmanager
-    def transact(self, patience: float | None = None) -> Iterator[SqliteConnection]:
+    def transact(self, patience: float | None = None) -> AbstractContextManager[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or undone."""
-        with self._lend_writer(patience) as connection:
-            try:
-                self._begin(connection)
-                yield connection
-                self._commit(connection)
-                if not self.in_memory:
-                    self._require_same_file()
-            except BaseException:
-                if connection.raw.in_transaction:
-                    connection.raw.execute("ROLLBACK")
-                raise
+        return self._lend_writer(patience, begins=True)
 
     def _begin(self, connection: SqliteConnection) -> None:
         connection.raw.execute("BEGIN IMMEDIATE")
 
     def _commit(self, connection: SqliteConnection) -> None:
         connection.raw.execute("COMMIT")
+        if not self.in_memory:
+            self._require_same_file()
 
     # Schema and upkeep
 
@@ -484,7 +478,9 @@ class SqliteStore(Store):
         """Bring the database to the newest schema; several processes may do so at once."""
         with self.read() as connection:
             raw = connection.raw
-            if read_version(raw, self.location) == len(schema_steps()) and opens_index(raw):
+            if read_version(raw, self.location) == len(database.schema_steps()) and opens_index(
+                raw
+            ):
                 return
         with self.transact() as connection:
             bring_up_to_date(connection.raw, DIALECT.schema(), self.location)
@@ -495,7 +491,7 @@ class SqliteStore(Store):
             raw = connection.raw
             return int(raw.pragma("page_count")) * int(raw.pragma("page_size"))
 
-    def problems(self, connection: SqlConnection) -> list[str]:
+    def problems(self, connection: database.SqlConnection) -> list[str]:
         """Return what is wrong with the file and its indexes."""
         found: list[str] = []
         # FTS5 checks itself against the structure it last read; a query makes it read again.

@@ -66,7 +66,7 @@ import re
 import threading
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 
@@ -228,7 +228,10 @@ LONGEST = 64
 _CLITIC = compile_scanner(
     r"(?<=[^\W_])'(?:(?:s|m|re|ll|ve|d)(?![^\W_])|(?=t(?![^\W_])))", re.IGNORECASE
 )
-_ASCII_WORD = compile_scanner(r"[a-z0-9]+")
+# What stands between the words of a plain ASCII text, as a space each, and all in lower case.
+_ASCII_WORDS = bytes(
+    ord(char.lower()) if char.isalnum() else 32 for char in map(chr, range(128))
+).ljust(256)
 # A word inside a word, snake_case, a number with separators, C++, C#, .NET. Each alternative
 # looks back from one of a few characters, so that the engine can skip all the others.
 _ASCII_SPECIAL = compile_scanner(
@@ -313,7 +316,10 @@ def ascii_words(text: str) -> list[str] | None:
         return None
     if "'" in text:
         text = _CLITIC.sub("", text)
-    return [word[:LONGEST] for word in _ASCII_WORD.findall(text.lower())]
+    words = text.encode().translate(_ASCII_WORDS).decode().split()
+    if max(map(len, words), default=0) <= LONGEST:
+        return words
+    return [word[:LONGEST] for word in words]
 
 
 def segment(text: str, *, query: bool = False) -> list[tuple[str, str]]:
@@ -461,7 +467,7 @@ def _foreign() -> frozenset[str]:
     return frozenset(sign for sign, evidence in _evidence().items() if DEFAULT not in evidence)
 
 
-def guess_language(words: Iterable[str], marks: Iterable[str] = ()) -> str:
+def guess_language(words: Collection[str], marks: Collection[str] = ()) -> str:
     """Return the language of a text in Latin script by its function words.
 
     English unless another language has more evidence, and at least that of one
@@ -471,9 +477,10 @@ def guess_language(words: Iterable[str], marks: Iterable[str] = ()) -> str:
         words: the words of the text, folded. Of a long text the first few hundred do.
         marks: the distinct lower-case characters of the text beyond ASCII.
     """
-    words, marks, known = list(words), list(marks), _evidence()
-    if _foreign().isdisjoint(words) and _foreign().isdisjoint(marks):
+    foreign = _foreign()
+    if foreign.isdisjoint(words) and foreign.isdisjoint(marks):
         return DEFAULT  # What all the evidence is shared by cannot have less of it.
+    known = _evidence()
     found = [known[word] for word in words if word in known]
     found += [known[mark] for mark in marks if mark in _marks()]
     tally = {DEFAULT: 0}

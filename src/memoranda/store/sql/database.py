@@ -9,7 +9,6 @@ cannot be guessed, and these macros, which a :class:`Dialect` puts into its own 
   JSON object y a value of the same type that stands so to it; or, for ``=``, the same value;
 - ``@numbers(x)``, ``@listed(x)``, ``@joined(x)``: of all rows together the numbers x, with commas
   between them; the texts x, as a JSON list; the bytes x, one after another;
-- ``@lock_row()``: after a query for one row, so that others who ask so wait for it;
 - ``@skip_locked()``: after a query that takes rows, so that it passes over those that others are
   just taking;
 - ``least(…)`` and ``greatest(…)``, never of NULL.
@@ -38,6 +37,8 @@ LAST_KEY = """
 SELECT greatest(coalesce((SELECT max(key) FROM records), 0),
     coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'last_key'), 0))
 """
+# A row that is locked, and the key that a new record then gets.
+AND_NEXT_KEY = f"SELECT held.*, ({LAST_KEY}) + 1 FROM ({{}}) held"
 SET_META = """
 INSERT INTO meta (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
@@ -53,7 +54,7 @@ FOLDER = Path(__file__).parent
 COMMENT = re.compile(r" *--[^\n]*")
 DROPPED = re.compile(r"^DROP TABLE (\w+);", re.MULTILINE)
 MACRO = re.compile(
-    r"@(texts|ints|members|compared|numbers|listed|joined|skip_locked|lock_row)\(([^()]*)\)"
+    r"@(texts|ints|members|compared|numbers|listed|joined|skip_locked)\(([^()]*)\)"
     r"|\b(least|greatest)\("
 )
 
@@ -173,6 +174,8 @@ class SqlConnection(ABC):
     """
 
     raw: Any
+    AND_NEXT_KEY: ClassVar[str] = AND_NEXT_KEY
+    _next_key: int | None = None
 
     def __init__(self, raw: Any, location: str) -> None:
         """Take over a connection."""
@@ -217,6 +220,15 @@ class SqlConnection(ABC):
         """Return the first row, or ``None``."""
         return next(iter(self.all(sql, values)), None)
 
+    def lock_one(self, sql: str, values: Values = NONE) -> Row | None:
+        """Return the row of a query for a user, whose other writers wait from now on, or ``None``.
+
+        With it comes the key of the next record: whoever writes next often stores one.
+        """
+        row = self.one(self.AND_NEXT_KEY.format(sql), values)
+        self._next_key = None if row is None else row[-1]
+        return row and row[:-1]
+
     def value(self, sql: str, values: Values = NONE) -> Any:
         """Return the first value of the first row, or ``None``."""
         found = self.all(sql, values)
@@ -239,8 +251,9 @@ class SqlConnection(ABC):
 
     def record_keys(self, count: int) -> Sequence[int]:
         """Return keys for new records, each higher than any that a record has or had."""
-        last = self.value(LAST_KEY)
-        return range(last + 1, last + 1 + count)
+        first = self._next_key or self.value(LAST_KEY) + 1
+        self._next_key = first + count
+        return range(first, first + count)
 
     def index_vectors(self, user: int, vectors: Mapping[int, bytes]) -> None:
         """Let the database find a user's vectors (float16, by record), if it finds any of them."""

@@ -38,26 +38,9 @@ from memoranda.model.query import (
 )
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage, Usage
+from memoranda.store.sql import rows
 from memoranda.store.sql.database import FOLDER, SqlConnection
-from memoranda.store.sql.rows import (
-    CHANGES,
-    CONVERSATION,
-    MESSAGE,
-    NOTED_LINES,
-    PRUNING,
-    PRUNINGS,
-    RECORD,
-    REMOVED_MESSAGE,
-    SESSIONS,
-    USAGE,
-    Row,
-    conversation,
-    decode_namespace,
-    dump,
-    encode_namespace,
-    message,
-    record,
-)
+from memoranda.store.sql.rows import Row, dump
 
 BELOW = "r.namespace >= :namespace AND r.namespace < :beyond_namespace"
 VALID = "(r.valid_until IS NULL OR r.valid_until > :now)"
@@ -96,7 +79,7 @@ GROUP BY c.session_id {pending} ORDER BY min(c.first_seen_at), c.session_id
 # Of which the episodes of some agent were not all read.
 PENDING = "HAVING count(*) > count(c.consolidated_at)"
 READ_USAGE = f"""
-SELECT stage, model, {", ".join(USAGE.names)} FROM model_usage
+SELECT stage, model, {", ".join(rows.USAGE.names)} FROM model_usage
 WHERE user_key = :user AND (CAST(:agent AS text) IS NULL OR agent IN ('', :agent))
 ORDER BY stage, model, agent
 """
@@ -113,16 +96,16 @@ SELECT r.id FROM records r
 WHERE r.id IN ({related}) AND r.id NOT IN (@texts(:ids)) AND {mine} ORDER BY r.key
 """
 CONVERSATIONS = f"""
-SELECT {CONVERSATION} FROM conversations c
+SELECT {rows.CONVERSATION} FROM conversations c
 WHERE c.deleted_at IS NULL AND {{mine}}{{chosen}} ORDER BY c.created_at DESC, c.key DESC
 """
 MESSAGES = f"""
-SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key
+SELECT {rows.MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}} AND m.user_key = :user AND c.id = :id AND {{chosen}}
 ORDER BY m.position DESC LIMIT :last
 """
 PAGE = f"""
-SELECT (SELECT name FROM users WHERE key = r.user_key), {RECORD} FROM {{records}}
+SELECT (SELECT name FROM users WHERE key = r.user_key), {rows.RECORD} FROM {{records}}
 WHERE {{mine}} {{beyond}} ORDER BY {{order}} LIMIT :limit OFFSET :offset
 """
 AFTER = "AND r.key > (SELECT key FROM records WHERE user_key = :user AND id = :after)"
@@ -159,15 +142,16 @@ FROM prunings p JOIN conversations c ON c.key = p.conversation_key
 WHERE c.user_key = :user AND p.user_key = :user
 """
 KEPT_MESSAGES = f"""
-SELECT c.id, c.model, {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key
+SELECT c.id, c.model, {rows.MESSAGE} FROM messages m
+JOIN conversations c ON c.key = m.conversation_key
 WHERE c.user_key = :user AND m.user_key = :user ORDER BY m.key
 """
 READ_PRUNINGS = f"""
-SELECT {PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
+SELECT {rows.PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}} AND p.user_key = :user AND c.id = :id ORDER BY p.at, p.key
 """
 TOMBSTONES = f"""
-SELECT t.id, t.at, t.count, {REMOVED_MESSAGE}
+SELECT t.id, t.at, t.count, {rows.REMOVED_MESSAGE}
 FROM conversations c JOIN tombstones t ON t.user_key = :user AND t.conversation_key = c.key
 LEFT JOIN messages m ON m.user_key = :user AND m.tombstone_key = t.key
 WHERE {{mine}} AND c.id = :id AND c.deleted_at IS NULL ORDER BY t.key, m.position
@@ -227,7 +211,7 @@ def matching(scope: Scope | None, user: int, where: Filter) -> SqlConditions:
         sql.append("({})".format(" OR ".join(f"r.kind = '{kind.value}'" for kind in where.kinds)))
     if where.namespace is not None:
         # What begins with a text is before that text with a next character in the last place.
-        start = encode_namespace(where.namespace)
+        start = rows.encode_namespace(where.namespace)
         values |= {"namespace": start, "beyond_namespace": f"{start[:-1]}-"}
         sql += ["r.kind = 'item'", BELOW if where.key is None else "r.namespace = :namespace"]
     elif not where.kinds:
@@ -312,10 +296,11 @@ class SqlReads:
         """Return the records with these ids or ordinals, as far as they exist, in that order."""
         by_id = bool(keys) and isinstance(keys[0], str)
         column, listed = ("r.id", "@texts(:keys)") if by_id else ("r.key", "@ints(:keys)")
-        sql = f"SELECT {column}, {RECORD} FROM records r WHERE {column} IN ({listed}) AND {{mine}}"
+        chosen = f"{column} IN ({listed}) AND {{mine}}"
+        sql = f"SELECT {column}, {rows.RECORD} FROM records r WHERE {chosen}"
 
         def make(row: Row) -> tuple[Key, Record]:
-            return row[0], record(scope.user, row[1:])
+            return row[0], rows.record(scope.user, row[1:])
 
         found = dict(self._made(scope, sql, make, keys=dump(list(keys))))
         return {key: found[key] for key in keys if key in found}
@@ -346,7 +331,9 @@ class SqlReads:
         found: list[Record] = []
         while True:  # A page that damaged rows leave short is filled: it is no last page.
             page: dict[str, Any] = {"limit": most - len(found), "offset": offset, "after": after}
-            made = self._rows(scope, sql, lambda row: record(row[0], row[1:]), where=where, **page)
+            made = self._rows(
+                scope, sql, lambda row: rows.record(row[0], row[1:]), where=where, **page
+            )
             found += [each for each in made if each is not None]
             offset += len(made)
             if len(found) == most or len(made) < page["limit"]:
@@ -360,7 +347,9 @@ class SqlReads:
     def namespaces(self, scope: Scope, where: Filter) -> list[tuple[str, ...]]:
         """Return the namespaces of the matching items, each once."""
         sql = "SELECT DISTINCT r.namespace FROM {records} WHERE {mine}"
-        return sorted(self._made(scope, sql, lambda row: decode_namespace(row[0]), where=where))
+        return sorted(
+            self._made(scope, sql, lambda row: rows.decode_namespace(row[0]), where=where)
+        )
 
     def ordinals(self, scope: Scope, where: Filter) -> list[int]:
         """Return the ordinals of the matching records."""
@@ -388,7 +377,7 @@ class SqlReads:
 
     def history(self, scope: Scope, id: str) -> list[Change]:
         """Return what was done to a record, oldest first."""
-        return self._made(scope, HISTORY, CHANGES.make, ids=dump([id]))
+        return self._made(scope, HISTORY, rows.CHANGES.make, ids=dump([id]))
 
     # Upkeep
 
@@ -402,13 +391,13 @@ class SqlReads:
         """
         sql = SESSIONS_OF_SCOPE.replace("{chosen}", "" if id is None else "AND c.session_id = :id")
         sql = sql.replace("{pending}", PENDING if pending else "")
-        return {each.id: each for each in self._made(scope, sql, SESSIONS.make, id=id)}
+        return {each.id: each for each in self._made(scope, sql, rows.SESSIONS.make, id=id)}
 
     def usage(self, scope: Scope) -> list[StageUsage]:
         """Return what stages have used of language models, by stage and model."""
         total: defaultdict[tuple[str, str], Usage] = defaultdict(Usage)
         for stage, model, *used in self._made(scope, READ_USAGE):
-            total[stage, model] += USAGE.make(used)
+            total[stage, model] += rows.USAGE.make(used)
         return [StageUsage(*key, used) for key, used in total.items()]
 
     # Entities
@@ -445,7 +434,7 @@ class SqlReads:
     def conversations(self, scope: Scope, id: str | None = None) -> dict[str, ConversationInfo]:
         """Return the conversations that the scope sees, or the one of that id; newest first."""
         sql = CONVERSATIONS.replace("{chosen}", "" if id is None else " AND c.id = :id")
-        found = self._made(scope, sql, conversation, owner="c", id=id)
+        found = self._made(scope, sql, rows.conversation, owner="c", id=id)
         return {each.id: each for each in found}
 
     def messages(
@@ -464,7 +453,7 @@ class SqlReads:
         found = self._made(
             scope,
             MESSAGES.replace("{chosen}", chosen),
-            message,
+            rows.message,
             owner="c",
             id=id,
             after=which.get("after", -1),
@@ -476,22 +465,22 @@ class SqlReads:
 
     def expired_through(self, scope: Scope, id: str, *, now: datetime) -> int:
         """Return the position of the message that expired last; -1, if none has."""
-        rows = self._made(scope, EXPIRED_THROUGH, owner="c", id=id, now=to_ms(now))
-        return rows[0][0] if rows else -1
+        found = self._made(scope, EXPIRED_THROUGH, owner="c", id=id, now=to_ms(now))
+        return found[0][0] if found else -1
 
     def prunings(self, scope: Scope, id: str) -> list[Pruning]:
         """Return the receipts of all prunings of a conversation, oldest first."""
-        return self._made(scope, READ_PRUNINGS, PRUNINGS.make, owner="c", id=id)
+        return self._made(scope, READ_PRUNINGS, rows.PRUNINGS.make, owner="c", id=id)
 
     def tombstones(self, scope: Scope, id: str) -> list[Tombstone]:
         """Return the tombstones of a conversation, oldest first."""
 
         def make(row: Row) -> tuple[str, datetime, int, Message | None]:
             name, at, count, *left = row
-            return name, from_ms(at), count, message(left) if left[0] is not None else None
+            return name, from_ms(at), count, rows.message(left) if left[0] is not None else None
 
-        rows = self._made(scope, TOMBSTONES, make, owner="c", id=id)
-        found = groupby(rows, key=lambda row: row[:3])
+        removed = self._made(scope, TOMBSTONES, make, owner="c", id=id)
+        found = groupby(removed, key=lambda row: row[:3])
         return [
             Tombstone(id=name, at=at, count=count, messages=tuple(row[3] for row in left if row[3]))
             for (name, at, count), left in found
@@ -505,7 +494,7 @@ class SqlReads:
             return KeptText(place, row[3], model=row[4])
 
         def message_of(row: Row) -> KeptText:
-            kept = message(row[2:])
+            kept = rows.message(row[2:])
             place = TextPlace(PlaceKind.MESSAGE, kept.id, row[0])
             return KeptText(place, message=kept, model=row[1])
 
@@ -520,7 +509,7 @@ class SqlReads:
 
         def make(row: Row) -> tuple[tuple[Scope, str], NotesBase]:
             agent, folder, lines = row
-            base = NotesBase(folder, NOTED_LINES.read(lines))
+            base = NotesBase(folder, rows.NOTED_LINES.read(lines))
             return (Scope(scope.user, agent or None), folder), base
 
         return dict(self._made(scope, NOTES, make))
@@ -530,5 +519,5 @@ class SqlReads:
 
         Facts that end by themselves change nothing that is stored, and it tells nothing of these.
         """
-        rows = self._made(scope, "SELECT fact_revision FROM users WHERE key = :user")
-        return rows[0][0] if rows else 0
+        found = self._made(scope, "SELECT fact_revision FROM users WHERE key = :user")
+        return found[0][0] if found else 0

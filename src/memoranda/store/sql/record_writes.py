@@ -113,6 +113,10 @@ UPDATE records SET indexed = 1, term_count = :term_count, reason = :reason, revi
     {", ".join(f"{name} = :{name}" for name in RECORDS.names if name not in STAYING)}
 WHERE user_key = :user_key AND key = :key
 """
+SAME_TEXTS = """
+SELECT content_hash FROM records
+WHERE user_key = :user AND content_hash IN (@texts(:hashes)) AND kind = 'fact'
+"""
 SAME_FACT = f"""
 SELECT {RECORD} FROM records r WHERE r.user_key = :user AND r.content_hash = :hash
     AND r.kind = 'fact' AND (r.valid_until IS NULL OR r.valid_until > :now)
@@ -391,7 +395,9 @@ class RecordWrites(EntityWrites, SqlReads):
         stored: dict[str, Record] = {}
         order: list[tuple[str, bool]] = []
         new: list[Insert] = []
-        planned_facts: set[str] = set()
+        texts = {each.record.content_hash for each in changes if each.unless_known}
+        if len(texts) > 1:  # A single one is looked for at once.
+            texts = {row[0] for row in self.all(SAME_TEXTS, hashes=dump([*texts]))}
 
         def store_new() -> None:
             if new:
@@ -401,11 +407,12 @@ class RecordWrites(EntityWrites, SqlReads):
         for each in changes:
             item, is_new = each.record, True
             if each.unless_known and item.kind is Kind.FACT:
-                if item.content_hash in planned_facts:  # The same is to be found.
-                    store_new()
-                planned_facts.add(item.content_hash)
-                if (known := self._known_fact(item)) is not None:
-                    item, is_new = self._restate(known, item), False
+                if item.content_hash in texts:
+                    store_new()  # One of these may be the same, and is to be found.
+                    known = self._known_fact(item)
+                    if known is not None:
+                        item, is_new = self._restate(known, item), False
+                texts.add(item.content_hash)
             if item.kind is Kind.ITEM and each.trail is None:
                 item = self._put_item(each)
             elif is_new:
@@ -447,7 +454,7 @@ class RecordWrites(EntityWrites, SqlReads):
         self.register()
         self._require_own(changes)
         last: dict[str, int] = {}
-        stored, texts, lines, sources = [], [], [], []
+        stored, texts, lines = [], [], []
         keys = self.connection.record_keys(len(changes))
         for key, change in zip(keys, changes, strict=True):
             item, trail = change.record, change.trail
@@ -460,7 +467,6 @@ class RecordWrites(EntityWrites, SqlReads):
             if trail is not None:
                 state = trail.reason, rows.optional_ms(trail.closed_at), int(not trail.retired)
             lines.append((*RECORDS.row(item), len(terms.split()), key, self.user, *state))
-            sources += [{"source_id": source, "record_key": key} for source in item.source_ids]
             self.changes_facts |= item.kind is Kind.FACT
         self.connection.run_many(INSERT, lines)
         waiting = self.state.terms_waiting + sum([1 + len(each) // LONG for _, each in texts])
@@ -468,8 +474,8 @@ class RecordWrites(EntityWrites, SqlReads):
             self.state.terms_waiting = waiting
         else:
             self.index_waiting(texts)
-        self.add("record_sources", sources)
         for key, change in zip(keys, changes, strict=True):
+            self._add_sources(key, change.record.source_ids)
             if change.mentions:
                 self.link(key, change.mentions)
             if change.trail is not None:
@@ -477,6 +483,9 @@ class RecordWrites(EntityWrites, SqlReads):
         if last:
             self.run(WAIT_FOR_SESSIONS, keys=dump([*keys]))
         return stored
+
+    def _add_sources(self, key: int, sources: Iterable[str]) -> None:
+        self.add("record_sources", [{"source_id": each, "record_key": key} for each in sources])
 
     def _put_item(self, change: Insert) -> Record:
         """Store an item, or let it take the place of the one under its namespace and key.
@@ -597,7 +606,7 @@ class RecordWrites(EntityWrites, SqlReads):
             return
         fields = "source_ids = :sources, strength_at = :at, confidence = strength"
         self._set(change.id, fields, sources=dump([*held, *new]), at=to_ms(change.at))
-        self.add("record_sources", [{"source_id": each, "record_key": target.key} for each in new])
+        self._add_sources(target.key, new)
         self.log([target], change.at, "credit", change.reason, sources=len(new))
 
     def supersede(self, change: planned.Supersede) -> None:
