@@ -26,7 +26,7 @@ def is_at_work():
 
 memory = Memory("agent.db")
 chat = memory.conversation("trip")
-for number in range(100):
+for number in range(20):
     chat.add("user", f"Rita moved to Lisbon with Marta Silva and {number} cats. " * 20)
 memory.conversation("next").add("user", "Hello.")
 while not is_at_work():

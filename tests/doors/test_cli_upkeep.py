@@ -76,6 +76,7 @@ def test_a_worker_serves_metrics_until_a_signal_ends_it(started):
             for stage in STAGES
         ):
             assert monotonic() - since < PATIENCE
+            Event().wait(0.1)
             with urlopen(url) as answer:  # noqa: S310 - the address of our own process
                 metrics = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines())
         process.send_signal(signal.SIGTERM)
@@ -117,7 +118,7 @@ def test_a_chat_keeps_the_store_up(started, run, talked):
     with started("chat", "--user", "ana", stdin=subprocess.PIPE) as process:
         while {run.job for run in talked.as_user("eva").stats().upkeep} != set(STAGES):
             assert process.poll() is None
-            Event().wait(0.05)
+            Event().wait(0.1)
         assert facts(talked) == LEARNED
         _, said = process.communicate("", timeout=PATIENCE)
         assert (process.returncode, said) == (0, "")

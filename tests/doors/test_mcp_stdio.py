@@ -14,12 +14,24 @@ from anyio.from_thread import start_blocking_portal
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, MCPError, StdioServerParameters
-from mcp_clients import FULL, HELLO, MODES, PATIENCE, environment, process, served, stdio, value
+from mcp_clients import (
+    BASIC,
+    FULL,
+    HELLO,
+    MODES,
+    PATIENCE,
+    environment,
+    process,
+    served,
+    stdio,
+    value,
+)
 
 from memoranda import Memory
 from memoranda.mcp.server import build
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text("utf-8")
+BLOCKS = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 PING = {"jsonrpc": "2.0", "id": "still there?", "method": "ping"}
 
@@ -111,6 +123,16 @@ def call(id, tool, **arguments):
     return {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
 
 
+def configured():
+    """Return what the page has a client write into its configuration."""
+    return [block[root]["memoranda"] for block in BLOCKS for root in block if root != "inputs"]
+
+
+def on_the_page():
+    """Return the commands with which the page has clients start a server, as their words."""
+    return [(each["command"], *each["args"]) for each in configured() if "command" in each]
+
+
 def stored(folder):
     """Return what the memory of the tests holds."""
     with Memory(folder / "agent.db") as memory:
@@ -167,26 +189,38 @@ def test_a_signal_ends_it_cleanly(how, tmp_path):
 
 
 def test_clients_of_the_sdk_share_one_file(tmp_path, monkeypatch):
-    """Over both revisions of the protocol; what several servers store there at once is not lost."""
+    """Over both revisions of the protocol; what several servers store there at once is not lost.
+
+    One is started as the page has it, the other with the basic tools.
+    """
     # Servers that start at once may take longer than one.
     monkeypatch.setattr("mcp.client.session.DISCOVER_TIMEOUT_SECONDS", PATIENCE, raising=False)
 
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    program, *arguments = next(each for each in on_the_page() if "--user" not in each)
+    documented = StdioServerParameters(
+        command=program, args=arguments, env=environment(tmp_path, PATH=path), cwd=tmp_path
+    )
+    basic = stdio(tmp_path, "--tools", "basic")
+    servers = dict(zip(MODES, ((documented, FULL), (basic, BASIC)), strict=True))
+
     async def store(mode):
-        async with Client(stdio(tmp_path, "--tools", "basic"), mode=mode) as client:
+        server, tools = servers[mode]
+        async with Client(server, mode=mode) as client:
             assert client.protocol_version == MODES[mode]
             async with anyio.create_task_group() as calls:
                 for each in range(10):
                     content = {"content": f"server {mode}, memory {each}"}
                     calls.start_soon(client.call_tool, "store_memory", content)
-            assert len((await client.list_tools()).tools) == 3
+            assert {each.name for each in (await client.list_tools()).tools} == set(tools)
             found = await value(client, "search_memories", query=f"server {mode}", limit=50)
             own = {f"server {mode}, memory {each}" for each in range(10)}
             assert own <= {each["content"] for each in found["result"]}
 
     async def main():
-        async with anyio.create_task_group() as servers:
+        async with anyio.create_task_group() as clients:
             for mode in MODES:
-                servers.start_soon(store, mode)
+                clients.start_soon(store, mode)
 
     anyio.run(main)
     assert stored(tmp_path) == {f"server {mode}, memory {n}" for mode in MODES for n in range(10)}
@@ -195,15 +229,14 @@ def test_clients_of_the_sdk_share_one_file(tmp_path, monkeypatch):
 # As the documents and the command line start it
 
 
-def test_the_configurations_of_the_page_start_the_server(tmp_path, run):
-    """One is there for each client, one with a token for each form of file; commands are valid."""
-    blocks = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
-    entries = [block[root]["memoranda"] for block in blocks for root in block if root != "inputs"]
-    assert {root for block in blocks for root in block} == {"mcpServers", "servers", "inputs"}
+def test_the_configurations_of_the_page_are_valid(run):
+    """One is there for each client, one with a token for each form of file; so are commands."""
+    assert {root for block in BLOCKS for root in block} == {"mcpServers", "servers", "inputs"}
+    entries = configured()
     remote = [each for each in entries if "url" in each]
     assert [each["type"] for each in remote] == ["http", "http"]
     assert all(each["headers"]["Authorization"].startswith("Bearer ${") for each in remote)
-    local = [(each["command"], *each["args"]) for each in entries if "command" in each]
+    local = on_the_page()
     clients = ["Claude Desktop", "Claude Code", "Cursor", "VS Code"]
     assert all(f"### {name}\n" in PAGE for name in clients)
     assert len(local) == len(clients)
@@ -216,16 +249,6 @@ def test_the_configurations_of_the_page_start_the_server(tmp_path, run):
     for program, *arguments in set(local):
         assert program == "memoranda"
         run(*arguments, "--help")  # Its options are read before.
-
-    async def main():
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        program, *arguments = local[0]
-        changed = environment(tmp_path, PATH=path)
-        server = StdioServerParameters(command=program, args=arguments, env=changed, cwd=tmp_path)
-        async with Client(server) as client:
-            return {each.name for each in (await client.list_tools()).tools}
-
-    assert anyio.run(main) == set(FULL)
 
 
 def test_what_cannot_be_served_is_said(run, monkeypatch):

@@ -82,7 +82,7 @@ def test_turns_of_a_conversation_are_found_better_than_by_each_arm_alone(evaluat
         pytest.skip("LoCoMo is not there")
     _, docs, queries, _ = read(lambda: evaluator.load_locomo(str(DATA), "turn"))[1]
     arm, queries = plugin.make(docs), queries[::3]
-    at5, at10 = recalls(evaluator, arm.rank, docs, queries)
+    at5, at10 = recalls(evaluator, ask(arm), docs, queries)
     assert at5 >= 0.70
     assert at10 >= 0.80
     for name in ("lexical", "vector"):

@@ -88,11 +88,11 @@ def filled(memory, job, clock):
             clock.advance(DAY)
     elif job in {"decay", "expire"}:
         rates = {"decay_rate": 0.1} if job == "decay" else {"kind": "episode", "session": "s"}
-        for part in range(4):
+        for part in range(2):
             memory.remember_many(
                 {"content": f"note {part} {number} on tea", **rates} for number in range(260)
             )
-            clock.advance(10 * DAY)
+            clock.advance(20 * DAY)
     elif job == "enrich":
         memory.remember_many(f"note {number} is about ALPHA and beta" for number in range(170))
     else:

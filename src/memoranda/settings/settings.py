@@ -84,8 +84,21 @@ def read_sources(arguments: Mapping[str, Any] | None = None) -> Levels:
         ConfigError: the file cannot be read, or a variable of the environment is no JSON.
     """
     file = read_file()
+    levels = {
+        str(file.path): _own_values(file.values),
+        ENVIRONMENT: _read_environment(),
+        ARGUMENT: arguments or {},
+    }
+    section = merge(*levels.values()).get(SECTION)
+    return {SECTION: derive_settings(section), **levels}
+
+
+def _read_environment() -> Mapping[str, Any]:
+    """Return what the environment says; mostly nothing, which is known sooner than read."""
+    if not any(name.upper().startswith(PREFIX) and name != VARIABLE for name in os.environ):
+        return {}
     try:
-        environment = EnvSettingsSource(
+        return EnvSettingsSource(
             Settings,  # type: ignore[arg-type]  # any model will do
             env_prefix=PREFIX,
             env_nested_delimiter=DELIMITER,
@@ -93,13 +106,6 @@ def read_sources(arguments: Mapping[str, Any] | None = None) -> Levels:
     except (SettingsError, RecursionError) as error:
         message = f"settings: {error}; a group, and values by name, are written as a JSON object"
         raise ConfigError(message) from None
-    levels = {
-        str(file.path): _own_values(file.values),
-        ENVIRONMENT: environment,
-        ARGUMENT: arguments or {},
-    }
-    section = merge(*levels.values()).get(SECTION)
-    return {SECTION: derive_settings(section), **levels}
 
 
 def _own_values(values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ import tomllib
 import unicodedata
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import groupby
 from pathlib import Path
 
@@ -142,11 +142,15 @@ class VocabularySketch(dict[str, int]):
         """Take tokens and the level of each."""
         super().__init__()
         self.levels = dict(tokens)
-        # By the first bytes of a token, modulo STARTS, the lengths that occur, as bits.
-        self._lengths = [0] * STARTS
+
+    @cached_property
+    def _lengths(self) -> list[int]:
+        """The lengths of tokens, as bits, by their first bytes modulo STARTS."""
+        lengths = [0] * STARTS
         for token in self.levels:
             if len(token) > START:
-                self._lengths[int.from_bytes(token[:START]) % STARTS] |= 1 << len(token)
+                lengths[int.from_bytes(token[:START]) % STARTS] |= 1 << len(token)
+        return lengths
 
     def __missing__(self, piece: str) -> int:
         """Work out the number of tokens of ``piece``, and keep it if it is short."""
