@@ -6,6 +6,7 @@ import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from psycopg.sql import SQL, Identifier, Literal
 from memoranda.errors import StoreBusy, StoreError, StoreUnreachable
 from memoranda.records.drafts import Draft
 from memoranda.store.postgres import LOST
+from memoranda.store.postgres_terms import ADD, values_of
 
 TEXT = "Ana likes tea"
 PASSWORD = "tiger@lily/7"  # noqa: S105 - of a server of this test
@@ -63,6 +65,54 @@ def test_writers_of_one_user_wait_and_others_do_not(location):
             assert contents(memory) == ["Ana likes cake"]
         memory.remember(TEXT)
         assert contents(memory) == ["Ana likes cake", TEXT]
+
+
+WAITING = """
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
+
+
+def test_who_waited_for_another_writer_knows_what_that_one_stored(location):
+    """A fact is stored once, and what comes later has the higher key."""
+    with closing(remembering(location)) as memory, connected(location) as other:
+        memory.remember("Ana likes cake")
+        for meanwhile, text in ((TEXT, TEXT), ("Ana likes milk", "Ana likes water")):
+            with ThreadPoolExecutor(1) as thread:
+                with memory._services.store.write(memory._scope) as tx:
+                    waiting = thread.submit(memory.remember, text)
+                    while not other.execute(WAITING).fetchone()[0]:
+                        pass
+                    tx.carry_out([memory._records.plan(Draft(content=meanwhile))])
+                assert waiting.result().content == text
+        assert contents(memory) == ["Ana likes cake", TEXT, "Ana likes milk", "Ana likes water"]
+        assert memory.verify() == []
+
+
+def test_a_new_record_is_stored_by_one_statement(location):
+    """Unless the user, or a record with the same text, has a part in it."""
+    with closing(remembering(location)) as memory:
+        store, plan = memory._services.store, memory._records.plan
+
+        def added(scope, text):
+            new = plan(Draft(content=text))
+            with store._lend() as connection:
+                values = values_of(scope, new, store._analyzer)
+                return connection.change(ADD, values), new.record.id
+
+        scope = store.scope("ana")
+        assert added(scope, TEXT)[0] == 0, "the user has no key yet"
+        known = memory.remember("Ana likes cake")
+        assert added(scope, known.content)[0] == 0
+        assert added(replace(scope, deletions=1), TEXT)[0] == 0
+        done, stored = added(scope, TEXT)
+        assert done == 1
+        assert contents(memory) == [known.content, TEXT]
+        assert memory.search("tea")[0].record == memory.get(stored)
+        assert [each.action for each in memory.history(stored)] == ["insert"]
+        memory.admin.delete_user("ana", erase=False)
+        assert added(scope, "Ana likes milk")[0] == 0
+        assert memory.verify() == []
 
 
 def test_searches_and_failed_writes_leave_a_connection_that_stores(location):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from memoranda.model.models import Change, Mention, Record
+from memoranda.model.models import Change, Kind, Mention, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,13 @@ class Insert:
     reason: str = "remembered"
     unless_known: bool = False
     trail: AuditTrail | None = None
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether what is stored is the record, and other rows have no part in it."""
+        item = self.record
+        linked = item.session_id is not None or item.source_ids or self.mentions
+        return not linked and item.kind is not Kind.ITEM and self.trail is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -682,6 +682,11 @@ class Scope:
         """The user with all agents."""
         return replace(self, agent=None)
 
+    def owns(self, record: Record) -> bool:
+        """Return whether a record is the user's, and no other agent's."""
+        agents = {None, self.agent or record.agent}
+        return record.user == self.user and record.agent in agents
+
 
 def is_active(record: Record, at: datetime) -> bool:
     """Return whether the validity of ``record`` has not ended at ``at``."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import EPOCH, parse_metadata
@@ -41,6 +41,8 @@ TermCounts: TypeAlias = "npt.NDArray[np.uint8]"
 # The operators that compare by order, as SQL and Python write them.
 ORDERED = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 OPERATORS = (*ORDERED, "ne", "in")
+# A term that a record holds more often counts no more.
+MOST_COUNTED = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +234,18 @@ class MessageRange(TypedDict, total=False):
     expired: bool
 
 
+class Postings(NamedTuple):
+    """Which records hold a term.
+
+    Attributes:
+        keys: the records, ascending.
+        times: how often each holds it.
+    """
+
+    keys: Ordinals
+    times: Ordinals
+
+
 @dataclass(frozen=True, slots=True)
 class TermMatches:
     """Which records hold which terms of a query.
@@ -239,13 +253,37 @@ class TermMatches:
     Attributes:
         ordinals: the records that hold at least one term.
         counts: uint8 array of shape (records, terms): how often each term occurs in each of
-            them, at most 255.
+            them, at most ``MOST_COUNTED``.
         frequencies: for each term, how many records hold it.
     """
 
     ordinals: Sequence[int]
     counts: TermCounts
     frequencies: Sequence[int]
+
+    @classmethod
+    def join(cls, terms: Sequence[str], postings: Sequence[Postings], limit: int) -> TermMatches:
+        """Return which records hold which terms, the records ascending.
+
+        Args:
+            terms: what is asked for.
+            postings: of each.
+            limit: how many records at most, those of the rarer terms first.
+        """
+        import numpy as np  # noqa: PLC0415 - it takes long to load
+
+        frequencies = [len(each.keys) for each in postings]
+        order = sorted(range(len(terms)), key=lambda place: (frequencies[place], terms[place]))
+        keys = np.concatenate([np.array([], np.int64), *(postings[place].keys for place in order)])
+        _, first = np.unique(keys, return_index=True)
+        found = np.sort(keys[np.sort(first)[:limit]])
+        counts = np.zeros((len(found), len(terms)), np.uint8)
+        for column, (keys, times) in enumerate(postings):
+            if len(keys):
+                places = np.searchsorted(keys, found)
+                held = np.take(keys, places, mode="clip") == found
+                counts[held, column] = np.minimum(times[places[held]], MOST_COUNTED)
+        return cls(found.tolist(), counts, frequencies)
 
 
 @dataclass(frozen=True, slots=True, order=True)

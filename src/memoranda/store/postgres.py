@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import selectors
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -17,12 +16,12 @@ from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from memoranda import errors
+from memoranda.model.changes import Insert, RecordChange, StoredRecord
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.processes import follow_forks
 from memoranda.model.query import CandidateQuery, Candidates, Filter
-from memoranda.store import postgres_large
-from memoranda.store.postgres_terms import TermCounts
+from memoranda.store import postgres_large, postgres_terms
 from memoranda.store.sql import database
 from memoranda.store.sql.reads import matching
 from memoranda.store.sql.store import Store
@@ -38,8 +37,7 @@ OPTIONS: dict[str, Any] = {
 }
 # Memories of a user up to which a search ranks them all.
 EXACT_UP_TO = 100_000
-SET_SESSION = "SELECT set_config('lock_timeout', %s, FALSE)"
-SET_PATIENCE = "SELECT set_config('lock_timeout', :most, TRUE)"
+SET_PATIENCE = "SELECT set_config('lock_timeout', CAST(greatest(1, round(1000 * %s)) AS text), %s)"
 # Work on all users waits for the writers of each.
 LOCK_ALL = "LOCK TABLE users IN EXCLUSIVE MODE"
 # Processes that open a new database at once: one of them makes the schema. And one of those that
@@ -47,10 +45,6 @@ LOCK_ALL = "LOCK TABLE users IN EXCLUSIVE MODE"
 LOCK_SCHEMA = "SELECT pg_advisory_xact_lock(1835363695)"
 LOCK_INDEXING = "SELECT pg_try_advisory_xact_lock(1835363696)"
 NEXT_KEYS = "SELECT nextval('record_keys') FROM generate_series(1, :count)"
-# A key that is higher than those of whoever had the lock before.
-AND_NEXT_KEY = """
-WITH held AS MATERIALIZED ({} FOR NO KEY UPDATE) SELECT held.*, nextval('record_keys') FROM held
-"""
 STEPS = "CREATE TABLE IF NOT EXISTS schema_steps (number bigint PRIMARY KEY)"
 IS_THERE = "SELECT to_regclass('schema_steps') IS NOT NULL"
 DONE = "SELECT coalesce(max(number), 0) FROM schema_steps"
@@ -156,7 +150,10 @@ class PostgresConnection(database.SqlConnection):
 
     raw: psycopg.Connection[database.Row]
     pipeline: psycopg.Pipeline | None = None
-    AND_NEXT_KEY = AND_NEXT_KEY
+    # A key that is higher than those of whoever had the lock before.
+    AND_NEXT_KEY = """
+WITH held AS MATERIALIZED ({} FOR NO KEY UPDATE) SELECT held.*, nextval('record_keys') FROM held
+"""
 
     def _execute(self, sql: str, values: database.Values) -> psycopg.Cursor[database.Row]:
         return self.raw.execute(in_postgres(sql), values, binary=True)
@@ -245,7 +242,7 @@ class PostgresStore(Store):
     """
 
     BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-    full_text = TermCounts()
+    full_text = postgres_terms.TermCounts()
     damage = psycopg.errors.DataCorrupted
 
     def __init__(
@@ -267,12 +264,7 @@ class PostgresStore(Store):
             # The pool would try for long, and not tell what was wrong.
             psycopg.connect(self._address).close()
             self._open_pool()
-        try:
-            self._migrate()
-            self._begin_with(analyzer, names)
-        except BaseException:
-            self.close()
-            raise
+        self._begin_with(analyzer, names)
         follow_forks(self)
 
     def _open_pool(self) -> None:
@@ -294,7 +286,7 @@ class PostgresStore(Store):
             self._open_pool()
 
     def _set_session(self, raw: psycopg.Connection[database.Row]) -> None:
-        raw.execute(SET_SESSION, (_milliseconds(self._busy_timeout),))
+        raw.execute(SET_PATIENCE, (self._busy_timeout, False))
         if self._power_safe:
             raw.execute("SET synchronous_commit = on")
 
@@ -371,7 +363,7 @@ class PostgresStore(Store):
         with self._lend(patience) as lent, lent.raw.pipeline() as lent.pipeline:
             lent.run("BEGIN")
             if patience is not None and patience < self._busy_timeout:
-                lent.run(SET_PATIENCE, {"most": _milliseconds(patience)})
+                lent.raw.execute(SET_PATIENCE, (patience, True))
             yield lent
             lent.run("COMMIT")
 
@@ -381,6 +373,16 @@ class PostgresStore(Store):
         with self.transact() as connection:
             connection.run(LOCK_ALL)
             yield connection
+
+    def apply(self, scope: Scope, changes: Sequence[RecordChange]) -> list[StoredRecord]:
+        """Carry out changes of records: a new record alone by one statement, if that can be."""
+        match changes:
+            case [Insert(record=record, stands_alone=True) as new] if scope.owns(record):
+                values = postgres_terms.values_of(scope, new, self._analyzer)
+                with self._lend() as connection:
+                    if connection.change(postgres_terms.ADD, values):
+                        return [StoredRecord(record, is_new=True)]
+        return super().apply(scope, changes)
 
     # Large users
 
@@ -433,12 +435,6 @@ class PostgresStore(Store):
 
 
 def _require_connected(raw: psycopg.Connection[database.Row]) -> None:
-    """Raise ``psycopg.OperationalError`` where the server has left: it says so, unasked."""
-    with selectors.DefaultSelector() as selector:
-        selector.register(raw, selectors.EVENT_READ)
-        if selector.select(0):
-            ConnectionPool.check_connection(raw)
-
-
-def _milliseconds(seconds: float) -> str:
-    return f"{max(1, round(1000 * seconds))}ms"
+    """Raise ``psycopg.OperationalError`` where the server has left: why, and then the end."""
+    for _ in range(2):
+        raw.pgconn.consume_input()

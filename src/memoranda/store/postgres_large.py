@@ -16,7 +16,7 @@ import numpy as np
 
 from memoranda.model import query
 from memoranda.store.postgres_terms import TermCounts
-from memoranda.store.sql.database import Postings, Row, SqlConnection, join_postings
+from memoranda.store.sql.database import Row, SqlConnection
 from memoranda.store.sql.index_reads import MEMORIES, SOME, THEIR_VECTORS, IndexReader
 from memoranda.store.sql.reads import BEYOND, SqlConditions
 from memoranda.store.sql.rows import STORED_FLOAT, dump
@@ -161,7 +161,7 @@ def literal_of(vector: query.Vector) -> str:
     return json.dumps(vector.tolist(), separators=(",", ":"))
 
 
-def _frequencies(postings: Sequence[Postings], records: int, first: int) -> list[int]:
+def _frequencies(postings: Sequence[query.Postings], records: int, first: int) -> list[int]:
     """Return how many of a user's records hold each term, about, where only the newest are read.
 
     Args:
@@ -206,9 +206,9 @@ def find_candidates(
     records, terms, dimensions, first = large_user(connection, user) or (0, 1.0, 0, 0)
     held = TermCounts().postings(connection, user, question.terms, most=MOST_HELD)
     frequencies = _frequencies(held, records, first or 0)
-    found, counts = join_postings(question.terms, held, limit=MOST_MATCHES)
-    rarity = np.log1p(records / (np.array(frequencies, np.float64) + 1))
-    covered = np.minimum(counts, 1) @ rarity
+    joined = query.TermMatches.join(question.terms, held, MOST_MATCHES)
+    found = np.array(joined.ordinals, np.int64)
+    covered = np.minimum(joined.counts, 1) @ np.log1p(records / (np.array(frequencies) + 1))
     worded = found[np.argsort(-covered, kind="stable")[:MOST_WORDED]].tolist()
     passing = {*keys_of(CHOSEN, keys=dump(sorted(worded)))}
     vector = question.vector
@@ -227,5 +227,5 @@ def find_candidates(
     vectors, unread = reader.vectors(THEIR_VECTORS, keys=chosen), query.IndexVersion()
     changes = query.IndexChanges(unread, rows, rows[:0], reader.names, vectors, lineage, reset=True)
     places = np.flatnonzero(np.isin(found, rows["ordinal"]))
-    matches = query.TermMatches(found[places].tolist(), counts[places], frequencies)
+    matches = query.TermMatches(found[places].tolist(), joined.counts[places], frequencies)
     return query.Candidates(changes, matches, records, terms, sorted(keys))

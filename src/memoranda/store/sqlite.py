@@ -23,6 +23,7 @@ import apsw
 from memoranda import errors
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.processes import follow_forks
+from memoranda.model.query import Postings
 from memoranda.store.sql import database
 from memoranda.store.sql.store import Store
 from memoranda.store.sqlite_schema import QUERY_INDEX, bring_up_to_date, opens_index, read_version
@@ -203,14 +204,14 @@ class Fts5:
 
     def postings(
         self, connection: database.SqlConnection, user: int, terms: Sequence[str]
-    ) -> list[database.Postings]:
+    ) -> list[Postings]:
         """Return for each term which of the user's records hold it, in order, and how often."""
         import numpy as np  # noqa: PLC0415 - it takes long to load
 
         asked = ({"term": _token(user, term)} for term in terms)
         found = (connection.value(POSTINGS, each) or "" for each in asked)
         keys = (np.fromstring(each, np.int64, sep=",") for each in found)
-        return [database.Postings(*np.unique(each, return_counts=True)) for each in keys]
+        return [Postings(*np.unique(each, return_counts=True)) for each in keys]
 
     def keys(self, connection: database.SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""
@@ -300,13 +301,7 @@ class SqliteStore(Store):
         if not self.in_memory:
             create_private(self.location)
         self._writer = self._open()
-        try:
-            self._migrate()
-            self._begin_with(analyzer, names)
-        except BaseException:
-            with suppress(errors.StoreError):
-                self.close()
-            raise
+        self._begin_with(analyzer, names)
         follow_forks(self, hold=self._write_lock)
 
     def _make_locks(self) -> None:

@@ -13,15 +13,8 @@ from functools import partial
 from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
+from memoranda.model import models
 from memoranda.model.checks import to_ms
-from memoranda.model.models import (
-    Calibration,
-    ConversationInfo,
-    Message,
-    PrunedSpan,
-    Pruning,
-    Tombstone,
-)
 from memoranda.model.replacements import Replacement, add_summaries, refuse_cleared, split_by_holes
 from memoranda.store.sql import rows
 from memoranda.store.sql.record_writes import MINE, THIS, RecordWrites
@@ -94,14 +87,14 @@ ADD_TOMBSTONE = f"{rows.insertion('tombstones', LEFT)} RETURNING key"
 SET_SPANS = f"UPDATE prunings SET spans = :spans, through = :through WHERE {THIS}"
 
 
-def _through(cuts: Iterable[PrunedSpan]) -> int:
+def _through(cuts: Iterable[models.PrunedSpan]) -> int:
     return max((cut.last for cut in cuts), default=-1)
 
 
 class ConversationWrites(RecordWrites):
     """Changes the conversations of a user in an open transaction."""
 
-    def open_conversation(self, info: ConversationInfo, *, agent: str | None = None) -> None:
+    def open_conversation(self, info: models.ConversationInfo, *, agent: str | None = None) -> None:
         """Create a conversation, or update its settings."""
         self.register()
         whose = {"user_key": self.user, "agent": self.scope.agent or agent}
@@ -123,7 +116,7 @@ class ConversationWrites(RecordWrites):
         """Tell readers that what is in a transcript has changed."""
         self.run(f"UPDATE conversations SET revision = revision + 1 WHERE {THIS}", key=conversation)
 
-    def append_messages(self, id: str, messages: Sequence[Message]) -> None:
+    def append_messages(self, id: str, messages: Sequence[models.Message]) -> None:
         """Add messages at the end of a transcript."""
         found = self.all(NEXT, id=id, count=len(messages))
         if not found:
@@ -135,7 +128,7 @@ class ConversationWrites(RecordWrites):
     def _add_messages(
         self,
         conversation: int,
-        messages: Iterable[Message],
+        messages: Iterable[models.Message],
         places: Iterable[int],
         tombstone: int | None = None,
     ) -> None:
@@ -159,7 +152,7 @@ class ConversationWrites(RecordWrites):
         id: str,
         *,
         clear: bool = False,
-        calibration: Calibration | None = None,
+        calibration: models.Calibration | None = None,
         ended_at: datetime | None = None,
     ) -> None:
         """Clear the view of a conversation, calibrate it, or mark it as finished."""
@@ -176,10 +169,10 @@ class ConversationWrites(RecordWrites):
 
     # Prunings
 
-    def add_pruning(self, id: str, item: Pruning) -> None:
+    def add_pruning(self, id: str, item: models.Pruning) -> None:
         """Keep the receipt of a pruning."""
         conversation = self.conversation(id)
-        cuts: list[PrunedSpan] = []
+        cuts: list[models.PrunedSpan] = []
         for span in item.cuts:
             bounds = {"conversation": conversation, "first": span.first, "last": span.last}
             if self.value(COUNT_BETWEEN, **bounds) >= span.messages:
@@ -191,10 +184,10 @@ class ConversationWrites(RecordWrites):
         self.add("prunings", [rows.PRUNINGS.values(replace(item, cuts=tuple(cuts))) | place])
         self.revise(conversation)
 
-    def _held(self, conversation: int, first: int, last: int) -> list[Message]:
+    def _held(self, conversation: int, first: int, last: int) -> list[models.Message]:
         """Return the messages from one position to another."""
         found = self.all(BETWEEN, conversation=conversation, first=first, last=last)
-        return [rows.message(row) for row in found]
+        return [rows.MESSAGES.make(row) for row in found]
 
     def add_summaries(self, id: str, pruning: str, summaries: Mapping[int, str]) -> None:
         """Give spans, by their first positions, their summaries; pass over what is torn or gone."""
@@ -212,7 +205,7 @@ class ConversationWrites(RecordWrites):
         self,
         values: dict[str, Any],
         chosen: str,
-        change: Callable[[Iterable[PrunedSpan]], tuple[PrunedSpan, ...]],
+        change: Callable[[Iterable[models.PrunedSpan]], tuple[models.PrunedSpan, ...]],
     ) -> bool:
         """Change the spans of those prunings of a conversation that a condition chooses.
 
@@ -242,8 +235,8 @@ class ConversationWrites(RecordWrites):
         at: datetime,
         ids: Sequence[str] = (),
         newest: int = 0,
-        messages: Sequence[Message] = (),
-    ) -> Tombstone | None:
+        messages: Sequence[models.Message] = (),
+    ) -> models.Tombstone | None:
         """Move messages of a transcript to a tombstone, and put others where the first was.
 
         Their episodes are closed. Where nothing is there to be removed, nothing happens.
@@ -259,14 +252,14 @@ class ConversationWrites(RecordWrites):
         conversation = self.conversation(id)
         if ids:
             found = self.all(NAMED, conversation=conversation, ids=rows.dump(list(ids)))
-            gone = [rows.message(row) for row in found]
+            gone = [rows.MESSAGES.make(row) for row in found]
         else:
             gone = self.messages(self.scope, id, last=newest)
         if missing := set(ids).difference(message.id for message in gone):
             raise NotFound(f"there is no message {min(missing)!r} in {id!r}")
         if not gone:
             return None
-        left = Tombstone(id=tombstone, at=at, count=len(gone), messages=tuple(gone))
+        left = models.Tombstone(id=tombstone, at=at, count=len(gone), messages=tuple(gone))
         key = self._add_tombstone(conversation, left)
         values = {"conversation": conversation, "tombstone": key}
         for place, message in zip(self._removed_places(conversation, gone), gone, strict=True):
@@ -280,12 +273,12 @@ class ConversationWrites(RecordWrites):
         self.change_spans(conversation, done)
         return left
 
-    def _removed_places(self, conversation: int, gone: Sequence[Message]) -> range:
+    def _removed_places(self, conversation: int, gone: Sequence[models.Message]) -> range:
         """Return the positions of these messages, which are the next that are removed."""
         lowest: int = self.value(LOWEST, conversation=conversation)
         return range(lowest - len(gone), lowest)
 
-    def _make_room(self, conversation: int, new: int, gone: Sequence[Message]) -> Replacement:
+    def _make_room(self, conversation: int, new: int, gone: list[models.Message]) -> Replacement:
         """Make room for new messages where others were removed; return their positions."""
         places = [message.position or 0 for message in gone]
         if not new:
@@ -304,14 +297,14 @@ class ConversationWrites(RecordWrites):
         """Count messages that came to a transcript, or went if ``more`` is negative."""
         self.run(RECOUNT, conversation=conversation, more=more)
 
-    def keep_tombstone(self, id: str, tombstone: Tombstone) -> None:
+    def keep_tombstone(self, id: str, tombstone: models.Tombstone) -> None:
         """Keep a tombstone of another transcript in one where it is not."""
         conversation = self.conversation(id)
         key = self._add_tombstone(conversation, tombstone)
         places = self._removed_places(conversation, tombstone.messages)
         self._add_messages(conversation, tombstone.messages, places, key)
 
-    def _add_tombstone(self, conversation: int, left: Tombstone) -> int:
+    def _add_tombstone(self, conversation: int, left: models.Tombstone) -> int:
         values = {"id": left.id, "at": to_ms(left.at), "count": left.count}
         whose = {"user_key": self.user, "conversation_key": conversation}
         key: int = self.value(ADD_TOMBSTONE, **whose, **values)

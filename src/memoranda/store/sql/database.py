@@ -25,10 +25,10 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from memoranda.errors import SchemaTooNew, StoreClosed, StoreUnreachable
-from memoranda.model.query import Ordinals, TermCounts
+from memoranda.model.query import Postings
 from memoranda.store.sql.rows import DAMAGE, insertion
 
 log = logging.getLogger("memoranda.store")
@@ -37,16 +37,12 @@ LAST_KEY = """
 SELECT greatest(coalesce((SELECT max(key) FROM records), 0),
     coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'last_key'), 0))
 """
-# A row that is locked, and the key that a new record then gets.
-AND_NEXT_KEY = f"SELECT held.*, ({LAST_KEY}) + 1 FROM ({{}}) held"
 SET_META = """
 INSERT INTO meta (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 Row = tuple[Any, ...]
 Values = Mapping[str, Any]
-# A term that a record holds more often counts no more.
-MOST_COUNTED = 255
 NONE: Values = {}
 
 
@@ -144,18 +140,6 @@ def user_tables() -> tuple[str, ...]:
     return tuple(table for table, rows in found if "\n    user_key " in rows and table in tables())
 
 
-class Postings(NamedTuple):
-    """Which records hold a term.
-
-    Attributes:
-        keys: int64, shape (records,): their keys, ascending.
-        times: int64, shape (records,): how often each holds it.
-    """
-
-    keys: Ordinals
-    times: Ordinals
-
-
 NO_UTF8 = "it holds bytes that are no text in UTF-8"
 
 
@@ -174,7 +158,8 @@ class SqlConnection(ABC):
     """
 
     raw: Any
-    AND_NEXT_KEY: ClassVar[str] = AND_NEXT_KEY
+    # A row that is locked, and the key that a new record then gets.
+    AND_NEXT_KEY: ClassVar[str] = f"SELECT held.*, ({LAST_KEY}) + 1 FROM ({{}}) held"
     _next_key: int | None = None
 
     def __init__(self, raw: Any, location: str) -> None:
@@ -309,31 +294,6 @@ class UserRows:
         if own:
             sql = f"{insertion(table, tuple(own[0]))} ON CONFLICT DO NOTHING"
             self.connection.run_many(sql, own)
-
-
-def join_postings(
-    terms: Sequence[str], postings: Sequence[Postings], limit: int
-) -> tuple[Ordinals, TermCounts]:
-    """Return the keys of records that hold terms, ascending, and how often each holds which.
-
-    Args:
-        terms: what is asked for.
-        postings: of each.
-        limit: how many records at most, those of the rarer terms first.
-    """
-    import numpy as np  # noqa: PLC0415 - it takes long to load
-
-    order = sorted(range(len(terms)), key=lambda place: (len(postings[place].keys), terms[place]))
-    keys = np.concatenate([np.array([], np.int64), *(postings[place].keys for place in order)])
-    _, first = np.unique(keys, return_index=True)
-    found = np.sort(keys[np.sort(first)[:limit]])
-    counts = np.zeros((len(found), len(terms)), np.uint8)
-    for column, (keys, times) in enumerate(postings):
-        if len(keys):
-            places = np.searchsorted(keys, found)
-            held = np.take(keys, places, mode="clip") == found
-            counts[held, column] = np.minimum(times[places[held]], MOST_COUNTED)
-    return found, counts
 
 
 # Begins the terms of items, and no others: a term holds letters and digits only.

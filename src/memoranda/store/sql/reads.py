@@ -453,7 +453,7 @@ class SqlReads:
         found = self._made(
             scope,
             MESSAGES.replace("{chosen}", chosen),
-            rows.message,
+            rows.MESSAGES.make,
             owner="c",
             id=id,
             after=which.get("after", -1),
@@ -477,7 +477,8 @@ class SqlReads:
 
         def make(row: Row) -> tuple[str, datetime, int, Message | None]:
             name, at, count, *left = row
-            return name, from_ms(at), count, rows.message(left) if left[0] is not None else None
+            kept = None if left[0] is None else rows.MESSAGES.make(left)
+            return name, from_ms(at), count, kept
 
         removed = self._made(scope, TOMBSTONES, make, owner="c", id=id)
         found = groupby(removed, key=lambda row: row[:3])
@@ -494,7 +495,7 @@ class SqlReads:
             return KeptText(place, row[3], model=row[4])
 
         def message_of(row: Row) -> KeptText:
-            kept = rows.message(row[2:])
+            kept = rows.MESSAGES.make(row[2:])
             place = TextPlace(PlaceKind.MESSAGE, kept.id, row[0])
             return KeptText(place, message=kept, model=row[1])
 

@@ -85,13 +85,13 @@ SELECT id FROM records WHERE user_key = :user AND id IN (@texts(:ids)) AND conte
 """
 # The origin of what was learned of what was said.
 LEARNED = "consolidation"
-STATE = ("reason", "closed_at", "indexed")
+STORED = (*RECORDS.names, "term_count", "key", "user_key", "reason", "closed_at", "indexed")
 # What says nothing of its strength fades from its confidence, since it was recorded.
-INSERT = (
-    insertion("records", (*RECORDS.names, "term_count", "key", "user_key", *STATE))
-    .replace(":strength,", "coalesce(:strength, :confidence),")
-    .replace(":strength_at,", "coalesce(:strength_at, :created_at),")
-)
+FADING = {
+    "strength": "coalesce(:strength, :confidence)",
+    "strength_at": "coalesce(:strength_at, :created_at)",
+}
+INSERT = insertion("records", STORED, **FADING)
 # What else is derived from records after the last one that is indexed.
 QUEUE = """
 INSERT INTO derivations (work, record_key, user_key)
@@ -258,8 +258,7 @@ class RecordWrites(EntityWrites, SqlReads):
     @property
     def own(self) -> dict[str, Any]:
         """The parameters that limit a statement to the scope; and the number of this write."""
-        number = self.state.revision + 1
-        return {"user": self.user, "agent": self.scope.agent, "revision": number}
+        return {"user": self.user, "agent": self.scope.agent, "revision": self.state.revision + 1}
 
     def register(self, *, begins: bool = True) -> None:
         """Give the user a key, if they have none yet.
@@ -295,8 +294,7 @@ class RecordWrites(EntityWrites, SqlReads):
 
     def targets(self, ids: Sequence[str]) -> list[TargetRecord]:
         """Return records that the scope may see, in order; raise ``NotFound`` if one is missing."""
-        named = self.all(TARGETS, ids=dump(list(ids)))
-        found = {row[1]: TargetRecord(*row) for row in named}
+        found = {row[1]: TargetRecord(*row) for row in self.all(TARGETS, ids=dump(list(ids)))}
         for each in ids:
             if each not in found:
                 raise self.missing("record", each)
@@ -523,9 +521,8 @@ class RecordWrites(EntityWrites, SqlReads):
 
         Also what was learned of nothing but texts that were replaced by ``[erased]``.
         """
-        user, agent = self.scope.user, self.scope.agent
         for item in (each.record for each in changes):
-            if item.user != user or (agent and item.agent not in {None, agent}):
+            if not self.scope.owns(item):
                 whose = f"of {item.user!r} ({item.agent}), not of {self.scope}"
                 raise InvalidInput(f"record {item.id!r} is {whose}")
         cited = list({source for each in changes for source in each.record.source_ids})

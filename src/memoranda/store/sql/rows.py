@@ -247,20 +247,22 @@ CONVERSATION += ", c.token_scale, c.token_overhead"
 PRUNING = PRUNINGS.selected("p")
 
 
-def insertion(table: str, columns: Sequence[str]) -> str:
-    """Return the statement that inserts a row with a parameter of each column's name."""
-    values = ", ".join(f":{name}" for name in columns)
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"
+def insertion(table: str, columns: Sequence[str], source: str = "VALUES ({})", **own: str) -> str:
+    """Return the statement that inserts a row with a parameter of each column's name.
+
+    Args:
+        table: where.
+        columns: of the row.
+        source: what gives the values, which stand for ``{}``.
+        own: of some columns the value in SQL, in the place of a parameter.
+    """
+    given = ", ".join(own.get(name, f":{name}") for name in columns)
+    return f"INSERT INTO {table} ({', '.join(columns)}) {source.format(given)}"
 
 
 def record(user: str, row: Row) -> models.Record:
     """Make the record of ``user`` from a row of ``RECORD``'s columns."""
     return models.Record(user=user, **RECORDS.fields(row))
-
-
-def message(row: Row) -> models.Message:
-    """Make a message from a row of ``MESSAGE``'s columns."""
-    return models.Message(**MESSAGES.fields(row))
 
 
 def conversation(row: Row) -> models.ConversationInfo:

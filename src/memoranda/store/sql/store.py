@@ -16,7 +16,7 @@ from memoranda.model.changes import RecordChange, StoredRecord
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Record, Scope
 from memoranda.model.ports import VECTORS, Analyzer, NameMatcher
-from memoranda.model.query import EmbeddedText, TermMatches
+from memoranda.model.query import EmbeddedText, Postings, TermMatches
 from memoranda.model.sessions import JobRun, StageLease
 from memoranda.store.sql import database, health, record_writes, rows
 from memoranda.store.sql.erasing import ErasingWrites
@@ -260,13 +260,16 @@ class Store(database.Database[Any], TransferReads, IndexReads):
                 ]
                 for place, term in enumerate(wanted if texts else ()):
                     held = [(key, count[term]) for key, count in texts if count[term]]
-                    later = database.Postings(*np.array(held, np.int64).reshape(-1, 2).T)
-                    postings[place] = database.Postings(*map(np.append, postings[place], later))
-            keys, counts = database.join_postings(terms, postings, limit)
-            return TermMatches(keys.tolist(), counts, [len(each.keys) for each in postings])
+                    later = Postings(*np.array(held, np.int64).reshape(-1, 2).T)
+                    postings[place] = Postings(*map(np.append, postings[place], later))
+            return TermMatches.join(terms, postings, limit)
+
+    @abstractmethod
+    def _migrate(self) -> None:
+        """Bring the database to the newest schema; several processes may do so at once."""
 
     def _begin_with(self, analyzer: Analyzer, names: NameMatcher) -> None:
-        """Index everything anew, where another analyzer made the index.
+        """Bring the schema up to date, and the index, where another analyzer made it; or close.
 
         Args:
             analyzer: makes the terms of the full-text index.
@@ -274,6 +277,7 @@ class Store(database.Database[Any], TransferReads, IndexReads):
         """
         self._analyzer, self.names = analyzer, names
         try:
+            self._migrate()
             health.follow_analyzer(self, analyzer)
         except BaseException:
             with suppress(StoreError):
