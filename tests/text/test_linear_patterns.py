@@ -14,8 +14,8 @@ from tests.shared.pattern_list import all_patterns
 
 from memoranda import Memory
 from memoranda.testing.embedders import HashEmbedder
-from memoranda.text.linear_patterns import LinearPattern, PatternError
-from memoranda.text.patterns import languages_with, load
+from memoranda.text.linear_patterns import LinearPattern, PatternError, TextNeeds
+from memoranda.text.patterns import compile_pattern, languages_with, load
 
 # What kept a process busy for seconds, minutes or ever, when patterns still backtracked.
 ENDLESS = [
@@ -66,8 +66,11 @@ def test_every_pattern_means_what_it_means_to_re():
     number = 0
     for number, (source, flags) in enumerate(all_patterns(), 1):  # noqa: B007 - counted
         expected, found = re.compile(source, flags), LinearPattern(source, flags)
+        needs = TextNeeds(source, flags)
         for text in [*texts[:2], *rng.sample(texts, 2)]:
             place = rng.randrange(len(text) + 1)
+            for match in expected.finditer(text):
+                assert needs.are_met(match[0].upper()), (source, match[0])
             for how in ("search", "match", "fullmatch"):
                 spans = _spans(getattr(expected, how)(text, place))
                 assert _spans(getattr(found, how)(text, place)) == spans, (source, text, how, place)
@@ -118,10 +121,28 @@ def test_any_pattern_means_what_it_means_to_re(
     """Places, groups, sets, repeats and assertions in any order find the same in any text."""
     place, start = data.draw(st.integers(0, len(text))), process_time()
     expected, found = re.compile(pattern, flags), LinearPattern(pattern, flags)
+    assert TextNeeds(pattern, flags).are_met(text) or not expected.search(text)
     for how in ("search", "match", "fullmatch"):
         spans = _spans(getattr(expected, how)(text, place))
         assert _spans(getattr(found, how)(text, place)) == spans
     assert process_time() - start < 2
+
+
+def test_a_text_is_looked_at_before_a_pattern_is_compiled():
+    """What a text must hold is known of words, sets, repeats and branches, whatever the case."""
+    cases = [
+        (r"\b(?:last|next)\s+(?P<u>weeks?|months?)", "NEXT  Month", "last year"),
+        (r"(?:in\s+)?[0-9]{1,2}(?:st|nd)?", "room 7", "in room seven"),
+        (r"key=[A-Za-z0-9]{12,}|://", "KEY=abcdefgh1234", "key=abc def ghi jkl"),
+        ("(?:kind|\u017fo)\\d", "\u212aİND1", "lo"),
+        (r"(?:a|)x?", "", None),
+    ]
+    for source, fits, lacks in cases:
+        pattern = compile_pattern(source, re.IGNORECASE)
+        assert lacks is None or (pattern.search(lacks), [*pattern.finditer(lacks)]) == (None, [])
+        assert TextNeeds(source, re.IGNORECASE).are_met(fits), source
+        assert lacks is None or not TextNeeds(source, re.IGNORECASE).are_met(lacks), source
+        assert pattern.search(fits).span() == re.search(source, fits, re.IGNORECASE).span()
 
 
 def test_the_methods_are_those_of_re():

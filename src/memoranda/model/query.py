@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -334,7 +334,7 @@ class IndexChanges:
     rows: IndexRows
     revised: IndexRows
     names: Sequence[str | None] = ()
-    vectors: Sequence[tuple[Ordinals, StoredFloats]] = ()
+    vectors: Iterable[tuple[Ordinals, StoredFloats]] = ()
     lineage: Lineage | None = None
     reset: bool = False
 

@@ -18,6 +18,8 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -176,7 +178,8 @@ class QuantizedVectors:
         halves = vectors.view(np.int16)
         magnitude = (halves & ~SIGN).max(axis=1, initial=0)
         largest = np.where(magnitude < INFINITE, magnitude, 0).view(np.float16).astype(np.float32)
-        bits = halves.astype(np.int32) << 13
+        bits = halves.astype(np.int32)  # In place from here: new memory costs more than the rest.
+        bits <<= 13
         bits &= FLOAT_BITS
         part = bits.view(np.float32)
         part *= REBASE
@@ -367,21 +370,25 @@ class UserIndex:
     def rows(self, store: Store, scope: Scope, meanwhile: Callable[[], None] | None = None) -> Rows:
         """Return the user's records as the store has them now, or in the snapshot of a caller.
 
-        ``meanwhile`` is called while the database reads them.
+        ``meanwhile`` is called while the database reads them in a thread of its own.
 
         That may be older than what another thread has read meanwhile, which nobody forgets for it:
         records that came later are there, too.
         """
-        with self._lock:
+        with self._lock, ExitStack() as opened:
+            run = None
+            if meanwhile is not None:
+                opened.enter_context(store.snapshot())
+                run = opened.enter_context(ThreadPoolExecutor(1, "memoranda-index")).map
             changes = store.index_changes(
-                scope, self.version, items=self._items, meanwhile=meanwhile
+                scope, self.version, items=self._items, run=run, meanwhile=meanwhile
             )
             if self._rows is not None and changes.version < self.version:
                 return self._rows
             if changes.reset:
                 self._forget()
-            changed = (changes.rows, changes.revised, changes.vectors)
-            if self._rows is None or any(map(len, changed)):
+            came = changes.version.vector != self.version.vector
+            if self._rows is None or came or len(changes.rows) or len(changes.revised):
                 self._rows = self.extended(changes)
             self.version = changes.version
             return self._rows
@@ -398,9 +405,8 @@ class UserIndex:
         before = self._rows
         start = 0 if before is None else len(before)
         count = start + len(changes.rows)
-        parts = changes.vectors
-        dimensions = parts[0][1].shape[1] if parts else self._vectors.dimensions
-        self._reserve(count, dimensions)
+        parts = [*changes.vectors] if len(changes.revised) else changes.vectors
+        self._reserve(count)
         if len(changes.rows):
             self._table[start:count] = self._renumbered(changes.rows, changes.names)
             self._table["thread"][start:count] = self._threads(self._table[start:count])
@@ -417,6 +423,8 @@ class UserIndex:
         table = self._table[:count]
         held = np.ascontiguousarray(table["ordinal"])  # Found quicker where they lie together.
         for ordinals, vectors in parts:
+            if vectors.shape[1] != self._vectors.dimensions:
+                self._vectors = QuantizedVectors.zeros(len(self._table), vectors.shape[1])
             places, there = find_rows(held, ordinals)
             self._vectors.put(places, vectors if there.all() else vectors[there])
         numbered: Any = {f"{name}s": dict(numbers) for name, numbers in self._numbers.items()}
@@ -430,17 +438,16 @@ class UserIndex:
         )
         return rows if changes.lineage is None else rows.with_lineage(changes.lineage)
 
-    def _reserve(self, count: int, dimensions: int) -> None:
+    def _reserve(self, count: int) -> None:
         # Room for twice as many: adding one record after another copies each only once or twice.
         # Rows handed out earlier keep the arrays they were made of.
-        if count > len(self._table) or dimensions != self._vectors.dimensions:
+        if count > len(self._table):
             old, known = self._table, self._vectors
             self._table = np.zeros(max(64, count + count // 4), INDEX_ROW)
             self._table[: len(old)] = old
-            self._vectors = QuantizedVectors.zeros(len(self._table), dimensions)
-            if known.dimensions == dimensions:
-                self._vectors.codes[: len(known)] = known.codes
-                self._vectors.scales[: len(known)] = known.scales
+            self._vectors = QuantizedVectors.zeros(len(self._table), known.dimensions)
+            self._vectors.codes[: len(known)] = known.codes
+            self._vectors.scales[: len(known)] = known.scales
 
     def _renumbered(self, rows: Table, names: Sequence[str | None]) -> Table:
         """Return records with our numbers for their names."""

@@ -280,6 +280,8 @@ class Retriever:
             for read in (state_of, states_nothing, has_secret):
                 read(query)
             ExpectedAnswer(query).held(query)
+            terms = self.analyzer.query_terms(query)
+            read_question(query, terms, [1.0] * len(terms))
             embedded.append(self._embed(query))
 
         read_again(partial(index.rows, self.store, scope, embed))

@@ -107,7 +107,7 @@ MACROS = {
         "ELSE held.value {2} wanted.value END)"
     ),
     "numbers": "string_agg(CAST({0} AS text), ',')",
-    "listed": "CAST(json_agg({0}) AS text)",
+    "listed": "CAST(json_agg({0}) FILTER (WHERE {0} IS NOT NULL) AS text)",
     "joined": "string_agg({0}, '')",
     "skip_locked": "FOR UPDATE SKIP LOCKED",
     "least": "least(",

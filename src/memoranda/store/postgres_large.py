@@ -224,8 +224,9 @@ def find_candidates(
     keys.update(keys_of(TURNS_AROUND, keys=dump(sorted(keys)), around=AROUND))
     chosen = dump(sorted(keys))
     rows = reader.rows(f"{SOME} AND {MEMORIES}", 0, max(keys, default=0), keys=chosen)
-    vectors, unread = reader.vectors(THEIR_VECTORS, keys=chosen), query.IndexVersion()
-    changes = query.IndexChanges(unread, rows, rows[:0], reader.names, vectors, lineage, reset=True)
+    vectors, names = reader.vectors(THEIR_VECTORS, keys=chosen), [*reader.numbers]
+    version = query.IndexVersion()
+    changes = query.IndexChanges(version, rows, rows[:0], names, vectors, lineage, reset=True)
     places = np.flatnonzero(np.isin(found, rows["ordinal"]))
     matches = query.TermMatches(found[places].tolist(), joined.counts[places], frequencies)
     return query.Candidates(changes, matches, records, terms, sorted(keys))

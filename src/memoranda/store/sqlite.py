@@ -105,7 +105,7 @@ DIALECT = database.Dialect(
             "OR (a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
         ),
         "numbers": "group_concat({0})",
-        "listed": "json_group_array(CAST({0} AS TEXT))",
+        "listed": "json_group_array(CAST({0} AS TEXT)) FILTER (WHERE {0} IS NOT NULL)",
         "joined": "CAST(group_concat({0}, '') AS BLOB)",
         "skip_locked": "",  # Writers take turns.
         "least": "min(",

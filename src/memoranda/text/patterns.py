@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, cast
 
-from memoranda.text.linear_patterns import METHODS, LinearPattern
+from memoranda.text.linear_patterns import METHODS, LinearMatch, LinearPattern, TextNeeds
 
 _FRAGMENT = re.compile(r"\{([a-z]\w*)\}")
+# Characters of a text that is looked at before a pattern is compiled for it.
+_LOOKED_AT = 2_000
 
 
 class Fragments(Protocol):
@@ -32,20 +34,54 @@ class Fragments(Protocol):
 
 
 class _PatternOnUse:
-    """Behaves as a compiled pattern, and compiles it at the first use."""
+    """Behaves as a compiled pattern, and compiles it when a text may hold a match.
+
+    A longer text is not looked at before: it may hold anything.
+    """
 
     def __init__(self, source: Callable[[], str], flags: int) -> None:
         self._source = source
+        self._needs: TextNeeds | None = None
         self.flags = flags
 
     def __getattr__(self, name: str) -> Any:
         """Compile, and from now on answer with what the compiled pattern has."""
         if name.startswith("__"):
             raise AttributeError(name)
+        return getattr(self._compiled(), name)
+
+    def search(self, text: str, *args: Any) -> LinearMatch | None:
+        """Return the first match."""
+        return self._compiled().search(text, *args) if self._may_fit(text) else None
+
+    def match(self, text: str, *args: Any) -> LinearMatch | None:
+        """Return the match at a place."""
+        return self._compiled().match(text, *args) if self._may_fit(text) else None
+
+    def fullmatch(self, text: str, *args: Any) -> LinearMatch | None:
+        """Return the match that takes all."""
+        return self._compiled().fullmatch(text, *args) if self._may_fit(text) else None
+
+    def finditer(self, text: str, *args: Any) -> Iterator[LinearMatch]:
+        """Return the matches."""
+        return self._compiled().finditer(text, *args) if self._may_fit(text) else iter(())
+
+    def findall(self, text: str) -> list[Any]:
+        """Return the texts of all matches, or of their groups."""
+        return self._compiled().findall(text) if self._may_fit(text) else []
+
+    def _may_fit(self, text: str) -> bool:
+        if len(text) > _LOOKED_AT:
+            return True
+        if self._needs is None:
+            self._needs = TextNeeds(self._source(), self.flags)
+        return self._needs.are_met(text)
+
+    def _compiled(self) -> LinearPattern:
         compiled = LinearPattern(self._source(), self.flags)
         for method in METHODS:
             setattr(self, method, getattr(compiled, method))
-        return getattr(compiled, name)
+        return compiled
 
 
 def compile_pattern(pattern: str | Callable[[], str], flags: int = 0) -> LinearPattern:
@@ -220,12 +256,12 @@ class LanguageData:
         return self._patterns[name, flags]
 
     def __getattr__(self, name: str) -> LinearPattern:
-        """Compile the pattern of that name at its first use, and keep it."""
+        """Return the pattern of that name, which is compiled at its first use, and keep it."""
         if name.startswith("_"):
             raise AttributeError(name)
-        compiled = LinearPattern(self.source(name), self._flags)
-        setattr(self, name, compiled)
-        return compiled
+        found = self.pattern(name, self._flags)
+        setattr(self, name, found)
+        return found
 
 
 def _frozen(value: Any) -> Any:

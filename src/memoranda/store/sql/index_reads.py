@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import chain
 from typing import Any
 
 from memoranda.model import query
@@ -35,28 +35,28 @@ LAST = "substr(r.content, greatest(length(r.content) - 39, 1))"
 ASKS = "({0} LIKE '%?%' OR {0} LIKE '%\N{FULLWIDTH QUESTION MARK}%')"
 # Most texts hold no question mark at all, which is seen in a third of the time.
 ENDS_ASKING = f"{ASKS.format('r.content')} AND {ASKS.format(LAST)}"
-PLACE = "coalesce(r.position, 0)"
 WHEN_KIND = " ".join(f"WHEN '{kind}' THEN {number}" for kind, number in KINDS.items())
 # A record as ranking reads it, everything but its text: of each column its type and its SQL.
 COLUMNS: dict[str, tuple[str, str]] = {
     # The store's number for it; later records have higher ones.
     "ordinal": ("i8", "r.key"),
-    # Its place in its session; without one, its ordinal.
-    "position": ("i8", f"CASE WHEN r.session_id IS NULL THEN r.key ELSE {PLACE} END"),
     # Of its content, in characters and in terms.
     "length": ("f4", "length(r.content)"),
     "terms": ("f4", "r.term_count"),
-    # When it happened, in milliseconds since 1970, and the first moment after that.
+    # When it happened, in milliseconds since 1970, and when it was recorded.
     "event": ("i8", "r.event_time"),
-    "over": ("i8", "coalesce(r.event_until, r.event_time + 1)"),
-    # When it was recorded, and stopped being believed.
     "created": ("i8", "r.created_at"),
-    "until": ("i8", f"coalesce(r.valid_until, {NEVER})"),
-    # How far it is believed.
-    "confidence": ("f4", "CASE WHEN r.confidence = 1 THEN 1 ELSE r.confidence END"),
-    # Whether it asks: a question mark is among its last forty characters.
-    "asks": ("?", f"CASE WHEN {ENDS_ASKING} THEN 1 ELSE 0 END"),
     "kind": ("i1", f"CASE r.kind {WHEN_KIND} END"),
+    # What follows is read of those records alone that have it.
+    # Its place in its session; without one, its ordinal.
+    "position": ("i8", "CASE WHEN r.session_id IS NOT NULL THEN coalesce(r.position, 0) END"),
+    # The first moment after it happened, and when it stopped being believed.
+    "over": ("i8", "r.event_until"),
+    "until": ("i8", "r.valid_until"),
+    # How far it is believed.
+    "confidence": ("f4", "CASE WHEN r.confidence <> 1 THEN r.confidence END"),
+    # Whether it asks: a question mark is among its last forty characters.
+    "asks": ("?", f"CASE WHEN {ENDS_ASKING} THEN 1 END"),
     # These are numbers of names, or of none.
     "session": ("i4", "r.session_id"),
     # Who wrote it, and who said it.
@@ -69,10 +69,16 @@ COLUMNS: dict[str, tuple[str, str]] = {
 # And the talk that it stands in, which is the reader's to tell.
 INDEX_ROW = [("thread", "i8"), *((name, kind) for name, (kind, _) in COLUMNS.items())]
 NAMED = ("session", "agent", "speaker", "subject", "attribute")
-GATHERED = (f'@{"listed" if each in NAMED else "numbers"}("{each}")' for each in COLUMNS)
+SPARSE = ("position", "over", "until", "confidence", "asks", *NAMED)
+HAVING = '@numbers("{1}") FILTER (WHERE "{0}" IS NOT NULL)'
+GATHERED = (
+    (f'@listed("{name}"), ' if name in NAMED else f"{HAVING.format(name, name)}, ")
+    + (HAVING.format(name, "ordinal") if name in SPARSE else "NULL")
+    for name in COLUMNS
+)
 # All columns of many records in one row: that takes a third of the time that rows do.
 INDEX_ROWS = f"""
-SELECT count(*), {", ".join(GATHERED)} FROM (
+SELECT {", ".join(GATHERED)} FROM (
     SELECT {", ".join(f'{sql} AS "{name}"' for name, (_, sql) in COLUMNS.items())} FROM records r
     WHERE r.user_key = :user AND r.key > :first AND r.key <= :last AND {{which}}
 ) one HAVING count(*) > 0
@@ -139,11 +145,13 @@ class IndexReads(SqlReads):
         since: query.IndexVersion,
         *,
         items: bool = False,
+        run: Callable[..., Iterator[Any]] | None = None,
         meanwhile: Callable[[], None] | None = None,
     ) -> query.IndexChanges:
         """Return what came after ``since``, or everything where known rows went.
 
-        ``meanwhile`` is called while the database reads the rows, which leaves Python free.
+        ``run`` may read in a thread, where ``meanwhile`` is called in this one, and the caller's
+        snapshot ends after the last vectors.
 
         Vectors are float16 rows by user. Measured at 384 dimensions against a vec0 table with a
         partition for each user: 1.1 kB a record instead of 1.9 (10 users with 5,000 records) or
@@ -157,32 +165,26 @@ class IndexReads(SqlReads):
             reset = since.revision < removal or since.revision < 0
             start = query.IndexVersion(version.revision) if reset else since
             part = ITEMS if items else MEMORIES
+            others = f" AND {OF_THESE.format(which=part)}" if items or has_items else ""
             reader = IndexReader(connection, {"user": user, "revision": start.revision})
-            come = part, start.ordinal, version.ordinal
-            if meanwhile is None:
-                rows = reader.rows(*come)
-            else:
-                with ThreadPoolExecutor(1, "memoranda-index") as thread:
-                    reading = thread.submit(reader.rows, *come)
-                    meanwhile()
-                    rows = reading.result()
+            beside = run or map
+            reading = beside(reader.rows, [part], [start.ordinal], [version.ordinal])
+            asking = beside(reader.lineage, [part])
+            seqs = range(start.vector, version.vector, AT_ONCE)
+            coming = beside(partial(reader.vectors, NEXT_VECTORS + others), seqs)
+            if meanwhile is not None:
+                meanwhile()
+            rows = next(reading)
             revised = reader.rows(f"{REVISED} AND {part}", 0, start.ordinal)
-            vectors: list[VectorPart] = []
-            for place in range(0, len(revised), AT_ONCE):
-                keys = dump(revised["ordinal"][place : place + AT_ONCE].tolist())
-                vectors += reader.vectors(THEIR_VECTORS, keys=keys)
-            which = NEXT_VECTORS
-            if items or has_items:
-                which += f" AND {OF_THESE.format(which=part)}"
-            for seq in range(start.vector, version.vector, AT_ONCE):
-                through = min(seq + AT_ONCE, version.vector)
-                vectors += reader.vectors(which, seq=seq, through=through)
+            theirs = revised["ordinal"].tolist()
+            listed = (dump(theirs[at : at + AT_ONCE]) for at in range(0, len(theirs), AT_ONCE))
+            known = (reader.vectors(THEIR_VECTORS, keys=keys) for keys in listed)
             # What is only said rests on nothing, so adding it changes no lineage.
             changed = reset or len(revised) or (rows["kind"] != KINDS[Kind.EPISODE]).any()
-            lineage = reader.lineage(part) if changed else None
-        return query.IndexChanges(
-            version, rows, revised, reader.names, vectors, lineage, reset=reset
-        )
+            lineage = next(asking) if changed else None
+            vectors = chain.from_iterable(chain(known, coming))
+            names, parts = [*reader.numbers], vectors if run else [*vectors]
+        return query.IndexChanges(version, rows, revised, names, parts, lineage, reset=reset)
 
     def is_large(self, scope: Scope) -> bool:
         """Return that every user's memories can be ranked in memory."""
@@ -245,14 +247,10 @@ class IndexReader:
 
     def __init__(self, connection: SqlConnection, values: Mapping[str, Any]) -> None:
         """Read nothing yet."""
-        self._connection, self._values = connection, values
         self._dimensions = (vector_model(connection) or ("", 0))[1]
-        self._numbers: defaultdict[str | None, int] = defaultdict(lambda: len(self._numbers))
-
-    @property
-    def names(self) -> list[str | None]:
-        """The names in the rows that were read, by their numbers."""
-        return [*self._numbers]
+        # A vector's numbers are float16.
+        self._connection, self._values = connection, {**values, "size": 2 * self._dimensions}
+        self.numbers: defaultdict[str | None, int] = defaultdict(lambda: len(self.numbers))
 
     def rows(self, which: str, first: int, last: int, **values: Any) -> query.IndexRows:
         """Return the records after ``first``, through ``last``, that a condition chooses.
@@ -279,37 +277,39 @@ class IndexReader:
         """Return what ``INDEX_ROWS`` found as an array, in order; raise where it is damaged."""
         import numpy as np  # noqa: PLC0415 - it takes long to load
 
-        made = np.zeros(row[0], INDEX_ROW)
-        for name, text in zip(COLUMNS, row[1:], strict=True):
+        ordinals = np.fromstring(row[0], np.int64, sep=",")
+        made, places = np.zeros(len(ordinals), INDEX_ROW), np.argsort(np.argsort(ordinals))
+        made["position"], made["until"], made["confidence"] = np.sort(ordinals), NEVER, 1
+        for name, text, keys in zip(COLUMNS, row[::2], row[1::2], strict=True):
             if name in NAMED:
-                # Often nothing has a name in a column: seldom is a record an agent's.
-                named = json.loads(text) if '"' in text else [None] * len(made)
-                column: Any = [*map(self._numbers.__getitem__, named)]
-            elif name == "confidence":
-                column = [*map(cache(float), text.split(","))]
+                column: Any = [*map(self.numbers.__getitem__, json.loads(text or "[]"))]
+                made[name] = self.numbers[None]
             else:
-                column = np.fromstring(text, np.int64, sep=",")
-            if len(column) != len(made):
-                message = f"{name} is missing"
-                raise ValueError(message)
-            made[name] = column
-        return made if (np.diff(made["ordinal"]) > 0).all() else made[np.argsort(made["ordinal"])]
+                # Whole numbers are read much faster.
+                column = np.fromstring(text or "", float if name == "confidence" else int, sep=",")
+            if name == "over":
+                made[name] = made["event"] + 1
+            if name in SPARSE:
+                places = np.searchsorted(made["ordinal"], np.fromstring(keys or "", int, sep=","))
+            if len(column) != len(places):
+                raise ValueError(name)
+            made[name][places] = column
+        return made
 
-    def vectors(self, which: str, **values: Any) -> list[VectorPart]:
+    def vectors(self, which: str, seq: int = 0, keys: str = "[]") -> list[VectorPart]:
         """Return records that a condition chooses with their vectors, in one part or none.
 
         Without those of another length than the model's, which are damaged.
         """
         import numpy as np  # noqa: PLC0415 - it takes long to load
 
-        size = 2 * self._dimensions  # In float16.
-        sql, given = VECTORS.format(which=which), {**self._values, "size": size, **values}
+        given = {**self._values, "seq": seq, "through": seq + AT_ONCE, "keys": keys}
         return [
             (
-                np.fromstring(keys, np.int64, sep=","),
+                np.fromstring(ordinals, np.int64, sep=","),
                 np.frombuffer(blob, STORED_FLOAT).reshape(-1, self._dimensions),
             )
-            for keys, blob in self._connection.all(sql, given)
+            for ordinals, blob in self._connection.all(VECTORS.format(which=which), given)
         ]
 
     def lineage(self, which: str, **values: Any) -> query.Lineage:
