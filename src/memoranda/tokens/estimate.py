@@ -1,8 +1,8 @@
 r"""Estimates token counts without a tokenizer.
 
 It cuts text into the pieces that no token crosses, as OpenAI's encodings do it. The patterns
-stand in ``pieces.toml``. They are written for :mod:`re`, which does not know ``\p{L}``: the sets of
-characters are put together from :mod:`unicodedata` when they are first needed, in some 50 ms.
+stand in ``pieces.toml``. They are written for :mod:`re`, which does not know ``\p{L}``: its sets of
+characters are ``\w`` without some, or are put together from :mod:`unicodedata` when first needed.
 
 It knows which tokens an encoding has, and roughly in which order they merge, from a sketch: half
 the size of the vocabulary itself, because its tokens stand in alphabetical order.
@@ -18,10 +18,11 @@ import re
 import tomllib
 import unicodedata
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from memoranda.text.patterns import compile_pattern, compile_scanner, expand
 
@@ -73,30 +74,41 @@ VARIANT_SELECTORS = r"\U000e0100-\U000e01ef"
 @cache
 def pieces(encoding: str) -> re.Pattern[str]:
     """Return the pattern whose matches are the pieces of a text; they cover all of it."""
-    return compile_scanner(_patterns()[encoding])
+    return compile_scanner(PieceFragments(tomllib.loads(PATTERNS.read_text("utf-8")))[encoding])
 
 
-@cache
-def _patterns() -> Mapping[str, str]:
-    """Return the patterns of the file, each with those before it and the sets put in."""
-    read = tomllib.loads(PATTERNS.read_text("utf-8"))
-    every = [*map(unicodedata.category, map(chr, range(PLANES_END)))]
-    found = {name: _members(every, {*wanted}) for name, wanted in read.pop("categories").items()}
-    for name, pattern in read.items():
-        found[name] = expand(pattern, found)
-    return found
+class PieceFragments(dict[str, str]):
+    """The patterns of ``pieces.toml`` and its sets of characters, each made at its first use."""
 
+    def __init__(self, read: dict[str, Any]) -> None:
+        """Take the content of the file."""
+        super().__init__()
+        self._categories, self._patterns = read.pop("categories"), read
 
-def _members(categories: Sequence[str], wanted: set[str]) -> str:
-    """Return the inside of a set of characters, of the category of each and those wanted."""
-    ranges = [VARIANT_SELECTORS] if "Mn" in wanted else []
-    first = 0
-    for inside, run in groupby(categories, wanted.__contains__):
-        after = first + len([*run])
-        if inside:
-            ranges.append(rf"\U{first:08x}-\U{after - 1:08x}")
-        first = after
-    return "".join(ranges)
+    def __missing__(self, name: str) -> str:
+        """Return a pattern with those that it names put in, or the inside of a set."""
+        if name in self._categories:
+            made = self._members({*self._categories[name]})
+        else:
+            made = expand(self._patterns[name], self)
+        self[name] = made
+        return made
+
+    def _members(self, wanted: set[str]) -> str:
+        """Return the inside of the set of characters of these categories."""
+        ranges = [VARIANT_SELECTORS] if "Mn" in wanted else []
+        first = 0
+        for inside, run in groupby(self._every, wanted.__contains__):
+            after = first + len([*run])
+            if inside:
+                ranges.append(rf"\U{first:08x}-\U{after - 1:08x}")
+            first = after
+        return "".join(ranges)
+
+    @cached_property
+    def _every(self) -> Sequence[str]:
+        """The category of each character."""
+        return [*map(unicodedata.category, map(chr, range(PLANES_END)))]
 
 
 ENCODINGS = ("cl100k_base", "o200k_base")
@@ -223,14 +235,19 @@ def unpack(data: bytes) -> Iterator[tuple[bytes, int]]:
     shared, added, forms = (plain[8 + stems * part : 8 + stems * (part + 1)] for part in range(3))
     rest = 8 + 3 * stems + tokens
 
-    def names() -> Iterator[bytes]:
-        stem, at = b"", rest
-        for keep, more, form in zip(shared, added, forms, strict=True):
-            stem = stem[:keep] + plain[at : at + more]
-            at += more
-            yield from (before + case(stem) for before, case in FORMS[form])
-
-    return zip(names(), plain[rest - tokens : rest], strict=True)
+    names: list[bytes] = []
+    stem, at = b"", rest
+    for keep, more, form in zip(shared, added, forms, strict=True):
+        stem = stem[:keep] + plain[at : at + more]
+        at += more
+        # Most have no other forms than these two.
+        if form & 1:
+            names.append(stem)
+        if form & 2:
+            names.append(b" " + stem)
+        for before, case in FORMS[form & ~3]:
+            names.append(before + case(stem))
+    return zip(names, plain[rest - tokens : rest], strict=True)
 
 
 DEFAULT = "cl100k_base"
