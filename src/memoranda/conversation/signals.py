@@ -60,7 +60,7 @@ _WORDS = compile_scanner(r"\w++(?:\.\w++)*+|[,.!?\n]")
 _WORDS_WITHOUT_SPACES = compile_scanner(
     rf"[^\W{_HAN_AND_KANA}]++(?:\.[^\W{_HAN_AND_KANA}]++)*+|[{_HAN_AND_KANA}]|[,.!?\n]"
 )
-_ACCENT = compile_pattern("[\u0300-\u036f\u064b-\u0655]")
+_ACCENT = compile_scanner("[\u0300-\u036f\u064b-\u0655]")
 _MARKS = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u02bc\u00b4'", ""),
@@ -119,9 +119,9 @@ def sentences(text: str) -> Iterator[tuple[list[str], bool]]:
             found = []
 
 
-_GROUP = compile_pattern(r"\(([^()]*)\)|\[([^][]*)\]")
+_GROUP = compile_scanner(r"\(([^()]*+)\)|\[([^][]*+)\]")
 _PART = compile_scanner(r"@\w++|\.\.\.|[*^$]|[^\s@*^$]++")
-_HEADING = compile_pattern(r"\[([a-z, ]+): (\w+)\]")
+_HEADING = compile_scanner(r"\[([a-z, ]++): (\w++)\]")
 _ROLES = ("user", "assistant")
 GAP = 5  # most words that SOME stands for
 ANY, SOME, NUMBER, FIRST = "*", "...", "@number", "^"
