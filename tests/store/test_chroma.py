@@ -285,7 +285,7 @@ def test_acknowledged_writes_survive_a_kill(folder, opened, monkeypatch):
         env=environment | {"MEMORANDA_CONFIG": "none.toml"},
         text=True,
     ) as writer:
-        told = [writer.stdout.readline() for _ in range(40)]
+        told = [writer.stdout.readline() for _ in range(15)]
         with pytest.raises(StoreBusy, match="one at a time"):
             opened()
         os.kill(writer.pid, signal.SIGKILL)
