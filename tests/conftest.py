@@ -19,7 +19,7 @@ PATIENCE = 20.0
 OUTCOMES = ("passed", "failed", "error", "skipped")
 # What starts processes or servers is slow, wherever it is used.
 SLOW_ROOMS = ("tests/faults/",)
-SERVERS = {"postgres", "server"}
+SERVERS = {"postgres", "server", "servers", "started", "terminal"}
 
 
 def pytest_configure(config):

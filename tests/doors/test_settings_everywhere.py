@@ -90,6 +90,7 @@ def by_environment(monkeypatch, values, **places):
         monkeypatch.setenv(variable, text)
 
 
+@pytest.mark.slow
 def test_each_setting_of_a_talk_changes_what_it_says(tmp_path, monkeypatch, subtests):
     """With another value of one setting the same talk leaves another view."""
     plain = {}
@@ -141,6 +142,7 @@ def look(tmp_path, server, monkeypatch, request):
     return start
 
 
+@pytest.mark.slow
 def test_each_effect_is_seen(look, subtests):
     """A setting with another value shows another thing after the same steps."""
     for name, effect in EFFECTS.items():

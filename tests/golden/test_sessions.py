@@ -17,7 +17,7 @@ from session_script import DAY, START, play, with_vectors
 
 from memoranda import Settings
 
-pytestmark = pytest.mark.usefixtures("plain_environment")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("plain_environment")]
 
 
 def test_a_session_without_vectors_is_as_ever(tmp_path):
