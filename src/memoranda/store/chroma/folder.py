@@ -195,7 +195,8 @@ class ChromaFolder:
         raise errors.NotADatabase(message)
 
     def _open_client(self) -> Any:  # The interface of Chroma's clients lacks `close`.
-        settings = Settings(anonymized_telemetry=False)
+        # Neither the environment nor an .env file says anything of this folder.
+        settings = Settings.model_construct(anonymized_telemetry=False)
         return chromadb.PersistentClient(path=str(self.path), settings=settings)
 
     def _leave(self) -> None:
