@@ -518,7 +518,9 @@ class StateReader:
                 self.ledger = self._read_all(info, expired)
                 self._revision, self._expired = info.revision, expired
             elif info.messages != self._count:
-                self.ledger.extend(self._transcript.messages(after=self.ledger.next - 1))
+                # Where none has expired, that need not be asked again.
+                new = self._transcript.messages(after=self.ledger.next - 1, expired=expired < 0)
+                self.ledger.extend(new)
             self._count, self._removed = info.messages, set()
         usual = self._catalog.known(info.model).window
         given = self._context_limit or info.context_limit or usual or self._default_limit
