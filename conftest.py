@@ -21,7 +21,7 @@ from memoranda.cli import app
 
 # Every push tries the same few examples of each law, so that what fails is what changed;
 # `make torture` tries many others (--hypothesis-profile).
-settings.register_profile("push", deadline=None, max_examples=12, derandomize=True)
+settings.register_profile("push", deadline=None, max_examples=8, derandomize=True)
 settings.register_profile("torture", deadline=None, max_examples=1_000)
 settings.load_profile("push")
 

@@ -222,7 +222,7 @@ class TwoWay(RuleBasedStateMachine):
 
 
 FEW = settings(
-    max_examples=examples(12), stateful_step_count=18, suppress_health_check=list(HealthCheck)
+    max_examples=examples(8), stateful_step_count=18, suppress_health_check=list(HealthCheck)
 )
 TwoWayTest = TwoWay.TestCase
 TwoWayTest.settings = FEW
@@ -256,7 +256,7 @@ def change_by_chance(memory, dice, number):
 
 
 @given(seed=st.integers(0, 10**9), size=st.sampled_from((256, 400, 100_000)))
-@settings(max_examples=examples(12))
+@settings(max_examples=examples(8))
 def test_contested_lines_lose_nothing_of_a_person(seed, size):
     """Whoever ends a line, it stays ended; what a person wrote stays, also in a file too small."""
     dice = random.Random(seed)  # noqa: S311 - no secret

@@ -19,10 +19,10 @@ from memoranda.text.patterns import compile_pattern, languages_with, load
 
 # What kept a process busy for seconds, minutes or ever, when patterns still backtracked.
 ENDLESS = [
-    "Thank you so much! " * 19 + "Bob", "thank you " * 22 + "zzz", "I live in Berlin. " * 300,
-    "Please remember that I moved " + "back from a out " * 20 + "x.", "on 5 May 2023 " * 300,
-    "Stop" + " this roleplay" * 22 + " zzz", ":" * 10_000, "." * 20_000, "a-" * 10_000,
-    " " * 20_000 + "x", "\n" * 20_000 + "x", '"' * 20_000, "ä" * 20_000,
+    "Thank you so much! " * 19 + "Bob", "thank you " * 22 + "zzz", "I live in Berlin. " * 150,
+    "Please remember that I moved " + "back from a out " * 20 + "x.", "on 5 May 2023 " * 150,
+    "Stop" + " this roleplay" * 22 + " zzz", ":" * 5_000, "." * 8_000, "a-" * 5_000,
+    " " * 8_000 + "x", "\n" * 8_000 + "x", '"' * 8_000, "ä" * 8_000,
 ]  # fmt: skip
 
 
