@@ -21,10 +21,13 @@ from weakref import WeakSet
 import apsw
 
 from memoranda import errors
+from memoranda.model.changes import Insert, RecordChange, StoredRecord
+from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.processes import follow_forks
 from memoranda.model.query import Postings
 from memoranda.store.sql import database
+from memoranda.store.sql.record_writes import INSERT, LONG, MOST_WAITING, index_terms, record_row
 from memoranda.store.sql.store import Store
 from memoranda.store.sqlite_schema import QUERY_INDEX, bring_up_to_date, opens_index, read_version
 
@@ -113,6 +116,18 @@ DIALECT = database.Dialect(
     },
     {r"\bSERIAL PRIMARY KEY\b": "INTEGER PRIMARY KEY"},
 )
+
+
+# Begins a unit of work that is a record alone, of a user who has none of that text, unless it is
+# time to index those that wait.
+BEGIN_ALONE = f"""
+UPDATE users SET revision = revision + 1, terms_waiting = terms_waiting + :weight,
+    fact_revision = CASE WHEN :kind = 'fact' THEN revision + 1 ELSE fact_revision END
+WHERE name = :name AND deleted = 0 AND deletions = coalesce(:deletions, deletions)
+    AND terms_waiting + :weight < {MOST_WAITING} AND NOT EXISTS (
+        SELECT 1 FROM records r WHERE r.user_key = users.key AND r.content_hash = :hash)
+RETURNING key, ({database.LAST_KEY}) + 1
+"""
 
 
 @cache
@@ -434,10 +449,9 @@ class SqliteStore(Store):
         except OSError:
             found = ()
         self._file = self._file or found
-        if found and found == self._file:
-            return
-        what = f"{self.location} was deleted, moved or replaced while open; this is not stored"
-        raise errors.StoreError(f"{what}: put the file back and open the memory again")
+        if not found or found != self._file:
+            what = f"{self.location} was deleted, moved or replaced while open; this is not stored"
+            raise errors.StoreError(f"{what}: put the file back and open the memory again")
 
     def close(self) -> None:
         """Close every connection; a reader that is still out is closed when it comes back."""
@@ -458,6 +472,19 @@ class SqliteStore(Store):
     def transact(self, patience: float | None = None) -> AbstractContextManager[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or undone."""
         return self._lend_writer(patience, begins=True)
+
+    def apply(self, scope: Scope, changes: Sequence[RecordChange]) -> list[StoredRecord]:
+        """Carry out changes of records: a new record alone by two statements, if that can be."""
+        match changes:
+            case [Insert(record=record, stands_alone=True) as new] if scope.owns(record):
+                terms = index_terms(self._analyzer.terms, record.content, is_item=False)
+                asked = {"name": scope.user, "deletions": scope.deletions, "kind": record.kind}
+                asked |= {"hash": record.content_hash, "weight": 1 + len(terms) // LONG}
+                with self.transact() as connection:
+                    for user, key in connection.all(BEGIN_ALONE, asked):
+                        connection.run_many(INSERT, [record_row(new, record, terms, key, user)])
+                        return [StoredRecord(record, is_new=True)]
+        return super().apply(scope, changes)
 
     def _begin(self, connection: SqliteConnection) -> None:
         connection.raw.execute("BEGIN IMMEDIATE")

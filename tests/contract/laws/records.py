@@ -13,11 +13,18 @@ from samples import ACTIVE, ALL, SOON, moment, record
 from steps import do
 
 from laws.base import ONE_STORE, Contract
-from memoranda.errors import NotFound
+from memoranda.errors import InvalidInput, NotFound, UserDeleted
 from memoranda.model.checks import content_hash
 from memoranda.model.models import UNSET, Kind, Mention, Trust
 from memoranda.model.ports import ENTITIES, VECTORS
-from memoranda.model.query import ORDERED, Order, RecordRelation, Subset, metadata_conditions
+from memoranda.model.query import (
+    ORDERED,
+    IndexVersion,
+    Order,
+    RecordRelation,
+    Subset,
+    metadata_conditions,
+)
 
 TICK = timedelta(milliseconds=1)
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
@@ -209,6 +216,30 @@ class RecordContract(Contract):
         (change,) = ana.history(item.id)
         assert (change.at, change.action, change.reason) == (moment(3), "erase", "asked")
         assert ana.history("fact_nothing") == []
+
+    def test_a_record_alone_is_stored_as_one_of_several(self, ana, ben):
+        """With its terms and the number of its write, unless the user knows it, or was deleted."""
+        made = [ana.insertion(f"tea of {number}") for number in range(40)]
+        made.append(ana.insertion("tea of 3", kind=Kind.EPISODE))
+        for number, each in enumerate(made, 1):
+            (stored,) = ana.store.apply(ana.scope, [each])
+            assert stored == (each.record, True)
+            assert ana.index_changes(IndexVersion()).version.revision == number
+        assert [item.id for item in ana.records(ALL)] == [each.record.id for each in made]
+        assert ana.fact_revision() == len(made) - 1
+        assert ana.match_terms(["tea"], limit=100).frequencies == [len(made)]
+        again = replace(ana.insertion("tea of 7", tags=("known",)), unless_known=True)
+        ((known, is_new),) = ana.store.apply(ana.scope, [again])
+        assert (known.id, known.tags, is_new) == (made[7].record.id, ("known",), False)
+        with pytest.raises(InvalidInput):
+            ana.store.apply(ana.scope, [ben.insertion("another user's")])
+        before = ana.opened()
+        ana.delete(erase=False)
+        with pytest.raises(UserDeleted):
+            before.store.apply(before.scope, [ana.insertion("too late")])
+        ana.store.apply(ana.scope, [ana.insertion("anew")])
+        assert ana.store.users() == ["ana"]
+        assert ana.store.verify() == []
 
     def test_any_number_is_stored_at_once(self, ana):
         """Each record of a plan is there in its place, and is found by its words."""

@@ -149,7 +149,7 @@ def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyz
         entries: list[tuple[int, int, str]] = []
         counts: list[tuple[int, int, int]] = []
         for key, _, _, content, _, kind, _ in _texts(connection, user):
-            terms = index_terms(analyzer.terms, content, kind == Kind.ITEM)
+            terms = index_terms(analyzer.terms, content, is_item=kind == Kind.ITEM)
             entries.append((key, user, terms))
             counts.append((len(terms.split()), user, key))
         database.full_text.add(connection, entries)

@@ -11,21 +11,10 @@ from itertools import groupby
 from typing import Any, NamedTuple, Unpack
 
 from memoranda.errors import NotFound
+from memoranda.model import models
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.erasure import KeptText
-from memoranda.model.models import (
-    Change,
-    ConversationInfo,
-    Entity,
-    Kind,
-    Message,
-    PlaceKind,
-    Pruning,
-    Record,
-    Scope,
-    TextPlace,
-    Tombstone,
-)
+from memoranda.model.models import ConversationInfo, Entity, Kind, Record, Scope, Tombstone
 from memoranda.model.notes import NotesBase
 from memoranda.model.ports import Key, NameMatcher
 from memoranda.model.query import (
@@ -133,11 +122,11 @@ EXPIRED = """
 """
 # Of all agents, also of conversations that were deleted without being erased.
 KEPT_TEXTS = f"""
-SELECT '{PlaceKind.RECORD}', id, NULL, content || ' | ' || tags || ' | ' || metadata, NULL
+SELECT '{models.PlaceKind.RECORD}', id, NULL, content || ' | ' || tags || ' | ' || metadata, NULL
 FROM records WHERE user_key = :user
-UNION ALL SELECT '{PlaceKind.SYSTEM}', id, id, system, model FROM conversations
+UNION ALL SELECT '{models.PlaceKind.SYSTEM}', id, id, system, model FROM conversations
 WHERE user_key = :user AND system IS NOT NULL
-UNION ALL SELECT '{PlaceKind.SUMMARY}', p.id, c.id, p.spans, c.model
+UNION ALL SELECT '{models.PlaceKind.SUMMARY}', p.id, c.id, p.spans, c.model
 FROM prunings p JOIN conversations c ON c.key = p.conversation_key
 WHERE c.user_key = :user AND p.user_key = :user
 """
@@ -375,7 +364,7 @@ class SqlReads:
                 gone.add(each.id)
         return [id_ for id_ in derived if id_ in gone]
 
-    def history(self, scope: Scope, id: str) -> list[Change]:
+    def history(self, scope: Scope, id: str) -> list[models.Change]:
         """Return what was done to a record, oldest first."""
         return self._made(scope, HISTORY, rows.CHANGES.make, ids=dump([id]))
 
@@ -439,7 +428,7 @@ class SqlReads:
 
     def messages(
         self, scope: Scope, id: str, *, now: datetime | None = None, **which: Unpack[MessageRange]
-    ) -> list[Message]:
+    ) -> list[models.Message]:
         """Return messages of a conversation in order; without a ``now`` none has expired."""
         has_expired = now is not None and self.expired_through(scope, id, now=now) >= 0
         conditions = {
@@ -468,14 +457,14 @@ class SqlReads:
         found = self._made(scope, EXPIRED_THROUGH, owner="c", id=id, now=to_ms(now))
         return found[0][0] if found else -1
 
-    def prunings(self, scope: Scope, id: str) -> list[Pruning]:
+    def prunings(self, scope: Scope, id: str) -> list[models.Pruning]:
         """Return the receipts of all prunings of a conversation, oldest first."""
         return self._made(scope, READ_PRUNINGS, rows.PRUNINGS.make, owner="c", id=id)
 
     def tombstones(self, scope: Scope, id: str) -> list[Tombstone]:
         """Return the tombstones of a conversation, oldest first."""
 
-        def make(row: Row) -> tuple[str, datetime, int, Message | None]:
+        def make(row: Row) -> tuple[str, datetime, int, models.Message | None]:
             name, at, count, *left = row
             kept = None if left[0] is None else rows.MESSAGES.make(left)
             return name, from_ms(at), count, kept
@@ -491,12 +480,12 @@ class SqlReads:
         """Return every text of the user, in records and beside them."""
 
         def text_of(row: Row) -> KeptText:
-            place = TextPlace(PlaceKind(row[0]), row[1], row[2])
+            place = models.TextPlace(models.PlaceKind(row[0]), row[1], row[2])
             return KeptText(place, row[3], model=row[4])
 
         def message_of(row: Row) -> KeptText:
             kept = rows.MESSAGES.make(row[2:])
-            place = TextPlace(PlaceKind.MESSAGE, kept.id, row[0])
+            place = models.TextPlace(models.PlaceKind.MESSAGE, kept.id, row[0])
             return KeptText(place, message=kept, model=row[1])
 
         with self.snapshot():

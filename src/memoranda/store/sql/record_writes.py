@@ -12,19 +12,10 @@ from typing import Any, NamedTuple
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import changes as planned
+from memoranda.model import models
 from memoranda.model.changes import AuditTrail, Insert, RecordChange, StoredRecord
 from memoranda.model.checks import content_hash, from_ms, to_ms
 from memoranda.model.erasure import ERASED
-from memoranda.model.models import (
-    ChangeAction,
-    Kind,
-    Mention,
-    Record,
-    Scope,
-    Trust,
-    ended,
-    says_all,
-)
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer
 from memoranda.store.sql import rows
 from memoranda.store.sql.database import FullText, Row, SqlConnection, indexed
@@ -182,18 +173,23 @@ def name_digest(name: str) -> str:
 
 # A new record's are asked for again when it is indexed, and by searches until then.
 @lru_cache(2 * MOST_WAITING)
-def index_terms(
-    analyze: Callable[[str], Sequence[str]],
-    content: str,
-    is_item: bool,  # noqa: FBT001 - as rows have it
-) -> str:
+def index_terms(analyze: Callable[[str], Sequence[str]], content: str, *, is_item: bool) -> str:
     """Return the terms of a record as the index has them, with a space between them."""
     return " ".join(indexed(analyze(content), items=is_item))
 
 
 def waiting_terms(analyzer: Analyzer, texts: Iterable[Row]) -> list[tuple[int, str]]:
     """Return key and terms of each record of these: key, content and whether it is an item."""
-    return [(key, index_terms(analyzer.terms, *text)) for key, *text in texts]
+    return [(key, index_terms(analyzer.terms, text, is_item=item)) for key, text, item in texts]
+
+
+def record_row(new: Insert, item: models.Record, terms: str, key: int, user: int) -> Row:
+    """Return the values of ``INSERT`` for a record, which has got its position, with its terms."""
+    trail = new.trail
+    state: tuple[str, int | None, int] = new.reason, None, 1
+    if trail is not None:
+        state = trail.reason, rows.optional_ms(trail.closed_at), int(not trail.retired)
+    return (*RECORDS.row(item), len(terms.split()), key, user, *state)
 
 
 class TargetRecord(NamedTuple):
@@ -241,7 +237,7 @@ class RecordWrites(EntityWrites, SqlReads):
         changes_facts: whether other facts are active than before.
     """
 
-    scope: Scope
+    scope: models.Scope
     state: UserState
     analyzer: Analyzer
     full_text: FullText
@@ -251,7 +247,7 @@ class RecordWrites(EntityWrites, SqlReads):
     # What all verbs share
 
     @contextmanager
-    def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
+    def _reading(self, scope: models.Scope | None) -> Iterator[tuple[SqlConnection, int]]:
         del scope
         yield self.connection, self.user
 
@@ -320,7 +316,7 @@ class RecordWrites(EntityWrites, SqlReads):
 
     def index_text(self, key: int, content: str, *, items: bool) -> int:
         """Put the terms of a text in the place of those of a record; return how many they are."""
-        terms = index_terms(self.analyzer.terms, content, items)
+        terms = index_terms(self.analyzer.terms, content, is_item=items)
         if key <= self.state.terms_through:
             self.full_text.remove(self.connection, self.user, [key])
             self.full_text.add(self.connection, [(key, self.user, terms)])
@@ -349,7 +345,7 @@ class RecordWrites(EntityWrites, SqlReads):
 
         What is given as ``detail`` never holds a record's text.
         """
-        self.changes_facts |= any(each.kind == Kind.FACT for each in on)
+        self.changes_facts |= any(each.kind == models.Kind.FACT for each in on)
         line = {"at": to_ms(at), "action": action, "reason": reason, "detail": dump(detail)}
         self.add("history", [line | {"record_id": it.id, "agent": it.agent} for it in on])
 
@@ -390,7 +386,7 @@ class RecordWrites(EntityWrites, SqlReads):
         Returns of each, in order, what is stored now: the record, or the known fact that says the
         same.
         """
-        stored: dict[str, Record] = {}
+        stored: dict[str, models.Record] = {}
         order: list[tuple[str, bool]] = []
         new: list[Insert] = []
         texts = {each.record.content_hash for each in changes if each.unless_known}
@@ -404,14 +400,14 @@ class RecordWrites(EntityWrites, SqlReads):
 
         for each in changes:
             item, is_new = each.record, True
-            if each.unless_known and item.kind is Kind.FACT:
+            if each.unless_known and item.kind is models.Kind.FACT:
                 if item.content_hash in texts:
                     store_new()  # One of these may be the same, and is to be found.
                     known = self._known_fact(item)
                     if known is not None:
                         item, is_new = self._restate(known, item), False
                 texts.add(item.content_hash)
-            if item.kind is Kind.ITEM and each.trail is None:
+            if item.kind is models.Kind.ITEM and each.trail is None:
                 item = self._put_item(each)
             elif is_new:
                 new.append(each)
@@ -420,13 +416,13 @@ class RecordWrites(EntityWrites, SqlReads):
         store_new()
         return [StoredRecord(stored[id_], is_new) for id_, is_new in order]
 
-    def _known_fact(self, new: Record) -> Record | None:
+    def _known_fact(self, new: models.Record) -> models.Record | None:
         """Return the fact that says what a new one says, if there is one."""
         found = self.all(SAME_FACT, now=to_ms(new.created_at), hash=new.content_hash)
         known = (rows.record(new.user, row) for row in found)
-        return next((each for each in known if says_all(each, new)), None)
+        return next((each for each in known if models.says_all(each, new)), None)
 
-    def _restate(self, known: Record, new: Record) -> Record:
+    def _restate(self, known: models.Record, new: models.Record) -> models.Record:
         """Give a known fact the tags of the new one; if a person says it, as sure and lasting, too.
 
         What an agent says may come from the fact itself, which nothing confirms so. Returns the
@@ -436,7 +432,7 @@ class RecordWrites(EntityWrites, SqlReads):
         tags = tuple(dict.fromkeys((*known.tags, *new.tags)))
         changed: dict[str, Any] = {} if tags == known.tags else {"tags": tags}
         surer = known.confidence, known.decay_rate
-        if new.trust is Trust.PERSON:
+        if new.trust is models.Trust.PERSON:
             surer = max(known.confidence, new.confidence), min(known.decay_rate, new.decay_rate)
             if known.valid_until and new.valid_until and new.valid_until > known.valid_until:
                 changed["valid_until"] = new.valid_until
@@ -447,7 +443,7 @@ class RecordWrites(EntityWrites, SqlReads):
         self.update_record(known.id, at=at, reason=reason, **changed)
         return self.get(self.scope, [known.id])[known.id]
 
-    def _insert_new(self, changes: Sequence[Insert]) -> list[Record]:
+    def _insert_new(self, changes: Sequence[Insert]) -> list[models.Record]:
         """Store records that are not known; return them with their positions."""
         self.register()
         self._require_own(changes)
@@ -455,17 +451,15 @@ class RecordWrites(EntityWrites, SqlReads):
         stored, texts, lines = [], [], []
         keys = self.connection.record_keys(len(changes))
         for key, change in zip(keys, changes, strict=True):
-            item, trail = change.record, change.trail
+            item, keep = change.record, change.trail is not None
             if item.session_id is not None:
-                item = replace(item, position=self._position(item, last, keep=trail is not None))
+                item = replace(item, position=self._position(item, last, keep=keep))
             stored.append(item)
-            terms = index_terms(self.analyzer.terms, item.content, item.kind is Kind.ITEM)
+            is_item = item.kind is models.Kind.ITEM
+            terms = index_terms(self.analyzer.terms, item.content, is_item=is_item)
             texts.append((key, terms))
-            state: tuple[str, int | None, int] = change.reason, None, 1
-            if trail is not None:
-                state = trail.reason, rows.optional_ms(trail.closed_at), int(not trail.retired)
-            lines.append((*RECORDS.row(item), len(terms.split()), key, self.user, *state))
-            self.changes_facts |= item.kind is Kind.FACT
+            lines.append(record_row(change, item, terms, key, self.user))
+            self.changes_facts |= item.kind is models.Kind.FACT
         self.connection.run_many(INSERT, lines)
         waiting = self.state.terms_waiting + sum([1 + len(each) // LONG for _, each in texts])
         if self.full_text.waits and waiting < MOST_WAITING:
@@ -485,7 +479,7 @@ class RecordWrites(EntityWrites, SqlReads):
     def _add_sources(self, key: int, sources: Iterable[str]) -> None:
         self.add("record_sources", [{"source_id": each, "record_key": key} for each in sources])
 
-    def _put_item(self, change: Insert) -> Record:
+    def _put_item(self, change: Insert) -> models.Record:
         """Store an item, or let it take the place of the one under its namespace and key.
 
         The one that is there keeps its id and the moment it was created at; of its former content
@@ -508,7 +502,7 @@ class RecordWrites(EntityWrites, SqlReads):
             self.add("derivations", [{"work": VECTORS, "record_key": key}])
         return replace(item, id=id_, created_at=from_ms(created_at))
 
-    def _keep_trail(self, key: int, item: Record, trail: AuditTrail) -> None:
+    def _keep_trail(self, key: int, item: models.Record, trail: AuditTrail) -> None:
         """Write the history and the recalls that a record has in another store."""
         target = TargetRecord(key, item.id, item.agent, item.kind)
         for past in trail.changes:
@@ -538,10 +532,10 @@ class RecordWrites(EntityWrites, SqlReads):
                     f"{item.id!r} rests on {lost[0]!r}, which was erased; derive it anew"
                 )
 
-    def _position(self, item: Record, known: dict[str, int], *, keep: bool) -> int | None:
+    def _position(self, item: models.Record, known: dict[str, int], *, keep: bool) -> int | None:
         """Return the position of a record in its session; its own, if kept and free."""
         # What was drawn from a session was not said in it; what was, may have got sources since.
-        said = item.kind is Kind.EPISODE or item.position is not None
+        said = item.kind is models.Kind.EPISODE or item.position is not None
         session = item.session_id or ""
         if not said and (item.source_ids or keep):
             return None
@@ -558,7 +552,7 @@ class RecordWrites(EntityWrites, SqlReads):
         self.targets([change.id])
         ended_now = self.end([change.id], change.at, change.reason, change.superseded_by)
         if not ended_now and change.only_open:
-            raise InvalidInput(ended(self.get(self.scope, [change.id])[change.id]))
+            raise InvalidInput(models.ended(self.get(self.scope, [change.id])[change.id]))
 
     def end(
         self, ids: Sequence[str], at: datetime, reason: str, by: str | None = None
@@ -567,7 +561,7 @@ class RecordWrites(EntityWrites, SqlReads):
         found = self.all(END, ids=dump(list(ids)), at=to_ms(at), by=by)
         targets = [TargetRecord(*row) for row in sorted(found)]
         detail = {"superseded_by": by} if by else {}
-        self.log(targets, at, ChangeAction.CLOSE, reason, **detail)
+        self.log(targets, at, models.ChangeAction.CLOSE, reason, **detail)
         return [target.id for target in targets]
 
     def reweigh(self, change: planned.Reweigh) -> None:
@@ -648,7 +642,7 @@ class RecordWrites(EntityWrites, SqlReads):
 
     # Entities
 
-    def link_entities(self, mentions: Mapping[str, Sequence[Mention]]) -> None:
+    def link_entities(self, mentions: Mapping[str, Sequence[models.Mention]]) -> None:
         """Link records to the entities that they mention, and take them off the queue.
 
         Passed over are records that wait no longer.

@@ -209,23 +209,16 @@ class Store(database.Database[Any], TransferReads, IndexReads):
             StoreError: the storage failed; nothing was changed.
         """
         with self.transact(patience) as connection:
-            tx = self._begin_unit(connection, scope)
+            state = known_user(connection.lock_one, scope)
+            parts = self.names, scope, state, self._analyzer, self.full_text
+            tx = Transaction(connection, state.key, *parts)
             yield tx
             tx.raise_revision()
 
-    def _begin_unit(self, connection: database.SqlConnection, scope: Scope) -> Transaction:
-        state = known_user(connection.lock_one, scope)
-        parts = self.names, scope, state, self._analyzer, self.full_text
-        return Transaction(connection, state.key, *parts)
-
     def apply(self, scope: Scope, changes: Sequence[RecordChange]) -> list[StoredRecord]:
         """Carry out changes of records in a unit of work of their own."""
-        # As `write` does; its block would take a twentieth of the time to store a record.
-        with self.transact() as connection:
-            tx = self._begin_unit(connection, scope)
-            stored = tx.carry_out(changes)
-            tx.raise_revision()
-        return stored
+        with self.write(scope) as tx:
+            return tx.carry_out(changes)
 
     def reset_vectors(self, model: str, dimensions: int) -> None:
         """Drop all vectors, name the model and queue every record."""
