@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import tzinfo
+from functools import lru_cache
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
@@ -94,9 +95,15 @@ def read_sources(arguments: Mapping[str, Any] | None = None) -> Levels:
 
 
 def _read_environment() -> Mapping[str, Any]:
-    """Return what the environment says; mostly nothing, which is known sooner than read."""
-    if not any(name.upper().startswith(PREFIX) and name != VARIABLE for name in os.environ):
-        return {}
+    """Return what the environment says; mostly nothing, or what it said before."""
+    found = ((name, value) for name, value in os.environ.items() if name != VARIABLE)
+    variables = frozenset(each for each in found if each[0].upper().startswith(PREFIX))
+    return _read_variables(variables) if variables else {}
+
+
+@lru_cache(maxsize=4)
+def _read_variables(_variables: frozenset[tuple[str, str]]) -> Mapping[str, Any]:
+    """Return what the variables of the environment say, which are read once."""
     try:
         return EnvSettingsSource(
             Settings,  # type: ignore[arg-type]  # any model will do
