@@ -8,9 +8,9 @@ judges; where a rule is uncertain the stricter reading counts.
 import json
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Any
 
+from anthropic.types import MessageParam
 from openai.types.chat import ChatCompletionMessageParam
 from openai.types.responses import ResponseInputItemParam
 from pydantic import TypeAdapter, ValidationError
@@ -37,15 +37,8 @@ BLOCKS = {
 }
 CHAT_MESSAGE: TypeAdapter[Any] = TypeAdapter(ChatCompletionMessageParam)
 INPUT_ITEM: TypeAdapter[Any] = TypeAdapter(ResponseInputItemParam)
+MESSAGE: TypeAdapter[Any] = TypeAdapter(MessageParam)
 Shape = dict[str, Any]
-
-
-@cache
-def _anthropic_message() -> TypeAdapter[Any]:
-    """Return what reads a message; its SDK takes seconds to import, and few tests need it."""
-    from anthropic.types import MessageParam  # noqa: PLC0415 - see above
-
-    return TypeAdapter(MessageParam)
 
 
 def problems_openai(messages: list[Shape]) -> list[str]:
@@ -91,7 +84,7 @@ def problems_responses(items: list[Shape]) -> list[str]:
 
 def problems_anthropic(messages: list[Shape], system: str | None) -> list[str]:
     """Return why Anthropic would refuse a request; nothing if it would not."""
-    found = [*_untyped(messages, _anthropic_message()), *_no_json(system)]
+    found = [*_untyped(messages, MESSAGE), *_no_json(system)]
     if (system is not None and not system.strip()) or not messages:
         found.append("a blank system prompt, or no message")
     roles = [message["role"] for message in messages]

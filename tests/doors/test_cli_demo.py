@@ -20,11 +20,7 @@ def prefix():
 
 
 def test_it_is_short_and_leaves_a_file_that_answers_well(run, monkeypatch):
-    """Fewer than 100 lines of at most 80 columns tell what it did and how to go on with it.
-
-    With the model that ships as a package, most questions are answered by the first hit; what it
-    tells without one is in ``tests/golden/test_commands.py``.
-    """
+    """Under 100 lines of at most 80 columns; with the model that ships, most answers come first."""
     pytest.importorskip("onnxruntime")
     monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "auto")
     out = run("--db", "tryme.db").stdout

@@ -14,24 +14,15 @@ from anyio.from_thread import start_blocking_portal
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, MCPError, StdioServerParameters
-from mcp_clients import (
-    BASIC,
-    FULL,
-    HELLO,
-    MODES,
-    PATIENCE,
-    environment,
-    process,
-    served,
-    stdio,
-    value,
-)
+from mcp_clients import FULL, HELLO, MODES, PATIENCE, environment, process, served, stdio, value
 
 from memoranda import Memory
 from memoranda.mcp.server import build
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text("utf-8")
 BLOCKS = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
+ENTRIES = [block[root]["memoranda"] for block in BLOCKS for root in block if root != "inputs"]
+LOCAL = [(each["command"], *each["args"]) for each in ENTRIES if "command" in each]
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 PING = {"jsonrpc": "2.0", "id": "still there?", "method": "ping"}
 
@@ -123,16 +114,6 @@ def call(id, tool, **arguments):
     return {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
 
 
-def configured():
-    """Return what the page has a client write into its configuration."""
-    return [block[root]["memoranda"] for block in BLOCKS for root in block if root != "inputs"]
-
-
-def on_the_page():
-    """Return the commands with which the page has clients start a server, as their words."""
-    return [(each["command"], *each["args"]) for each in configured() if "command" in each]
-
-
 def stored(folder):
     """Return what the memory of the tests holds."""
     with Memory(folder / "agent.db") as memory:
@@ -197,12 +178,11 @@ def test_clients_of_the_sdk_share_one_file(tmp_path, monkeypatch):
     monkeypatch.setattr("mcp.client.session.DISCOVER_TIMEOUT_SECONDS", PATIENCE, raising=False)
 
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    program, *arguments = next(each for each in on_the_page() if "--user" not in each)
-    documented = StdioServerParameters(
-        command=program, args=arguments, env=environment(tmp_path, PATH=path), cwd=tmp_path
-    )
+    program, *words = next(each for each in LOCAL if "--user" not in each)
+    named = {"env": environment(tmp_path, PATH=path), "cwd": tmp_path}
+    documented = StdioServerParameters(command=program, args=words, **named)
     basic = stdio(tmp_path, "--tools", "basic")
-    servers = dict(zip(MODES, ((documented, FULL), (basic, BASIC)), strict=True))
+    servers = dict(zip(MODES, ((documented, len(FULL)), (basic, 3)), strict=True))
 
     async def store(mode):
         server, tools = servers[mode]
@@ -212,7 +192,7 @@ def test_clients_of_the_sdk_share_one_file(tmp_path, monkeypatch):
                 for each in range(10):
                     content = {"content": f"server {mode}, memory {each}"}
                     calls.start_soon(client.call_tool, "store_memory", content)
-            assert {each.name for each in (await client.list_tools()).tools} == set(tools)
+            assert len((await client.list_tools()).tools) == tools
             found = await value(client, "search_memories", query=f"server {mode}", limit=50)
             own = {f"server {mode}, memory {each}" for each in range(10)}
             assert own <= {each["content"] for each in found["result"]}
@@ -232,21 +212,19 @@ def test_clients_of_the_sdk_share_one_file(tmp_path, monkeypatch):
 def test_the_configurations_of_the_page_are_valid(run):
     """One is there for each client, one with a token for each form of file; so are commands."""
     assert {root for block in BLOCKS for root in block} == {"mcpServers", "servers", "inputs"}
-    entries = configured()
-    remote = [each for each in entries if "url" in each]
+    remote = [each for each in ENTRIES if "url" in each]
     assert [each["type"] for each in remote] == ["http", "http"]
     assert all(each["headers"]["Authorization"].startswith("Bearer ${") for each in remote)
-    local = on_the_page()
     clients = ["Claude Desktop", "Claude Code", "Cursor", "VS Code"]
     assert all(f"### {name}\n" in PAGE for name in clients)
-    assert len(local) == len(clients)
+    assert len(LOCAL) == len(clients)
     adding = re.findall(r"^claude mcp add (.*)$", PAGE, re.MULTILINE)
     form = r"--scope user memoranda -- memoranda mcp .*|"
     form += r"--transport http memoranda http://127\.0\.0\.1:8000/mcp"
     assert len(adding) == 2
     assert all(re.fullmatch(form, each) for each in adding)
-    local += [tuple(shlex.split(each.partition(" -- ")[2])) for each in adding if " -- " in each]
-    for program, *arguments in set(local):
+    added = [tuple(shlex.split(each.partition(" -- ")[2])) for each in adding if " -- " in each]
+    for program, *arguments in {*LOCAL, *added}:
         assert program == "memoranda"
         run(*arguments, "--help")  # Its options are read before.
 
