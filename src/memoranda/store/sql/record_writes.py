@@ -467,7 +467,8 @@ class RecordWrites(EntityWrites, SqlReads):
         else:
             self.index_waiting(texts)
         for key, change in zip(keys, changes, strict=True):
-            self._add_sources(key, change.record.source_ids)
+            if change.record.source_ids:
+                self._add_sources(key, change.record.source_ids)
             if change.mentions:
                 self.link(key, change.mentions)
             if change.trail is not None:
