@@ -52,14 +52,15 @@ UPDATE users u SET revision = u.revision + 1, terms_through = new.key,
 FROM new WHERE u.key = new.user_key
 """
 REMOVE = "DELETE FROM record_terms WHERE user_key = :user AND record_key IN (@ints(:keys))"
-# Of each term its records and counts as bytes: numpy reads these a hundred times as fast as rows.
-POSTINGS = """
-SELECT string_agg(int8send(held.record_key), '' ORDER BY held.record_key),
-    string_agg(int8send(held.n), '' ORDER BY held.record_key)
-FROM unnest(CAST(:terms AS text[])) WITH ORDINALITY asked (term, place) LEFT JOIN LATERAL (
-    SELECT t.record_key, t.n FROM record_terms t
-    WHERE t.user_key = :user AND t.term = asked.term ORDER BY t.record_key DESC LIMIT :most) held
-ON TRUE GROUP BY asked.place ORDER BY asked.place
+# Of each term its records with their counts as bytes, the newest first: numpy reads these a hundred
+# times as fast as rows.
+POSTINGS = f"""
+SELECT packed FROM unnest(CAST(:terms AS text[])) WITH ORDINALITY asked (term, place)
+CROSS JOIN LATERAL (
+    SELECT string_agg(int8send({MOST_COUNTED + 1} * held.record_key + held.n), '') packed FROM (
+        SELECT t.record_key, t.n FROM record_terms t WHERE t.user_key = :user
+            AND t.term = asked.term ORDER BY t.record_key DESC LIMIT :most) held) found
+ORDER BY place
 """
 
 
@@ -89,10 +90,9 @@ class TermCounts:
         The ``most`` newest of them, if that is given.
         """
         asked = {"user": user, "terms": [*map(_kept, terms)], "most": most}
-        return [
-            Postings(*(np.frombuffer(sent or b"", ">i8").astype(np.int64) for sent in row))
-            for row in connection.all(POSTINGS, asked)
-        ]
+        packed = (row[0] or b"" for row in connection.all(POSTINGS, asked))
+        numbers = [np.frombuffer(sent, ">i8")[::-1].astype(np.int64) for sent in packed]
+        return [Postings(*np.divmod(each, MOST_COUNTED + 1)) for each in numbers]
 
     def keys(self, connection: SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""
