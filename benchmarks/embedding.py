@@ -70,7 +70,7 @@ class _Raw:
         import onnxruntime  # noqa: PLC0415 - extra `local`
         from tokenizers import Tokenizer  # noqa: PLC0415 - extra `local`
 
-        from memoranda.providers.embedding import minilm_network  # noqa: PLC0415 - extra `local`
+        from memoranda.providers.embedding import minilm  # noqa: PLC0415 - extra `local`
 
         self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER.name))
         self._tokenizer.enable_truncation(MAX_TOKENS)
@@ -78,9 +78,9 @@ class _Raw:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         weights = quantized_weights(folder / WEIGHTS.name)
-        options.add_session_config_entry(minilm_network.WEIGHTS_FOLDER, str(weights))
+        options.add_session_config_entry(minilm.WEIGHTS_FOLDER, str(weights))
         self._session = onnxruntime.InferenceSession(
-            minilm_network.GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"]
+            minilm.GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"]
         )
 
     def tokens(self, texts: list[str]) -> int:

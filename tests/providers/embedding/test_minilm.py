@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memoranda.errors import EmbeddingError, InvalidInput, ModelUnavailable
-from memoranda.providers.embedding.minilm import MiniLM
-from memoranda.providers.embedding.minilm_network import (
+from memoranda.providers.embedding.minilm import (
     GRAPH,
     LOADED,
     MOST_TOKENS,
     TOKEN_DIMENSIONS,
     TOKENS_PER_BATCH,
+    MiniLM,
     batches,
 )
 
@@ -125,7 +125,7 @@ def test_a_runtime_that_fails_is_an_embedding_error(published, monkeypatch, tmp_
     """No exception of the runtime gets out, and the message says what to do."""
     broken = tmp_path / "minilm.onnx"
     broken.write_bytes(GRAPH.read_bytes()[:1000])
-    monkeypatch.setattr("memoranda.providers.embedding.minilm_network.GRAPH", broken)
+    monkeypatch.setattr("memoranda.providers.embedding.minilm.GRAPH", broken)
     with pytest.raises(EmbeddingError, match="pip install --upgrade") as caught:
         MiniLM(published.weights.parent, threads=3).embed(["a"])  # Loaded for this test alone.
     assert not isinstance(caught.value, ModelUnavailable)
@@ -145,7 +145,8 @@ def test_the_shipped_graph_is_what_the_script_builds(tmp_path):
 IMPORTING = """
 import sys
 from importlib import import_module
-from memoranda.errors import MissingExtra
+from pathlib import Path
+from memoranda.errors import MissingExtra, ModelUnavailable
 
 room = "memoranda.providers.embedding"
 import_module(f"{room}.minilm").MiniLM()
@@ -164,7 +165,10 @@ for name, absent, extra in (
     else:
         raise SystemExit(f"made {name} without {absent}")
     del sys.modules[absent]
-import_module(f"{room}.minilm_network")
+try:
+    import_module(f"{room}.minilm").load(Path("nowhere"), threads=1)
+except ModelUnavailable:
+    assert "onnxruntime" in sys.modules
 """
 
 

@@ -4,8 +4,8 @@ It is apart because every model comes with something heavy (a runtime, an SDK, a
 download) that nobody should pay for who searches by words alone. So importing
 the room itself imports none of it; each model is a module of its own:
 
-- ``minilm``: all-MiniLM-L6-v2 on this machine, without torch, one loaded model for all;
-  ``minilm_network`` has the runtime, which is loaded with the model.
+- ``minilm``: all-MiniLM-L6-v2 on this machine, without torch, one loaded model for all; its
+  runtime is loaded with the model.
 - ``openai_embedder``: any server that speaks OpenAI's embeddings format.
 - ``cache``: remembers the vectors of recent texts.
 - ``model_files``: finds, checks and downloads the files of MiniLM.
