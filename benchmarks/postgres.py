@@ -1,6 +1,7 @@
 """A memory on PostgreSQL: beside the server by hand, beside SQLite, and with large and many users.
 
-The server runs on the same machine and as it comes: each commit waits for its disk.
+The server runs on the same machine and as it comes: each commit waits for its disk. For a large
+user it gets the memory that the page on scaling advises.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from tests.shared.postgres_server import connected, new_database, running_server
+from tests.shared.postgres_server import connected, new_database, restart, running_server
 
 from benchmarks.measure import AGAINST, Step, against, interleaved, show, timed
 from benchmarks.workload import DIMENSIONS, FUNCTION_WORDS, talk
@@ -171,6 +172,8 @@ def search_large(server: str, records: int) -> None:
         making = timed(lambda _: memory._services.store.index_large_users())  # noqa: SLF001
     with connected(address) as raw:
         raw.execute("VACUUM ANALYZE")
+        raw.execute("ALTER SYSTEM SET shared_buffers = '2GB'")
+    restart(server)
     found: dict[str, list[set[str]]] = {EXACT: [], LARGE: []}
     with opened(address, exact_up_to=10 * records) as exact, opened(address) as large:
         exact._services.store.is_large = lambda _: False  # noqa: SLF001 - the same rows, all ranked

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -194,7 +195,9 @@ class Retriever:
         first = not items and not large and index.version.revision < 0
         # Nobody waits for a model with the store; nor does a thread start at the very end.
         beside = first and not self.store.in_memory and threading.main_thread().is_alive()
-        embedded = self._embed_beside(index, scope, query, where) if beside else self._embed(query)
+        embedded, words = (
+            self._read_beside(index, scope, query, where) if beside else (self._embed(query), None)
+        )
         if self.reads_entities:
             self.derivations.finish_soon(scope, ENTITIES, self.wait)
         if large and embedded is not None:
@@ -203,13 +206,14 @@ class Retriever:
         def read() -> list[Hit]:
             with ExitStack() as opened:
                 opened.enter_context(self.store.snapshot())
+                matches = words
                 if large:
                     most = TWICE * (limit + offset + len(skip))
                     told = embedded if self.derivations.has_model else None
                     candidates = self._candidates(scope, query, where, told, most)
                     rows, matches = Rows.of(candidates), candidates.matches
                 else:
-                    rows, matches = self._rows(index, scope, embedded, opened), None
+                    rows = self._rows(index, scope, embedded, opened)
                     told = embedded if self.derivations.has_model else None
                 search = self._ask(scope, query, where, rows, told, matches=matches)
                 if search is None:
@@ -266,26 +270,37 @@ class Retriever:
         )
         return self.store.candidates(scope, where, question)
 
-    def _embed_beside(
+    def _read_beside(
         self, index: UserIndex, scope: Scope, query: str, where: Filter
-    ) -> EmbeddedText | None:
-        """Embed a query while the rows of the user's index are read for the first time.
+    ) -> tuple[EmbeddedText | None, TermMatches | None]:
+        """Embed a query and find its words while the user's rows are read for the first time.
 
         Loading the language data and the model, which a first search needs, takes about as long.
         """
-        embedded: list[EmbeddedText | None] = []
+        found: list[tuple[EmbeddedText | None, Future[TermMatches]]] = []
 
-        def embed() -> None:
+        def read_query() -> None:
             question_range(query, where.now.astimezone(self.zone))
             for read in (state_of, states_nothing, has_secret):
                 read(query)
             ExpectedAnswer(query).held(query)
             terms = self.analyzer.query_terms(query)
             read_question(query, terms, [1.0] * len(terms))
-            embedded.append(self._embed(query))
+            # By another connection: that of this thread is at work.
+            find = partial(self.find_words, scope, terms[:MOST_TERMS])
+            words = beside.submit(read_again, find)
+            found.append((self._embed(query), words))
 
-        read_again(partial(index.rows, self.store, scope, embed))
-        return embedded[-1] if embedded else self._embed(query)  # Another thread has read it.
+        with ThreadPoolExecutor(1, "memoranda-words") as beside:
+            read_again(partial(index.rows, self.store, scope, read_query))
+        if not found:  # Another thread has read the rows.
+            return self._embed(query), None
+        embedded, words = found[-1]
+        return embedded, words.result()
+
+    def find_words(self, scope: Scope, terms: Sequence[str], *, items: bool = False) -> TermMatches:
+        """Return which records hold which of these terms."""
+        return self.store.match_terms(scope, terms, limit=MOST_MATCHES, items=items)
 
     def _embed(self, query: str) -> EmbeddedText | None:
         try:
@@ -358,9 +373,7 @@ class SingleSearch:
         """What they say about each record."""
         matches = self.matches
         if matches is None:
-            matches = self.parts.store.match_terms(
-                self.scope, self.terms, limit=MOST_MATCHES, items=of_items(self.where)
-            )
+            matches = self.parts.find_words(self.scope, self.terms, items=of_items(self.where))
         return evidence.LexicalEvidence(self.rows, matches, self.visible)
 
     @cached_property

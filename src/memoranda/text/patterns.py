@@ -21,8 +21,9 @@ from typing import Any, Protocol, cast
 from memoranda.text.linear_patterns import METHODS, LinearMatch, LinearPattern, TextNeeds
 
 _FRAGMENT = re.compile(r"\{([a-z]\w*)\}")
-# Characters of a text that is looked at before a pattern is compiled for it.
-_LOOKED_AT = 2_000
+# Characters of a text that is looked at before a pattern is compiled for it, and how many are: of
+# more it costs less to compile it.
+_LOOKED_AT, _MOST_LOOKED_AT = 2_000, 128
 
 
 class Fragments(Protocol):
@@ -36,12 +37,13 @@ class Fragments(Protocol):
 class _PatternOnUse:
     """Behaves as a compiled pattern, and compiles it when a text may hold a match.
 
-    A longer text is not looked at before: it may hold anything.
+    A longer text is not looked at before, nor are many: they may hold anything.
     """
 
     def __init__(self, source: Callable[[], str], flags: int) -> None:
         self._source = source
         self._needs: TextNeeds | None = None
+        self._looks = 0
         self.flags = flags
 
     def __getattr__(self, name: str) -> Any:
@@ -71,7 +73,8 @@ class _PatternOnUse:
         return self._compiled().findall(text) if self._may_fit(text) else []
 
     def _may_fit(self, text: str) -> bool:
-        if len(text) > _LOOKED_AT:
+        self._looks += 1
+        if len(text) > _LOOKED_AT or self._looks > _MOST_LOOKED_AT:
             return True
         if self._needs is None:
             self._needs = TextNeeds(self._source(), self.flags)
