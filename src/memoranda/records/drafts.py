@@ -98,7 +98,7 @@ def parse_draft(item: object, place: str) -> Draft:
     if not isinstance(item, Mapping) or "content" not in item:
         message = f"{place} must be a text or a dict with content, got {item!r:.80}"
         raise InvalidInput(message)
-    if not DRAFT_KEYS.keys() >= item.keys():
+    if not DRAFT_KEYS.keys() >= set(item):
         checks.refuse_unknown(item, DRAFT_KEYS, f"{place}: argument")
     return cast("Draft", dict(item))
 

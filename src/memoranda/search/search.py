@@ -277,7 +277,8 @@ class Retriever:
 
         Loading the language data and the model, which a first search needs, takes about as long.
         """
-        found: list[tuple[EmbeddedText | None, Future[TermMatches]]] = []
+        embedded: list[EmbeddedText | None] = []
+        words: list[Future[TermMatches]] = []
 
         def read_query() -> None:
             question_range(query, where.now.astimezone(self.zone))
@@ -288,15 +289,15 @@ class Retriever:
             read_question(query, terms, [1.0] * len(terms))
             # By another connection: that of this thread is at work.
             find = partial(self.find_words, scope, terms[:MOST_TERMS])
-            words = beside.submit(read_again, find)
-            found.append((self._embed(query), words))
+            with suppress(RuntimeError):  # The main thread has ended.
+                words.append(beside.submit(read_again, find))
+            embedded.append(self._embed(query))
 
         with ThreadPoolExecutor(1, "memoranda-words") as beside:
             read_again(partial(index.rows, self.store, scope, read_query))
-        if not found:  # Another thread has read the rows.
+        if not embedded:  # Another thread has read the rows.
             return self._embed(query), None
-        embedded, words = found[-1]
-        return embedded, words.result()
+        return embedded[-1], words[-1].result() if words else None
 
     def find_words(self, scope: Scope, terms: Sequence[str], *, items: bool = False) -> TermMatches:
         """Return which records hold which of these terms."""

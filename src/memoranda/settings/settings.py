@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from copy import deepcopy
 from datetime import tzinfo
 from functools import lru_cache
 from typing import Any, Self
@@ -98,7 +99,7 @@ def _read_environment() -> Mapping[str, Any]:
     """Return what the environment says; mostly nothing, or what it said before."""
     found = ((name, value) for name, value in os.environ.items() if name != VARIABLE)
     variables = frozenset(each for each in found if each[0].upper().startswith(PREFIX))
-    return _read_variables(variables) if variables else {}
+    return deepcopy(_read_variables(variables)) if variables else {}
 
 
 @lru_cache(maxsize=4)

@@ -169,6 +169,8 @@ try:
     import_module(f"{room}.minilm").load(Path("nowhere"), threads=1)
 except ModelUnavailable:
     assert "onnxruntime" in sys.modules
+else:
+    raise SystemExit("loaded a model of no files")
 """
 
 
