@@ -17,6 +17,7 @@ from talks import alone, chatter, exchange, fill, lawful, meter, remembering, si
 from memoranda import Conversation, Settings
 from memoranda.providers.opening import open_embedder
 from memoranda.settings.sections import EmbeddingSettings
+from memoranda.text import patterns
 from memoranda.tokens.estimate import EstimatedCounter
 
 
@@ -171,8 +172,12 @@ def calls(act):
 
 @pytest.mark.slow
 @each_row("strategy", ["rolling_window", "hybrid"])
-def test_every_step_costs_the_same_at_any_length(strategy):
-    """N1.1 to N1.5, S3.02: adding with its prunings, view, context and figures, by calls made."""
+def test_every_step_costs_the_same_at_any_length(strategy, monkeypatch):
+    """N1.1 to N1.5, S3.02: adding with its prunings, view, context and figures, by calls made.
+
+    Compiling a pattern, after a number of texts, is no cost of a step.
+    """
+    monkeypatch.setattr(patterns, "_MOST_LOOKED_AT", 0)
     chat = alone(context_limit=1_000, strategy=strategy)
 
     def talk(count):
