@@ -444,10 +444,11 @@ class _MarkedCharacters(dict[tuple[int, ...], bytes]):
 _Need = frozenset[str] | int | tuple[Sequence[Any], ...]
 
 
-class TextNeeds:
-    """What a text must hold that a regular expression can fit: most texts lack that of most.
+class Prefilter:
+    """Rules out texts that a regular expression cannot fit, by what each such text must hold.
 
-    Learning it takes a fifth of the time of compiling the expression.
+    Most texts lack that of most expressions, and learning it takes a fifth of the time of
+    compiling the expression.
     """
 
     def __init__(self, pattern: str, flags: int = 0) -> None:
@@ -458,8 +459,8 @@ class TextNeeds:
         """
         self._needs = _needs(_parser.parse(pattern, flags))
 
-    def are_met(self, text: str) -> bool:
-        """Return whether the text holds what the expression needs."""
+    def may_fit(self, text: str) -> bool:
+        """Return whether a text holds all that the expression needs; else it fits nowhere in it."""
         return _holds(_fold(text), self._needs)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, cast
 
-from memoranda.text.linear_patterns import METHODS, LinearMatch, LinearPattern, TextNeeds
+from memoranda.text.linear_patterns import METHODS, LinearMatch, LinearPattern, Prefilter
 
 _FRAGMENT = re.compile(r"\{([a-z]\w*)\}")
 # Characters of a text that is looked at before a pattern is compiled for it, and how many are: of
@@ -42,7 +42,7 @@ class _PatternOnUse:
 
     def __init__(self, source: Callable[[], str], flags: int) -> None:
         self._source = source
-        self._needs: TextNeeds | None = None
+        self._prefilter: Prefilter | None = None
         self._looks = 0
         self.flags = flags
 
@@ -76,9 +76,9 @@ class _PatternOnUse:
         self._looks += 1
         if len(text) > _LOOKED_AT or self._looks > _MOST_LOOKED_AT:
             return True
-        if self._needs is None:
-            self._needs = TextNeeds(self._source(), self.flags)
-        return self._needs.are_met(text)
+        if self._prefilter is None:
+            self._prefilter = Prefilter(self._source(), self.flags)
+        return self._prefilter.may_fit(text)
 
     def _compiled(self) -> LinearPattern:
         compiled = LinearPattern(self._source(), self.flags)
