@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.model import checks
-from memoranda.model.changes import Insert
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
 from memoranda.model.models import (
@@ -244,17 +243,14 @@ class Memory:
             InvalidInput: an item cannot be stored; the message says which.
         """
         self._records.notify_derivations()  # What waits is derived afterwards, and not beside it.
-        several = enumerate(checks.several(items, "items"))
-        plan = [self._plan_item(item, f"item {place}") for place, item in several]
+        plan = []
+        for number, item in enumerate(checks.several(items, "items")):
+            place = f"item {number}"
+            draft = parse_draft(item, place)
+            with checks.located(place):
+                plan.append(self._records.plan(self._admit(draft), unless_known=True))
         self._records.notify_derivations()
         return self._records.apply(plan)
-
-    def _plan_item(self, item: str | Mapping[str, Any], place: str) -> Insert:
-        draft = parse_draft(item, place)
-        try:
-            return self._records.plan(self._admit(draft), unless_known=True)
-        except InvalidInput as error:
-            raise InvalidInput(f"{place}: {error}") from error
 
     def _admit(self, draft: Draft) -> Draft:
         return admit_draft(draft, self.settings.secrets.remember)

@@ -6,7 +6,6 @@ What a memory does not need to open, to store and to search is imported when it 
 
 from __future__ import annotations
 
-import concurrent.futures.thread  # noqa: F401 - a thread may need it when it can no longer load
 import logging
 from collections.abc import Sequence
 from copy import copy

@@ -12,6 +12,7 @@ anything else happens there, and opens its own when it is used next. The process
 from __future__ import annotations
 
 import atexit
+import concurrent.futures.thread  # noqa: F401 - it cannot be loaded when the process ends
 import os
 from collections.abc import Callable
 from threading import Event, Lock, Thread

@@ -66,7 +66,7 @@ class RecordDetails(TypedDict, total=False):
 
 
 # What a dict that is to be remembered may hold.
-DRAFT_KEYS = {"content": None, **RecordDetails.__annotations__}
+DRAFT_KEYS = ("content", *RecordDetails.__annotations__)
 # What holds where a draft does not say so.
 DEFAULTS = {"kind": "fact", "namespace": (), "tags": (), "confidence": 1.0}
 
@@ -98,8 +98,7 @@ def parse_draft(item: object, place: str) -> Draft:
     if not isinstance(item, Mapping) or "content" not in item:
         message = f"{place} must be a text or a dict with content, got {item!r:.80}"
         raise InvalidInput(message)
-    if not DRAFT_KEYS.keys() >= set(item):
-        checks.refuse_unknown(item, DRAFT_KEYS, f"{place}: argument")
+    checks.refuse_unknown(item, DRAFT_KEYS, f"{place}: argument")
     return cast("Draft", dict(item))
 
 
@@ -170,7 +169,7 @@ class RecordPlanner:
         Raises:
             InvalidInput: a value of the draft cannot be stored; the message says which.
         """
-        kind = parse_kind(draft.get("kind", "fact"))
+        kind = parse_kind(draft.get("kind", DEFAULTS["kind"]))
         is_item = kind is Kind.ITEM
         namespace, key = _parse_place(draft, is_item=is_item)
         # An application gets back what it gave, also nothing.

@@ -58,6 +58,14 @@ def unit_rows(rows: Any, *, count: int, dimensions: int, model: str) -> Vectors:
     return units
 
 
+def stack_vectors(embedded: Sequence[EmbeddedText], dimensions: int) -> Vectors:
+    """Return the vectors of texts as a float32 array of shape ``(len(embedded), dimensions)``."""
+    import numpy as np  # noqa: PLC0415 - it takes long to load
+
+    empty = np.empty((0, dimensions), dtype=np.float32)
+    return np.stack([each.vector for each in embedded]) if embedded else empty
+
+
 class CachedEmbedder:
     """An embedder that keeps the last vectors of another one in memory.
 
@@ -100,11 +108,7 @@ class CachedEmbedder:
         Raises:
             EmbeddingError: the inner model failed; nothing is kept of the call.
         """
-        import numpy as np  # noqa: PLC0415 - it takes long to load
-
-        found = self._found(texts, "text", hurry=hurry)
-        empty = np.empty((0, self.dimensions), dtype=np.float32)
-        return np.stack([each.vector for each in found]) if found else empty
+        return stack_vectors(self._found(texts, "text", hurry=hurry), self.dimensions)
 
     def embed_tokens(
         self, texts: Sequence[str], *, query: bool = False, hurry: bool = False

@@ -29,7 +29,7 @@ from weakref import WeakValueDictionary
 from memoranda.errors import EmbeddingError, MissingExtra
 from memoranda.model.processes import follow_forks
 from memoranda.model.query import EmbeddedText, TokenVectors, Vectors
-from memoranda.providers.embedding.cache import unit_rows, well_formed
+from memoranda.providers.embedding.cache import stack_vectors, unit_rows, well_formed
 from memoranda.providers.embedding.model_files import DIMENSIONS, MODEL, TOKENIZER, WEIGHTS, find
 from memoranda.providers.embedding.process_memory import release_memory
 from memoranda.text.terms import DEFAULT, stop_words
@@ -168,11 +168,7 @@ class MiniLM:
             ModelUnavailable: the files are not there or not the published ones.
             EmbeddingError: the runtime failed.
         """
-        import numpy as np  # noqa: PLC0415 - it takes long to load
-
-        read = self.embed_tokens(texts)
-        empty = np.empty((0, DIMENSIONS), dtype=np.float32)
-        return np.stack([each.vector for each in read]) if read else empty
+        return stack_vectors(self.embed_tokens(texts), DIMENSIONS)
 
     def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[EmbeddedText]:
         """Return of each text its vector, and one for each of its first 128 telling tokens.
