@@ -21,7 +21,7 @@ from weakref import WeakSet
 import apsw
 
 from memoranda import errors
-from memoranda.model.changes import Insert
+from memoranda.model.changes import Insert, RecordChange, StoredRecord
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.processes import follow_forks
@@ -473,17 +473,18 @@ class SqliteStore(Store):
         """Lend the writing connection inside one transaction: committed, or undone."""
         return self._lend_writer(patience, begins=True)
 
-    def _add_alone(self, scope: Scope, new: Insert) -> bool:
-        record = new.record
-        terms = index_terms(self._analyzer.terms, record.content, is_item=False)
-        asked = {"name": scope.user, "deletions": scope.deletions, "kind": record.kind}
-        asked |= {"hash": record.content_hash, "weight": 1 + len(terms) // LONG}
-        with self.transact() as connection:
-            begun = connection.one(BEGIN_ALONE, asked)
-            if begun is not None:
-                user, key = begun
-                connection.run_many(INSERT, [record_row(new, record, terms, key, user)])
-        return begun is not None
+    def apply(self, scope: Scope, changes: Sequence[RecordChange]) -> list[StoredRecord]:
+        """Carry out changes of records: a new record alone by two statements, if that can be."""
+        match changes:
+            case [Insert(record=record, stands_alone=True) as new] if scope.owns(record):
+                terms = index_terms(self._analyzer.terms, record.content, is_item=False)
+                asked = {"name": scope.user, "deletions": scope.deletions, "kind": record.kind}
+                asked |= {"hash": record.content_hash, "weight": 1 + len(terms) // LONG}
+                with self.transact() as connection:
+                    for user, key in connection.all(BEGIN_ALONE, asked):
+                        connection.run_many(INSERT, [record_row(new, record, terms, key, user)])
+                        return [StoredRecord(record, is_new=True)]
+        return super().apply(scope, changes)
 
     def _begin(self, connection: SqliteConnection) -> None:
         connection.raw.execute("BEGIN IMMEDIATE")

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from memoranda.errors import InvalidInput, StoreError, StoreReadOnly, UserDeleted
-from memoranda.model.changes import Insert, RecordChange, StoredRecord
+from memoranda.model.changes import RecordChange, StoredRecord
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Record, Scope
 from memoranda.model.ports import VECTORS, Analyzer, NameMatcher
@@ -217,16 +217,8 @@ class Store(database.Database[Any], TransferReads, IndexReads):
 
     def apply(self, scope: Scope, changes: Sequence[RecordChange]) -> list[StoredRecord]:
         """Carry out changes of records in a unit of work of their own."""
-        match changes:
-            case [Insert(record=record, stands_alone=True) as new] if scope.owns(record):
-                if self._add_alone(scope, new):
-                    return [StoredRecord(record, is_new=True)]
         with self.write(scope) as tx:
             return tx.carry_out(changes)
-
-    @abstractmethod
-    def _add_alone(self, scope: Scope, new: Insert) -> bool:
-        """Store a record that stands alone in fewer statements; return whether that could be."""
 
     def reset_vectors(self, model: str, dimensions: int) -> None:
         """Drop all vectors, name the model and queue every record."""
