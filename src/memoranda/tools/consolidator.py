@@ -16,7 +16,7 @@ from memoranda.learning.consolidation_plan import SUPERSEDED
 from memoranda.learning.consolidator import CANDIDATES, PAGE, SPEAKER, Consolidator
 from memoranda.learning.extraction.exclusions import is_refused
 from memoranda.model.changes import Insert, Supersede
-from memoranda.model.checks import clean, located, number, parse_moment, several
+from memoranda.model.checks import ErrorPrefix, clean, number, parse_moment, several
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
 from memoranda.records.pages import session_episodes
@@ -102,7 +102,7 @@ class ConsolidatorTools:
         self._session(session_id)
         claims = []
         for place, fact in enumerate(several(facts, "facts")):
-            with located(f"facts[{place}]"):
+            with ErrorPrefix(f"facts[{place}]"):
                 claims.append(self._claim(session_id, fact))
         actions = self._consolidator.plan(session_id, claims, only=Relation.DUPLICATE)
         self._records.apply(actions)

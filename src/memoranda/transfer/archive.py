@@ -21,7 +21,7 @@ from typing import Any
 
 from memoranda.errors import InvalidInput, StoreError
 from memoranda.model.changes import AuditTrail, Insert
-from memoranda.model.checks import content_hash, iso, located, storable
+from memoranda.model.checks import ErrorPrefix, content_hash, iso, storable
 from memoranda.model.models import (
     ConversationInfo,
     Kind,
@@ -142,7 +142,7 @@ def restore(target: ImportTarget, lines: Iterable[JsonItem], counts: ImportCount
     """
     rest, work = iter(lines), _Restoration(target, counts)
     place, header = next(rest)
-    with located(place):
+    with ErrorPrefix(place):
         _require_readable(header)
     # Version 0.2 wrote what language models took, too; that is no memory.
     known = (each for each in rest if words_of(each.value, "type") != "usage")
@@ -197,7 +197,7 @@ class _Restoration:
     def parse(self, item: JsonItem, **more: Any) -> Any:
         """Return what a line says, as the target's own; of a record, what stores it."""
         scope = self.target.scope
-        with located(item.place):
+        with ErrorPrefix(item.place):
             value = object_of(item.value)
             kind = str(value.get("type"))
             if kind not in LINES:
@@ -326,7 +326,7 @@ def _cuts(item: JsonItem, messages: Sequence[Message]) -> list[Any]:
     """Return the cuts of a pruning with the places of their first and last messages."""
     places = {message.id: place for place, message in enumerate(messages)}
     found = []
-    with located(item.place):
+    with ErrorPrefix(item.place):
         for cut in map(object_of, list_of(item.value, "cuts")):
             ends = {end: places.get(cut.get(end, ""), -1) for end in ("first", "last")}
             if not 0 <= ends["first"] <= ends["last"]:

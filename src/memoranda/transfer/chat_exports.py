@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memoranda.conversation.formats.parse import NewMessage
-from memoranda.model.checks import located
+from memoranda.model.checks import ErrorPrefix
 from memoranda.model.models import ConversationInfo
 from memoranda.text.json_values import list_of, object_of, value_of, words_of
 from memoranda.text.patterns import compile_pattern
@@ -75,7 +75,7 @@ def _chatgpt_messages(
         if not is_talk or kind not in TEXTS or value_of(metadata, HIDDEN):
             counts.leave_out(f"messages of {role} ({kind})", bool(message))
         elif text := _text(value_of(content, "parts"), counts):
-            with located(f"message {key}"):
+            with ErrorPrefix(f"message {key}"):
                 at = sources.moment_of(message.get("create_time"), "create_time")
             yield sources.ForeignMessage(key, NewMessage(role=role, content=text, timestamp=at))
 
@@ -108,7 +108,7 @@ def _claude_messages(
 ) -> Iterator[sources.ForeignMessage]:
     """Yield the messages of a conversation."""
     for number, message in enumerate(list_of(talk, "chat_messages"), 1):
-        with located(f"message {number}"):
+        with ErrorPrefix(f"message {number}"):
             key, role = sources.text_of(message, "uuid"), ROLES.get(words_of(message, "sender"))
             at = sources.moment_of(message.get("created_at"), "created_at")
             pasted = [words_of(it, "extracted_content") for it in list_of(message, "attachments")]

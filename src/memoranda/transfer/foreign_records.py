@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import located
+from memoranda.model.checks import ErrorPrefix
 from memoranda.model.models import Kind, Mention, Scope, Trust
 from memoranda.records.drafts import Draft, parse_kind
 from memoranda.store.locations import foreign_memories
@@ -53,7 +53,7 @@ def read_locomo(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[F
         InvalidInput: a conversation is not in LoCoMo's form; the message names the turn.
     """
     for place, talk in read_values(path):
-        with located(place):
+        with ErrorPrefix(place):
             whose = Scope(text_of(talk, "sample_id"), target.scope.agent)
             conversation = object_of(talk.get("conversation"))
         numbers = [int(m[1]) for name in conversation if (m := LOCOMO_SESSION.fullmatch(name))]
@@ -61,11 +61,11 @@ def read_locomo(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[F
             turns = list_of(conversation, session)
             if not turns:
                 continue
-            with located(f"{place}, {session}"):
+            with ErrorPrefix(f"{place}, {session}"):
                 start = session_date(conversation.get(f"{session}_date_time"))
             for turn, value in enumerate(turns, 1):
                 where = f"{place}, {session}, turn {turn}"
-                with located(where):
+                with ErrorPrefix(where):
                     draft = _episode(value, session, start + timedelta(seconds=turn))
                 if draft["content"]:
                     yield ForeignRecord(where, whose, draft, key=f"{session}\n{turn}")
@@ -211,7 +211,7 @@ def read_memories(
             kind = parse_kind(entry.get(TYPE, "fact"))
         except InvalidInput:  # What it is called there may still be of use.
             kind, rest = Kind.FACT, {TYPE: entry[TYPE], **rest}
-        with located(place):
+        with ErrorPrefix(place):
             at = moment_of(entry.get(CREATED), CREATED)
         metadata = {**rest, ID: key}
         draft = Draft(content=text, kind=kind, metadata=metadata, event_time=at, created_at=at)

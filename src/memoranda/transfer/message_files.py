@@ -22,7 +22,7 @@ from memoranda.conversation.session_format import (
 )
 from memoranda.conversation.transcript import place_of
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.checks import located
+from memoranda.model.checks import ErrorPrefix
 from memoranda.model.models import ConversationInfo, Message, Pruning, Scope
 from memoranda.store.sql.store import Store
 from memoranda.text.json_values import list_of
@@ -113,7 +113,7 @@ def read_session(
     messages = []
     for message in file.messages(cleared=True):
         key = message.id if message.id in held else f"{info.id}\n{message.id}"
-        with located(f"{path}, line {place_of(message) + FIRST_LINE}"):
+        with ErrorPrefix(f"{path}, line {place_of(message) + FIRST_LINE}"):
             (said,) = parse_messages([message])
             if _says_something(said) or said.raw is not None:
                 said.check()
@@ -132,7 +132,7 @@ def read_openai(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[F
     for name, items in _openai_conversations(path):
         messages: list[ForeignMessage] = []
         for place, shape in items:
-            with located(place):
+            with ErrorPrefix(place):
                 for said in filter(_says_something, parse_messages([shape])):
                     what = said.role, said.content, said.images, said.tool_calls, said.tool_result
                     digest = blake2b(repr(what).encode(errors="replace")).hexdigest()
@@ -149,7 +149,7 @@ def _openai_conversations(path: Path) -> Iterator[tuple[str, Sequence[JsonItem]]
         yield path.stem, items
         return
     for number, (place, value) in enumerate(items, 1):
-        with located(place):
+        with ErrorPrefix(place):
             found = list_of(value, "messages")
             if not found:
                 message = "expected an object with a list of messages that have role and content"

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, cast
 from memoranda.conversation.conversation_store import name_similar
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
 from memoranda.model.changes import Insert
-from memoranda.model.checks import clean, located, parse_moment, refuse_unknown, several
+from memoranda.model.checks import ErrorPrefix, clean, parse_moment, refuse_unknown, several
 from memoranda.model.models import ConversationInfo, Kind, Message, Scope
 from memoranda.model.notes import NotesContent
 from memoranda.model.ports import Progress
@@ -190,7 +190,7 @@ def _plain_records(path: Path, target: ImportTarget, _: ImportCounts) -> Iterato
     for place, value in read_values(path):
         known = value
         if value_of(value, "event_time") is not None:
-            with located(place):
+            with ErrorPrefix(place):
                 known = {**value, "event_time": parse_moment(value["event_time"], "event_time")}
         draft, text = parse_draft(known, place), json.dumps(value, sort_keys=True)
         seen[text] += 1
@@ -261,7 +261,7 @@ def _import_records(
     policy = target.secrets if format is FileFormat.MEMORANDA else "refuse"
     new, once, total = dict[str, Insert](), set[str](), 0
     for each in batch:
-        with located(each.place):
+        with ErrorPrefix(each.place):
             if policy == "refuse" and holds_secret(each.draft):
                 counts.leave_out("records that hold secrets")
                 continue
@@ -299,7 +299,7 @@ def _import_conversation(
 ) -> None:
     """Store what is not there yet of a conversation, a transaction for each batch."""
     found = found._replace(messages=_distinct(found.messages))
-    with located(found.place):
+    with ErrorPrefix(found.place):
         clean(found.info.id, "the name of a conversation")
         new = _new_messages(target, format, found)
         try:

@@ -29,7 +29,7 @@ from pydantic import TypeAdapter, ValidationError
 from memoranda.conversation.conversation_store import ConversationStore
 from memoranda.conversation.formats.parse import ROLES, SAME_ROLE, NewMessage
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import EPOCH, clean, located, require_aware, to_ms
+from memoranda.model.checks import EPOCH, ErrorPrefix, clean, require_aware, to_ms
 from memoranda.model.clock import RANDOM_BITS, encode_id
 from memoranda.model.models import ConversationInfo, Mention, Scope
 from memoranda.model.ports import Progress
@@ -209,7 +209,7 @@ def read_values(
         for name, part in _parts(path):
             with part:
                 for place, raw in _texts(name, part):
-                    with counts.reading(place) if counts else located(place):
+                    with counts.reading(place) if counts else ErrorPrefix(place):
                         for value in _parse(raw, plain=counts is not None):
                             yield from _elements(place, value, inside)
 
