@@ -386,6 +386,7 @@ class RecordWrites(EntityWrites, SqlReads):
         Returns of each, in order, what is stored now: the record, or the known fact that says the
         same.
         """
+        self.register()  # Who registers the user at the same time is waited for before we look.
         stored: dict[str, models.Record] = {}
         order: list[tuple[str, bool]] = []
         new: list[Insert] = []
@@ -445,7 +446,6 @@ class RecordWrites(EntityWrites, SqlReads):
 
     def _insert_new(self, changes: Sequence[Insert]) -> list[models.Record]:
         """Store records that are not known; return them with their positions."""
-        self.register()
         self._require_own(changes)
         last: dict[str, int] = {}
         stored, texts, lines = [], [], []
@@ -487,7 +487,6 @@ class RecordWrites(EntityWrites, SqlReads):
         nothing stays, nor a line of history.
         """
         item = change.record
-        self.register()
         values = RECORDS.values(item) | {"user_key": self.user, "reason": change.reason}
         held = self.connection.one(HELD_ITEM, values)
         if held is None:
