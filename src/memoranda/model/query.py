@@ -274,7 +274,10 @@ class TermMatches:
 
         frequencies = [len(each.keys) for each in postings]
         order = sorted(range(len(terms)), key=lambda place: (frequencies[place], terms[place]))
-        keys = np.concatenate([np.array([], np.int64), *(postings[place].keys for place in order)])
+        # A term that so many records hold leaves none to those that are more common.
+        enough = sum(count < limit for count in frequencies) + 1
+        rarer = (postings[place].keys for place in order[:enough])
+        keys = np.concatenate([np.array([], np.int64), *rarer])
         _, first = np.unique(keys, return_index=True)
         found = np.sort(keys[np.sort(first)[:limit]])
         counts = np.zeros((len(found), len(terms)), np.uint8)
