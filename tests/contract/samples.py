@@ -301,9 +301,10 @@ class User:
         name = item if isinstance(item, str) else item.id
         return self.store.get(self.scope, [name])[name]
 
-    def seen(self, ordinals: Sequence[int]) -> set[str]:
+    def seen(self, ordinals: Iterable[int]) -> set[str]:
         """Return the texts of the records with these ordinals."""
-        return {item.content for item in self.store.get(self.scope, ordinals).values()}
+        found = self.store.get(self.scope, [*map(int, ordinals)])
+        return {item.content for item in found.values()}
 
     def passing(self, *, order: Order = Order.RECORDED, **fields: Any) -> list[str]:
         """Return the texts that a filter lets through, having seen that all reads agree on them."""
@@ -381,7 +382,7 @@ class User:
             rows_of(changes),
             vectors_of(changes),
             changes.lineage,
-            sorted(zip(terms.ordinals, terms.counts.tolist(), strict=True)),
+            sorted(zip(terms.ordinals.tolist(), terms.counts.tolist(), strict=True)),
             list(terms.frequencies),
         ]
 

@@ -257,7 +257,7 @@ class TermMatches:
         frequencies: for each term, how many records hold it.
     """
 
-    ordinals: Sequence[int]
+    ordinals: Ordinals
     counts: TermCounts
     frequencies: Sequence[int]
 
@@ -286,7 +286,7 @@ class TermMatches:
                 places = np.searchsorted(keys, found)
                 held = np.take(keys, places, mode="clip") == found
                 counts[held, column] = np.minimum(times[places[held]], MOST_COUNTED)
-        return cls(found.tolist(), counts, frequencies)
+        return cls(found, counts, frequencies)
 
 
 @dataclass(frozen=True, slots=True, order=True)

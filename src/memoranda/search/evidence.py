@@ -119,7 +119,7 @@ class LexicalEvidence:
     def coverage(self, *, around: bool) -> Floats:
         """Return the share (0 to 1) of the query in each record, or in it or ``around`` it."""
         shared = np.minimum(1, self._saturated)
-        if around and self.matches.ordinals:
+        if around and len(self.matches.ordinals):
             shared = np.minimum(1, self.rows.surroundings.gathered(shared))
         coverage = self._summed(shared) / max(float(self.weights.sum()), 1e-9)
         return coverage.astype(np.float32)

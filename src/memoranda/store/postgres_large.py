@@ -207,9 +207,8 @@ def find_candidates(
     held = TermCounts().postings(connection, user, question.terms, most=MOST_HELD)
     frequencies = _frequencies(held, records, first or 0)
     joined = query.TermMatches.join(question.terms, held, MOST_MATCHES)
-    found = np.array(joined.ordinals, np.int64)
     covered = np.minimum(joined.counts, 1) @ np.log1p(records / (np.array(frequencies) + 1))
-    worded = found[np.argsort(-covered, kind="stable")[:MOST_WORDED]].tolist()
+    worded = joined.ordinals[np.argsort(-covered, kind="stable")[:MOST_WORDED]].tolist()
     passing = {*keys_of(CHOSEN, keys=dump(sorted(worded)))}
     vector = question.vector
     like = [] if vector is None or len(vector) != dimensions else nearest(vector)
@@ -227,6 +226,6 @@ def find_candidates(
     vectors, names = reader.vectors(THEIR_VECTORS, keys=chosen), [*reader.numbers]
     version = query.IndexVersion()
     changes = query.IndexChanges(version, rows, rows[:0], names, vectors, lineage, reset=True)
-    places = np.flatnonzero(np.isin(found, rows["ordinal"]))
-    matches = query.TermMatches(found[places].tolist(), joined.counts[places], frequencies)
+    places = np.flatnonzero(np.isin(joined.ordinals, rows["ordinal"]))
+    matches = query.TermMatches(joined.ordinals[places], joined.counts[places], frequencies)
     return query.Candidates(changes, matches, records, terms, sorted(keys))

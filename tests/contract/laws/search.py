@@ -233,8 +233,8 @@ class TermContract(Contract):
             assert (list(nothing.ordinals), list(nothing.frequencies)) == ([], [0] * len(terms))
         ana.remember("tea and tea and cake", "coffee", "cake tea", "tea " * 300)
         matches = ana.match_terms(["tea", "cake", "milk"], limit=10)
-        texts = ana.get(matches.ordinals)
-        rows = zip(matches.ordinals, matches.counts.tolist(), strict=True)
+        texts = ana.get(matches.ordinals.tolist())
+        rows = zip(matches.ordinals.tolist(), matches.counts.tolist(), strict=True)
         assert {texts[row].content[:8]: counts for row, counts in rows} == {
             "tea and ": [2, 1, 0],
             "cake tea": [1, 1, 0],
