@@ -27,7 +27,7 @@ AT_ONCE = 10_000
 # Records looked at that hold a term: the newest. A term of more says little of any.
 MOST_HELD = 30_000
 # Records that are looked at by the words of a question, the rarest first, and by their vectors.
-MOST_MATCHES, MOST_WORDED, MOST_LIKE = 20_000, 100, 60
+MOST_MATCHES, MOST_WORDED, MOST_LIKE = 20_000, 100, 80
 # Records that a narrow filter leaves, and facts with the attributes that a question asks for.
 MOST_FILTERED, MOST_FACTS = 2_000, 100
 # Places in a session up to which turns stand around a candidate.
