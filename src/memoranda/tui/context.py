@@ -30,7 +30,14 @@ from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import show_hits
-from memoranda.tui.layout import OverlayScreen, TextScreen, make_display, make_table, selected
+from memoranda.tui.layout import (
+    OverlayScreen,
+    TextScreen,
+    fill_table,
+    make_display,
+    make_table,
+    selected,
+)
 from memoranda.tui.runtime import ChatRuntime
 from memoranda.tui.threads import run_in_thread
 
@@ -133,10 +140,8 @@ class ContextScreen(OverlayScreen):
         table = self.query_one("#all-messages", DataTable)
         fresh, row = not table.row_count, table.cursor_row
         at_end = fresh or row == table.row_count - 1
-        table.clear()
         self._lines = {line.message.id: line for line in state.found.lines[-MOST_ROWS:]}
-        for line in self._lines.values():
-            table.add_row(*_cells(line, view), key=line.message.id)
+        fill_table(table, {key: _cells(line, view) for key, line in self._lines.items()})
         table.move_cursor(row=table.row_count - 1 if at_end else row)
         self._show_why()
 

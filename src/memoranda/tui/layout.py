@@ -6,6 +6,7 @@ Text of models and of memory is always given as a Rich ``Text``, and so never re
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 from typing import Any, ClassVar
 
@@ -103,6 +104,15 @@ class OverlayScreen(Screen[None]):
 def make_table(id: str) -> DataTable[Text]:
     """Return a table in which whole rows are chosen."""
     return DataTable(id=id, cursor_type="row", zebra_stripes=False, cell_padding=1)
+
+
+def fill_table(table: DataTable[Text], rows: Mapping[str, Iterable[Text]]) -> None:
+    """Show other rows, the cells of each by its key, in a table whose columns fit them."""
+    table.clear()
+    for key, cells in rows.items():
+        table.add_row(*cells, key=key)
+    # Columns get their widths later: what was drawn before is not to stay.
+    table.call_after_refresh(table.notify_style_update)
 
 
 def selected(table: DataTable[Text]) -> str | None:

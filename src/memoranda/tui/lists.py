@@ -15,7 +15,7 @@ from textual.widgets import DataTable, Input, Static
 
 from memoranda.errors import MemorandaError
 from memoranda.rendering.layout import Display
-from memoranda.tui.layout import OverlayScreen, make_display, make_table, selected
+from memoranda.tui.layout import OverlayScreen, fill_table, make_display, make_table, selected
 from memoranda.tui.runtime import ChatRuntime
 from memoranda.tui.threads import run_in_thread
 
@@ -110,10 +110,8 @@ class ListScreen(OverlayScreen, Generic[Row]):
             return
         at, view = self.table.cursor_row, self.view
         self.fill("#heading", Text(self.heading, "bold"))
-        self.table.clear()
         self.rows = {self.key_of(row): row for row in found}
-        for key, row in self.rows.items():
-            self.table.add_row(*self.cells(row, view), key=key)
+        fill_table(self.table, {key: self.cells(row, view) for key, row in self.rows.items()})
         self.table.move_cursor(row=min(at, max(0, len(self.rows) - 1)))
         self.show_details()
 
