@@ -90,13 +90,16 @@ class Dialect:
         if not done:
             own = (FOLDER / self.own).read_text("utf-8")
             steps[self.step - 1] = own if self.step > 1 else steps[0] + own
-        return [*map(self._typed, steps[done:])]
+        return [typed(sql, *self.types.items()) for sql in steps[done:]]
 
-    def _typed(self, sql: str) -> str:
-        sql = COMMENT.sub("", sql)
-        for pattern, words in self.types.items():
-            sql = re.sub(pattern, words, sql)
-        return sql
+
+@cache
+def typed(sql: str, *types: tuple[str, str]) -> str:
+    """Return the SQL of a schema without comments, with what a database says for some patterns."""
+    sql = COMMENT.sub("", sql)
+    for pattern, words in types:
+        sql = re.sub(pattern, words, sql)
+    return sql
 
 
 def require_known(schema: int, location: str) -> None:
