@@ -1,5 +1,7 @@
 """The files of the model are found in order, proven genuine, and pulled whole or not at all."""
 
+import shutil
+
 import pytest
 from model_server import raw
 
@@ -28,7 +30,16 @@ def link(published, folder):
 def genuine(published, server):
     """A server with the genuine files."""
     folder = published.weights.parent
-    server.play(lambda handler, _: handler.send(200, (folder / handler.path[1:]).read_bytes()))
+
+    def act(handler, _):
+        path = folder / handler.path[1:]
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(path.stat().st_size))
+        handler.end_headers()
+        with path.open("rb") as file:  # In parts: the weights are large.
+            shutil.copyfileobj(file, handler.wfile)
+
+    server.play(act)
     return server
 
 
