@@ -226,6 +226,6 @@ def find_candidates(
     vectors, names = reader.vectors(THEIR_VECTORS, keys=chosen), [*reader.numbers]
     version = query.IndexVersion()
     changes = query.IndexChanges(version, rows, rows[:0], names, vectors, lineage, reset=True)
-    places = np.flatnonzero(np.isin(joined.ordinals, rows["ordinal"]))
-    matches = query.TermMatches(joined.ordinals[places], joined.counts[places], frequencies)
+    there = np.isin(joined.ordinals, rows["ordinal"])
+    matches = query.TermMatches(joined.ordinals[there], joined.counts[there], frequencies)
     return query.Candidates(changes, matches, records, terms, sorted(keys))

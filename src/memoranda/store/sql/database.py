@@ -55,7 +55,7 @@ MACRO = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # Each is one of its kind, and so can be a key.
 class Dialect:
     """The SQL dialect of one database.
 
@@ -86,20 +86,25 @@ class Dialect:
 
         One text for each number; together they may be empty.
         """
-        steps = [*schema_steps(self.own)]
-        if not done:
-            own = (FOLDER / self.own).read_text("utf-8")
-            steps[self.step - 1] = own if self.step > 1 else steps[0] + own
-        return [typed(sql, *self.types.items()) for sql in steps[done:]]
+        return [*render_schema(self, new=not done)[done:]]
 
 
 @cache
-def typed(sql: str, *types: tuple[str, str]) -> str:
-    """Return the SQL of a schema without comments, with what a database says for some patterns."""
-    sql = COMMENT.sub("", sql)
-    for pattern, words in types:
-        sql = re.sub(pattern, words, sql)
-    return sql
+def render_schema(dialect: Dialect, *, new: bool) -> tuple[str, ...]:
+    """Return the schema and its migrations in a dialect, without comments.
+
+    Args:
+        dialect: of the database.
+        new: whether the database has no schema yet, and gets what only it has at once.
+    """
+    steps = [*schema_steps(dialect.own)]
+    if new:
+        own = (FOLDER / dialect.own).read_text("utf-8")
+        steps[dialect.step - 1] = own if dialect.step > 1 else steps[0] + own
+    steps = [COMMENT.sub("", sql) for sql in steps]
+    for pattern, words in dialect.types.items():
+        steps = [re.sub(pattern, words, sql) for sql in steps]
+    return tuple(steps)
 
 
 def require_known(schema: int, location: str) -> None:
