@@ -18,7 +18,7 @@ pytest.register_assert_rewrite("laws", "samples")
 PATIENCE = 20.0
 # Objects made before garbage is looked for, and how many such looks come before a deeper one: a
 # deepest look at what a worker holds takes a quarter of a second, which was a twentieth of a run.
-GARBAGE = (2_000, 10, 20)
+GC_THRESHOLDS = (2_000, 10, 20)
 OUTCOMES = ("passed", "failed", "error", "skipped")
 # What starts processes or servers is slow, wherever it is used.
 SLOW_ROOMS = ("tests/faults/",)
@@ -68,7 +68,7 @@ def pytest_collection():
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(*GARBAGE)
+        gc.set_threshold(*GC_THRESHOLDS)
         gc.enable()
 
 

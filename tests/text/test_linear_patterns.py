@@ -70,7 +70,7 @@ def test_every_pattern_means_what_it_means_to_re():
         for text in [*texts[:2], *rng.sample(texts, 2)]:
             place = rng.randrange(len(text) + 1)
             for match in expected.finditer(text):
-                assert prefilter.may_fit(match[0].upper()), (source, match[0])
+                assert prefilter.may_match(match[0].upper()), (source, match[0])
             for how in ("search", "match", "fullmatch"):
                 spans = _spans(getattr(expected, how)(text, place))
                 assert _spans(getattr(found, how)(text, place)) == spans, (source, text, how, place)
@@ -121,7 +121,7 @@ def test_any_pattern_means_what_it_means_to_re(
     """Places, groups, sets, repeats and assertions in any order find the same in any text."""
     place, start = data.draw(st.integers(0, len(text))), process_time()
     expected, found = re.compile(pattern, flags), LinearPattern(pattern, flags)
-    assert Prefilter(pattern, flags).may_fit(text) or not expected.search(text)
+    assert Prefilter(pattern, flags).may_match(text) or not expected.search(text)
     for how in ("search", "match", "fullmatch"):
         spans = _spans(getattr(expected, how)(text, place))
         assert _spans(getattr(found, how)(text, place)) == spans
@@ -140,8 +140,8 @@ def test_a_text_is_looked_at_before_a_pattern_is_compiled():
     for source, fits, lacks in cases:
         pattern = compile_pattern(source, re.IGNORECASE)
         assert lacks is None or (pattern.search(lacks), [*pattern.finditer(lacks)]) == (None, [])
-        assert Prefilter(source, re.IGNORECASE).may_fit(fits), source
-        assert lacks is None or not Prefilter(source, re.IGNORECASE).may_fit(lacks), source
+        assert Prefilter(source, re.IGNORECASE).may_match(fits), source
+        assert lacks is None or not Prefilter(source, re.IGNORECASE).may_match(lacks), source
         assert pattern.search(fits).span() == re.search(source, fits, re.IGNORECASE).span()
 
 

@@ -445,7 +445,7 @@ _Need = frozenset[str] | int | tuple[Sequence[Any], ...]
 
 
 class Prefilter:
-    """Rules out texts that a regular expression cannot fit, by what each such text must hold.
+    """Rules out texts that a regular expression cannot match, by what a match would have to hold.
 
     Most texts lack that of most expressions, and learning it takes a fifth of the time of
     compiling the expression.
@@ -459,8 +459,8 @@ class Prefilter:
         """
         self._needs = _needs(_parser.parse(pattern, flags))
 
-    def may_fit(self, text: str) -> bool:
-        """Return whether a text holds all that the expression needs; else it fits nowhere in it."""
+    def may_match(self, text: str) -> bool:
+        """Return whether a text holds all that the expression needs to match anywhere in it."""
         return _holds(_fold(text), self._needs)
 
 

@@ -54,31 +54,31 @@ class _PatternOnUse:
 
     def search(self, text: str, *args: Any) -> LinearMatch | None:
         """Return the first match."""
-        return self._compiled().search(text, *args) if self._may_fit(text) else None
+        return self._compiled().search(text, *args) if self._may_match(text) else None
 
     def match(self, text: str, *args: Any) -> LinearMatch | None:
         """Return the match at a place."""
-        return self._compiled().match(text, *args) if self._may_fit(text) else None
+        return self._compiled().match(text, *args) if self._may_match(text) else None
 
     def fullmatch(self, text: str, *args: Any) -> LinearMatch | None:
         """Return the match that takes all."""
-        return self._compiled().fullmatch(text, *args) if self._may_fit(text) else None
+        return self._compiled().fullmatch(text, *args) if self._may_match(text) else None
 
     def finditer(self, text: str, *args: Any) -> Iterator[LinearMatch]:
         """Return the matches."""
-        return self._compiled().finditer(text, *args) if self._may_fit(text) else iter(())
+        return self._compiled().finditer(text, *args) if self._may_match(text) else iter(())
 
     def findall(self, text: str) -> list[Any]:
         """Return the texts of all matches, or of their groups."""
-        return self._compiled().findall(text) if self._may_fit(text) else []
+        return self._compiled().findall(text) if self._may_match(text) else []
 
-    def _may_fit(self, text: str) -> bool:
+    def _may_match(self, text: str) -> bool:
         self._looks += 1
         if len(text) > _LOOKED_AT or self._looks > _MOST_LOOKED_AT:
             return True
         if self._prefilter is None:
             self._prefilter = Prefilter(self._source(), self.flags)
-        return self._prefilter.may_fit(text)
+        return self._prefilter.may_match(text)
 
     def _compiled(self) -> LinearPattern:
         compiled = LinearPattern(self._source(), self.flags)
