@@ -17,9 +17,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -348,9 +347,11 @@ class UserIndex:
         version: the one that was read last.
         model_checked: whether it was asked if the vectors are of the same model, since all of them
             were read.
+        reading: all of them, which a thread began to read.
     """
 
     model_checked = False
+    reading: Future[IndexChanges] | None = None
 
     def __init__(self, *, items: bool = False) -> None:
         """Start without any record; of memories, or of items."""
@@ -367,31 +368,28 @@ class UserIndex:
         self._rows: Rows | None = None
         self.model_checked = False
 
-    def rows(self, store: Store, scope: Scope, meanwhile: Callable[[], None] | None = None) -> Rows:
+    def rows(self, store: Store, scope: Scope) -> Rows:
         """Return the user's records as the store has them now, or in the snapshot of a caller.
-
-        ``meanwhile`` is called while the database reads them in a thread of its own.
 
         That may be older than what another thread has read meanwhile, which nobody forgets for it:
         records that came later are there, too.
         """
-        with self._lock, ExitStack() as opened:
-            run = None
-            if meanwhile is not None:
-                opened.enter_context(store.snapshot())
-                run = opened.enter_context(ThreadPoolExecutor(1, "memoranda-index")).map
-            changes = store.index_changes(
-                scope, self.version, items=self._items, run=run, meanwhile=meanwhile
-            )
-            if self._rows is not None and changes.version < self.version:
-                return self._rows
-            if changes.reset:
-                self._forget()
-            came = changes.version.vector != self.version.vector
-            if self._rows is None or came or len(changes.rows) or len(changes.revised):
-                self._rows = self.extended(changes)
-            self.version = changes.version
+        with self._lock:
+            if self.reading is not None:
+                reading, self.reading = self.reading, None
+                self._apply(reading.result())
+            return self._apply(store.index_changes(scope, self.version, items=self._items))
+
+    def _apply(self, changes: IndexChanges) -> Rows:
+        if self._rows is not None and changes.version < self.version:
             return self._rows
+        if changes.reset:
+            self._forget()
+        came = changes.version.vector != self.version.vector
+        if self._rows is None or came or len(changes.rows) or len(changes.revised):
+            self._rows = self.extended(changes)
+        self.version = changes.version
+        return self._rows
 
     @property
     def size(self) -> int:

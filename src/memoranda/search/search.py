@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -57,6 +56,7 @@ from memoranda.search.precedence import (
     read_question,
     state_of,
 )
+from memoranda.search.read_ahead import read_ahead
 from memoranda.store.sql.database import read_again
 from memoranda.store.sql.index_reads import KINDS, NEVER
 from memoranda.store.sql.store import Store
@@ -192,11 +192,12 @@ class Retriever:
         large = not items and self.store.is_large(scope)
         index = self.cache.of(scope.user, items=items)
         # First: waits below do not count loading a model.
-        first = not items and not large and index.version.revision < 0
-        # Nobody waits for a model with the store; nor does a thread start at the very end.
-        beside = first and not self.store.in_memory and threading.main_thread().is_alive()
+        if not items and not large and index.version.revision < 0:
+            index.reading = index.reading or read_ahead(self.store, scope)
         embedded, words = (
-            self._read_beside(index, scope, query, where) if beside else (self._embed(query), None)
+            (self._embed(query), None)
+            if index.reading is None
+            else self._read_question(index, scope, query, where)
         )
         if self.reads_entities:
             self.derivations.finish_soon(scope, ENTITIES, self.wait)
@@ -270,34 +271,27 @@ class Retriever:
         )
         return self.store.candidates(scope, where, question)
 
-    def _read_beside(
+    def _read_question(
         self, index: UserIndex, scope: Scope, query: str, where: Filter
     ) -> tuple[EmbeddedText | None, TermMatches | None]:
-        """Embed a query and find its words while the user's rows are read for the first time.
+        """Embed a question and find its words while the user's rows are read for the first time.
 
         Loading the language data and the model, which a first search needs, takes about as long.
         """
-        embedded: list[EmbeddedText | None] = []
-        words: list[Future[TermMatches]] = []
-
-        def read_query() -> None:
-            question_range(query, where.now.astimezone(self.zone))
-            for read in (state_of, states_nothing, has_secret):
-                read(query)
-            ExpectedAnswer(query).held(query)
-            terms = self.analyzer.query_terms(query)
-            read_question(query, terms, [1.0] * len(terms))
-            # By another connection: that of this thread is at work.
-            find = partial(self.find_words, scope, terms[:MOST_TERMS])
-            with suppress(RuntimeError):  # The main thread has ended.
-                words.append(beside.submit(read_again, find))
-            embedded.append(self._embed(query))
-
+        question_range(query, where.now.astimezone(self.zone))
+        for read in (state_of, states_nothing, has_secret):
+            read(query)
+        ExpectedAnswer(query).held(query)
+        terms = self.analyzer.query_terms(query)
+        read_question(query, terms, [1.0] * len(terms))
+        words = None
         with ThreadPoolExecutor(1, "memoranda-words") as beside:
-            read_again(partial(index.rows, self.store, scope, read_query))
-        if not embedded:  # Another thread has read the rows.
-            return self._embed(query), None
-        return embedded[-1], words[-1].result() if words else None
+            find = partial(self.find_words, scope, terms[:MOST_TERMS])
+            with suppress(RuntimeError):  # The main thread has ended meanwhile.
+                words = beside.submit(read_again, find)
+            embedded = self._embed(query)
+            read_again(partial(index.rows, self.store, scope))
+        return embedded, None if words is None else words.result()
 
     def find_words(self, scope: Scope, terms: Sequence[str], *, items: bool = False) -> TermMatches:
         """Return which records hold which of these terms."""

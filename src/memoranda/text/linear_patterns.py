@@ -279,6 +279,10 @@ _LISTING: Final = frozenset({c.LITERAL, c.RANGE})
 _FEW_LISTED: Final = 40
 # Characters of a word that most texts have none of.
 _LONG_WORD: Final = 8
+# A group of plain words in a pattern, and the first of the characters, none of which is in a text,
+# that stand for such groups while it is parsed: patterns of dates are mostly long lists of names.
+_WORD_LIST: Final = re.compile(r"(?<!\\)\(\?:((?:[\w'’-]|\\s\+|\|)+)\)")
+_FIRST_LIST: Final = 0xD800
 # What re takes for an i, and no other rule of case does.
 _LIKE_I: Final = {0x130: "i", 0x131: "i"}
 _ELEMENTS: Final = frozenset({c.LITERAL, c.NOT_LITERAL, c.ANY, c.IN})
@@ -457,7 +461,13 @@ class Prefilter:
         Raises:
             re.error: it is no regular expression.
         """
-        self._needs = _needs(_parser.parse(pattern, flags))
+        lists: list[frozenset[str]] = []
+
+        def shorten(group: re.Match[str]) -> str:
+            lists.append(_fold_words(group[1]))
+            return chr(_FIRST_LIST + len(lists) - 1)
+
+        self._needs = _needs(_parser.parse(_WORD_LIST.sub(shorten, pattern), flags), lists)
 
     def may_match(self, text: str) -> bool:
         """Return whether a text holds all that the expression needs to match anywhere in it."""
@@ -468,6 +478,12 @@ class Prefilter:
 def _fold(text: str) -> str:
     """Return a text without regard to case, as :mod:`re` sees it."""
     return text.translate(_LIKE_I).casefold()
+
+
+@lru_cache(maxsize=256)
+def _fold_words(alternatives: str) -> frozenset[str]:
+    """Return of each of some alternatives in a pattern its longest word, folded."""
+    return frozenset(_fold(max(words.split(r"\s+"), key=len)) for words in alternatives.split("|"))
 
 
 def _holds(folded: str, needs: Sequence[_Need]) -> bool:
@@ -490,26 +506,28 @@ def _holds_one(folded: str, need: Any) -> bool:
     return any(_holds(folded, branch) for branch in need)
 
 
-def _needs(tree: Any) -> list[_Need]:
+def _needs(tree: Any, lists: Sequence[frozenset[str]]) -> list[_Need]:
     """Return what a text must hold that a parsed expression can fit."""
     needs: list[_Need] = []
     letters = ""
     for operation, value in [*tree, (None, None)]:
-        if operation is c.LITERAL:
+        if operation is c.LITERAL and not _is_list(value, lists):
             letters += chr(value)
             continue
         if letters:
             needs.append(frozenset({_fold(letters)}))
             letters = ""
-        if operation is c.IN:
-            listed = _listed_characters(value)
+        if operation is c.LITERAL:
+            needs.append(lists[value - _FIRST_LIST])
+        elif operation is c.IN:
+            listed = _listed_texts(value, lists)
             needs += [listed] * bool(listed)
         elif operation is c.BRANCH:
-            needs += _needs_of_branches(tuple(map(_needs, value[1])))
+            needs += _needs_of_branches(tuple(_needs(branch, lists) for branch in value[1]))
         elif operation in {c.SUBPATTERN, c.ATOMIC_GROUP}:
-            needs += _needs(value[-1] if operation is c.SUBPATTERN else value)
+            needs += _needs(value[-1] if operation is c.SUBPATTERN else value, lists)
         elif operation in _REPEATS and value[0]:
-            needs += _needs_of_repeat(*value[::2])
+            needs += _needs_of_repeat(value[0], value[2], lists)
     # What is looked for fastest comes first.
     return sorted(needs, key=lambda need: len(need) if isinstance(need, frozenset) else _FEW_LISTED)
 
@@ -521,21 +539,34 @@ def _needs_of_branches(branches: tuple[list[_Need], ...]) -> list[_Need]:
     return [branches] * all(branches)
 
 
-def _needs_of_repeat(least: int, inside: Any) -> list[_Need]:
+def _needs_of_repeat(least: int, inside: Any, lists: Sequence[frozenset[str]]) -> list[_Need]:
     """Return what is needed that a parsed expression can fit so many times at least."""
     element, value = inside[0]
     if least < _LONG_WORD or len(inside) > 1 or element is not c.IN:
-        return _needs(inside)
+        return _needs(inside, lists)
     plain = read_characters(element, value, 0)
     spaced = plain.ascii & _SPACES or "s" in plain.kinds or plain.ranges or plain.negated
     return [] if spaced else [least]
 
 
-def _listed_characters(items: Sequence[tuple[Any, Any]]) -> frozenset[str]:
-    """Return the characters of a set in a pattern if they are few, else nothing."""
+def _is_list(code: int, lists: Sequence[frozenset[str]]) -> bool:
+    """Return whether a character stands for a list of words."""
+    return 0 <= code - _FIRST_LIST < len(lists)
+
+
+def _listed_texts(
+    items: Sequence[tuple[Any, Any]], lists: Sequence[frozenset[str]]
+) -> frozenset[str]:
+    """Return the characters of a set in a pattern if they are few, else nothing.
+
+    A set of what stands for lists of words was a choice between these.
+    """
     spans = [(w, w) if item is c.LITERAL else w for item, w in items if item in _LISTING]
     few = len(spans) == len(items) and sum(b - a + 1 for a, b in spans) <= _FEW_LISTED
-    return frozenset(_fold(chr(code)) for a, b in spans * few for code in range(a, b + 1))
+    codes = [code for a, b in spans * few for code in range(a, b + 1)]
+    return frozenset().union(
+        *(lists[n - _FIRST_LIST] if _is_list(n, lists) else {_fold(chr(n))} for n in codes)
+    )
 
 
 class LinearPattern:

@@ -43,13 +43,14 @@ COLUMNS: dict[str, tuple[str, str]] = {
     # Of its content, in characters and in terms.
     "length": ("f4", "length(r.content)"),
     "terms": ("f4", "r.term_count"),
-    # When it happened, in milliseconds since 1970, and when it was recorded.
+    # When it happened, in milliseconds since 1970.
     "event": ("i8", "r.event_time"),
-    "created": ("i8", "r.created_at"),
     "kind": ("i1", f"CASE r.kind {WHEN_KIND} END"),
     # What follows is read of those records alone that have it.
     # Its place in its session; without one, its ordinal.
     "position": ("i8", "CASE WHEN r.session_id IS NOT NULL THEN coalesce(r.position, 0) END"),
+    # When it was recorded, if not then.
+    "created": ("i8", "CASE WHEN r.created_at <> r.event_time THEN r.created_at END"),
     # The first moment after it happened, and when it stopped being believed.
     "over": ("i8", "r.event_until"),
     "until": ("i8", "r.valid_until"),
@@ -69,7 +70,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
 # And the talk that it stands in, which is the reader's to tell.
 INDEX_ROW = [("thread", "i8"), *((name, kind) for name, (kind, _) in COLUMNS.items())]
 NAMED = ("session", "agent", "speaker", "subject", "attribute")
-SPARSE = ("position", "over", "until", "confidence", "asks", *NAMED)
+SPARSE = ("position", "created", "over", "until", "confidence", "asks", *NAMED)
 HAVING = '@numbers("{1}") FILTER (WHERE "{0}" IS NOT NULL)'
 GATHERED = (
     (f'@listed("{name}"), ' if name in NAMED else f"{HAVING.format(name, name)}, ")
@@ -145,13 +146,11 @@ class IndexReads(SqlReads):
         since: query.IndexVersion,
         *,
         items: bool = False,
-        run: Callable[..., Iterator[Any]] | None = None,
-        meanwhile: Callable[[], None] | None = None,
+        run: Callable[..., Iterator[list[VectorPart]]] | None = None,
     ) -> query.IndexChanges:
         """Return what came after ``since``, or everything where known rows went.
 
-        ``run`` may read in a thread, where ``meanwhile`` is called in this one, and the caller's
-        snapshot ends after the last vectors.
+        ``run`` may read vectors later, by a snapshot of the caller that ends after the last.
 
         Vectors are float16 rows by user. Measured at 384 dimensions against a vec0 table with a
         partition for each user: 1.1 kB a record instead of 1.9 (10 users with 5,000 records) or
@@ -167,21 +166,16 @@ class IndexReads(SqlReads):
             part = ITEMS if items else MEMORIES
             others = f" AND {OF_THESE.format(which=part)}" if items or has_items else ""
             reader = IndexReader(connection, {"user": user, "revision": start.revision})
-            beside = run or map
-            reading = beside(reader.rows, [part], [start.ordinal], [version.ordinal])
-            asking = beside(reader.lineage, [part])
-            seqs = range(start.vector, version.vector, AT_ONCE)
-            coming = beside(partial(reader.vectors, NEXT_VECTORS + others), seqs)
-            if meanwhile is not None:
-                meanwhile()
-            rows = next(reading)
+            rows = reader.rows(part, start.ordinal, version.ordinal)
             revised = reader.rows(f"{REVISED} AND {part}", 0, start.ordinal)
             theirs = revised["ordinal"].tolist()
             listed = (dump(theirs[at : at + AT_ONCE]) for at in range(0, len(theirs), AT_ONCE))
-            known = (reader.vectors(THEIR_VECTORS, keys=keys) for keys in listed)
+            known = [reader.vectors(THEIR_VECTORS, keys=keys) for keys in listed]
+            seqs = range(start.vector, version.vector, AT_ONCE)
+            coming = (run or map)(partial(reader.vectors, NEXT_VECTORS + others), seqs)
             # What is only said rests on nothing, so adding it changes no lineage.
             changed = reset or len(revised) or (rows["kind"] != KINDS[Kind.EPISODE]).any()
-            lineage = next(asking) if changed else None
+            lineage = reader.lineage(part) if changed else None
             vectors = chain.from_iterable(chain(known, coming))
             names, parts = [*reader.numbers], vectors if run else [*vectors]
         return query.IndexChanges(version, rows, revised, names, parts, lineage, reset=reset)
@@ -257,8 +251,6 @@ class IndexReader:
 
         Without those that are damaged, which are looked for by halves.
         """
-        import numpy as np  # noqa: PLC0415 - it takes long to load
-
         if first >= last:
             return no_rows()
         given = {**self._values, "first": first, "last": last, **values}
@@ -271,6 +263,8 @@ class IndexReader:
                 return no_rows()
         middle = (first + last) // 2
         halves = ((first, middle), (middle, last))
+        import numpy as np  # noqa: PLC0415 - it takes long to load
+
         return np.concatenate([self.rows(which, *half, **values) for half in halves])
 
     def _gathered(self, row: Row) -> query.IndexRows:
@@ -287,8 +281,8 @@ class IndexReader:
             else:
                 # Whole numbers are read much faster.
                 column = np.fromstring(text or "", float if name == "confidence" else int, sep=",")
-            if name == "over":
-                made[name] = made["event"] + 1
+            if name in {"created", "over"}:
+                made[name] = made["event"] + (name == "over")
             if name in SPARSE:
                 places = np.searchsorted(made["ordinal"], np.fromstring(keys or "", int, sep=","))
             if len(column) != len(places):
