@@ -11,12 +11,14 @@ from tables import each_row
 
 from memoranda import Memory, Settings
 from memoranda.agent import Agent
+from memoranda.agent.agent import SILENT
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.errors import BudgetTooSmall
 from memoranda.model.chat import ChatReply
 from memoranda.model.models import ToolCall
 from memoranda.model.usage import Usage
 from memoranda.testing.models import ScriptedLLM
+from memoranda.text.recalled import NO_ANSWER
 from memoranda.tools import Tool
 
 SPOKEN = {"user", "assistant"}
@@ -235,6 +237,38 @@ def test_the_words_of_memorys_own_tools_are_no_episodes(memory):
     assert said == ["Remember that I play chess", "Error: own failed: no luck", "Kept."]
     assert agent.chat.by_role("tool")[-1].content == "Error: own failed: no luck"
     assert "Today is " in agent._model.chatted[0].messages[0]["content"]
+
+
+def test_a_turn_goes_on_whatever_a_tool_returns(memory):
+    """Its text goes to the model and is stored; and so of one that raises."""
+
+    def fails():
+        raise ValueError("a\x00b")
+
+    given = {"nothing": None, "figures": {"celsius": 21}, "binary": b"\x00\xff"}
+    schema = {"type": "object", "properties": {}}
+    tools = [Tool(name, "Looks.", schema, lambda name=name: given[name]) for name in given]
+    calls = [ToolCall(name, name, "{}") for name in (*given, "fails")]
+    agent = scripted_agent(
+        memory, calls, "Done.", tools=[*tools, Tool("fails", "Fails.", schema, fails)]
+    )
+    assert agent.process("Look at it, please").text == "Done."
+    assert [message.content for message in agent.chat.by_role("tool")] == [
+        "(no result)",
+        '{"celsius": 21}',
+        "\\x00\\xff",
+        "Error: fails failed: a\\x00b",
+    ]
+
+
+@each_row("reply", ["", "  \n "])
+def test_a_model_that_says_nothing_is_told_of(memory, reply):
+    """The person reads so; the transcript has no empty message, and the talk goes on."""
+    agent = scripted_agent(memory, reply, "Fine.")
+    assert agent.process("Where is it?").text == SILENT
+    assert agent.process("Where is it now?").text == "Fine."
+    said = [message.content for message in agent.chat.messages[-4:]]
+    assert said == ["Where is it?", NO_ANSWER, "Where is it now?", "Fine."]
 
 
 def test_what_the_recap_tells_is_not_recalled_beside_it(tmp_path):

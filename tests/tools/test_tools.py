@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 from contextlib import closing
+from datetime import date
 
 import pytest
 from learning_talks import DAY, PATIENCE, clock_of, contents, fact, facts, remembering, talk
@@ -16,6 +17,8 @@ from memoranda import AsyncMemory, Settings
 from memoranda.errors import InvalidInput, StoreClosed
 from memoranda.testing.embedders import HashEmbedder
 from memoranda.text.recalled import OF_TOOLS
+from memoranda.tools import Tool
+from memoranda.tools.tool import show_result
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
 
@@ -399,6 +402,36 @@ def test_arguments_come_as_json_or_as_a_mapping(memory, tools):
         '{"q": 1e999}',
     ):
         assert search(wrong).startswith("Error: "), wrong
+
+
+@each_row(
+    ("given", "text"),
+    [
+        ("21 degrees", "21 degrees"),
+        ("", ""),
+        (None, "(no result)"),
+        (21, "21"),
+        ({"where": "Zürich", "at": date(2026, 3, 1)}, '{"where": "Zürich", "at": "2026-03-01"}'),
+        (("a", "b"), '["a", "b"]'),
+        ({("a", 1): 2}, "{('a', 1): 2}"),
+        (b"caf\xc3\xa9 \xe9", "café \\xe9"),
+        ("key\x00value", "key\\x00value"),
+        ({"key\x00": "\udce9"}, '{"key\\u0000": "\\udce9"}'),
+        ("caf\udce9.txt", "caf\\udce9.txt"),
+    ],
+)
+def test_whatever_a_function_returns_is_a_text_that_can_be_stored(memory, given, text):
+    """Bytes, numbers, nothing, what no JSON has a form for, and characters that UTF-8 has not."""
+    found = Tool("look", "Looks.", {"type": "object", "properties": {}}, lambda: given).call()
+    assert found == text
+    memory.remember(found or "nothing")
+
+
+def test_what_contains_itself_is_shown_as_python_shows_it():
+    """JSON has no form for it."""
+    endless = []
+    endless.append(endless)
+    assert show_result(endless) == "[[...]]"
 
 
 def test_what_goes_wrong_for_other_reasons_is_raised(memory):

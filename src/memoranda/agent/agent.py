@@ -33,6 +33,7 @@ from memoranda.providers.opening import open_language_model
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import NO_ANSWER
 from memoranda.tools import Tool, ToolList
+from memoranda.tools.tool import show_result
 
 log = logging.getLogger("memoranda.agent")
 
@@ -42,6 +43,7 @@ STAGE = "chat"
 RECALL_BUDGET = 1_000
 WAITS = "not consolidated yet: the last messages are kept as they were, the rest is done later"
 STUCK = "I could not finish this within {steps} steps."
+SILENT = "The model gave no answer. What you said is stored; say it again, or in other words."
 
 
 NO_USAGE = Usage()
@@ -231,8 +233,10 @@ class Agent:
             reply = self._asked(model, contexts[-1], on_text)
             usage += reply.usage
         # What it calls for after the last step is not done any more.
-        words = reply.text if reply.text.strip() else STUCK.format(steps=steps)
-        self._chat.add("assistant", words)
+        words = reply.text
+        if not words.strip():
+            words = STUCK.format(steps=steps) if reply.tool_calls else SILENT
+        self._chat.add("assistant", NO_ANSWER if words is SILENT else words)
         return Answer(
             words,
             sources=contexts[0].recall.hits,
@@ -285,8 +289,8 @@ class Agent:
         except Exception as error:
             log.exception("the tool %s failed", call.name)
             result = f"Error: {call.name} failed: {error}"
-        failed = result.startswith("Error:")
-        self._chat.add("tool", result, tool_result=ToolResult(call.id, is_error=failed))
+        answered = ToolResult(call.id, is_error=result.startswith("Error:"))
+        self._chat.add("tool", show_result(result), tool_result=answered)
         return call.name
 
     def _recalled(self, said: str, on_text: OnText | None) -> Answer:

@@ -20,6 +20,7 @@ TEXT: Schema = {"type": "string"}
 ALIASES = {"search_memory": "search_memories", "remember_fact": "store_memory"}
 # Characters of what a model is told of its mistake, which may quote what it gave.
 LONGEST_ERROR = 600
+NO_RESULT = "(no result)"
 
 
 class Signature:
@@ -39,8 +40,9 @@ class Signature:
 class Tool:
     """A function for a model to call. Called with keyword arguments, it returns a text.
 
-    A wrong argument gives a text that says what is wrong, so that the model can mend its call;
-    anything worse is raised.
+    The function may return anything: :func:`show_result` makes a text of it. A wrong argument
+    gives a text that says what is wrong, so that the model can mend its call; anything worse is
+    raised.
 
     Attributes:
         name: what the model calls it.
@@ -52,7 +54,7 @@ class Tool:
     name: str
     description: str
     parameters: Schema = field(repr=False)
-    function: Callable[..., str] = field(repr=False)
+    function: Callable[..., Any] = field(repr=False)
 
     __signature__ = Signature()
 
@@ -85,9 +87,10 @@ class Tool:
     def __call__(self, /, **arguments: Any) -> str:
         """Call the function with what a model gave as arguments; null is as not given."""
         try:
-            return self.function(**check_arguments(self.name, self.parameters, arguments))
+            found = self.function(**check_arguments(self.name, self.parameters, arguments))
         except (InvalidInput, NotFound) as error:
             return _shorten(f"Error: {error}")
+        return show_result(found)
 
     def call(self, arguments: str | Mapping[str, Any] | None = None) -> str:
         """Call the function with arguments as providers give them: JSON text, or a mapping."""
@@ -111,6 +114,24 @@ class Tool:
         """Return it in the form of Anthropic's messages."""
         about = {"name": self.name, "description": self.description}
         return {**about, "input_schema": dict(self.parameters)}
+
+
+def show_result(value: object) -> str:
+    r"""Return what a tool gave as a text that can be stored and sent, whatever it is.
+
+    Bytes are read as UTF-8, and other values are written as JSON, or as Python shows them. What
+    no text in UTF-8 can hold, and NUL, is written as an escape: ``\x00``, ``\udce9``.
+    """
+    if value is None:
+        return NO_RESULT
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "backslashreplace")
+    elif not isinstance(value, str):
+        try:
+            value = json.dumps(value, ensure_ascii=False, default=str)
+        except (TypeError, ValueError, RecursionError):
+            value = repr(value)
+    return value.encode("utf-8", "backslashreplace").decode("utf-8").replace("\x00", r"\x00")
 
 
 TYPES: Mapping[str, tuple[type, ...]] = {
