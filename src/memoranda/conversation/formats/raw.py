@@ -12,6 +12,7 @@ from copy import deepcopy
 from typing import Any
 
 from memoranda.model.models import Message
+from memoranda.tokens.documents import count_document
 
 FORMS = ("openai", "responses", "anthropic")
 TIMES = ("timestamp", "created_at", "create_time")
@@ -214,6 +215,8 @@ def replace_result(raw: Mapping[str, Any], text: str) -> Json | None:
 SEALED = ("encrypted", "signature")
 LETTERS_IN_SEAL = 4  # of what a provider encrypted, for each token of it at most
 LETTERS_IN_FILE = 16  # of a file in base64, for each token that it is taken to cost
+# Of a recording: a second takes 10 tokens (OpenAI) or 32 (Gemini), and 8 (MP3) or 32 kB (WAV).
+LETTERS_IN_AUDIO = 1_000
 LONGEST_WORD = 400  # letters without a space; what is longer is a file, and no text
 
 
@@ -232,19 +235,33 @@ def holds_file(value: object) -> bool:
     return isinstance(value, str) and is_opaque(value)
 
 
-def count_parts(value: object, count: Callable[[str], int], *, sealed: bool = False) -> int:
-    """Return the tokens of parts of an item; what cannot be read is estimated by its length."""
+def count_parts(value: object, count: Callable[[str], int], letters: int = LETTERS_IN_FILE) -> int:
+    """Return the tokens of parts of an item.
+
+    A PDF counts by its pages, and anything else that cannot be read by its length: ``letters``
+    for a token.
+    """
     match value:
         case Mapping():
-            hidden = sealed or value.get("type") in REASONING
+            if value.get("type") in REASONING:
+                letters = LETTERS_IN_SEAL
             return 2 + sum(
-                count(name) + count_parts(item, count, sealed=hidden or name.startswith(SEALED))
+                count(name) + count_parts(item, count, _letters_under(name, letters))
                 for name, item in value.items()
             )
         case list():
-            return sum(count_parts(item, count, sealed=sealed) for item in value)
+            return sum(count_parts(item, count, letters) for item in value)
         case str() if is_opaque(value):
-            return 1 + len(value) // (LETTERS_IN_SEAL if sealed else LETTERS_IN_FILE)
+            if value.startswith("data:audio/"):
+                letters = LETTERS_IN_AUDIO
+            return count_document(value) or 1 + len(value) // letters
         case None:
             return 0
     return count(str(value))
+
+
+def _letters_under(name: str, letters: int) -> int:
+    """Return how many letters of what stands under a name make a token."""
+    if name.startswith(SEALED):
+        return LETTERS_IN_SEAL
+    return LETTERS_IN_AUDIO if name == "input_audio" else letters
