@@ -147,7 +147,7 @@ class Services:
 
     def retriever_of(self, scope: Scope) -> Retriever:
         """Return what ranks records, and begin to read those of ``scope`` before loading it."""
-        if "retriever" not in vars(self):
+        if "retriever" not in vars(self) and not self.store.is_large(scope):
             from memoranda.search.read_ahead import read_ahead  # noqa: PLC0415 - see the module
 
             reading = read_ahead(self.store, scope)

@@ -15,10 +15,14 @@ from memoranda.store.sql.store import Store
 def read_ahead(store: Store, scope: Scope) -> Future[IndexChanges] | None:
     """Begin to read all memories of a user in a thread; their vectors come one part after another.
 
-    Nothing is begun where readers wait for each other, of a user who is too large to be read whole,
-    and where the main thread has ended, after which none can be started.
+    Nothing is begun where readers wait for each other, nor where the main thread has ended, after
+    which none can be started.
+
+    Args:
+        store: what is read.
+        scope: whose memories; a user who is not too large to be read whole.
     """
-    if store.in_memory or store.is_large(scope) or not threading.main_thread().is_alive():
+    if store.in_memory or not threading.main_thread().is_alive():
         return None
     thread = ThreadPoolExecutor(1, "memoranda-index")
 

@@ -518,7 +518,7 @@ def _needs(tree: Any, lists: Sequence[frozenset[str]]) -> list[_Need]:
             needs.append(frozenset({_fold(letters)}))
             letters = ""
         if operation is c.LITERAL:
-            needs.append(lists[value - _FIRST_LIST])
+            needs.append(_texts_of(value, lists))
         elif operation is c.IN:
             listed = _listed_texts(value, lists)
             needs += [listed] * bool(listed)
@@ -554,6 +554,11 @@ def _is_list(code: int, lists: Sequence[frozenset[str]]) -> bool:
     return 0 <= code - _FIRST_LIST < len(lists)
 
 
+def _texts_of(code: int, lists: Sequence[frozenset[str]]) -> frozenset[str]:
+    """Return the list of words that a character stands for, or the character itself, folded."""
+    return lists[code - _FIRST_LIST] if _is_list(code, lists) else frozenset({_fold(chr(code))})
+
+
 def _listed_texts(
     items: Sequence[tuple[Any, Any]], lists: Sequence[frozenset[str]]
 ) -> frozenset[str]:
@@ -564,9 +569,7 @@ def _listed_texts(
     spans = [(w, w) if item is c.LITERAL else w for item, w in items if item in _LISTING]
     few = len(spans) == len(items) and sum(b - a + 1 for a, b in spans) <= _FEW_LISTED
     codes = [code for a, b in spans * few for code in range(a, b + 1)]
-    return frozenset().union(
-        *(lists[n - _FIRST_LIST] if _is_list(n, lists) else {_fold(chr(n))} for n in codes)
-    )
+    return frozenset().union(*(_texts_of(code, lists) for code in codes))
 
 
 class LinearPattern:

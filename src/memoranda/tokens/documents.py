@@ -8,9 +8,9 @@ import zlib
 # Of the text and the picture of a page. Anthropic tells of 1,500 to 3,000 for the text alone of a
 # full one, and most pages are not full.
 PAGE_TOKENS = 2_000
-IN_BASE64 = "JVBERi"  # What every PDF begins with: %PDF
-NAME = "/Page"
-SPACES = 20  # between two names, at most
+PDF_IN_BASE64 = "JVBERi"  # What every PDF begins with: %PDF
+PAGE_TYPE = "/Page"
+MOST_SPACES = 20  # between two names, at most
 # Bytes of packed objects that are looked at, and of a file for each page where none can be seen.
 MOST_UNPACKED = 64 * 2**20
 PAGE_BYTES = 50_000
@@ -22,7 +22,7 @@ def count_document(text: str) -> int | None:
     ``None`` where the text is something else.
     """
     body = text[text.find(",") + 1 :] if text.startswith("data:") else text
-    if not body.startswith(IN_BASE64):
+    if not body.startswith(PDF_IN_BASE64):
         return None
     try:
         data = binascii.a2b_base64(body[: len(body) // 4 * 4])
@@ -53,5 +53,9 @@ def count_pages(data: bytes) -> int:
 
 def _count_page_objects(written: str) -> int:
     """Return how many objects are of the type ``/Page``, and not ``/Pages`` or another."""
-    after = [part[: SPACES + len(NAME) + 1].lstrip() for part in written.split("/Type")[1:]]
-    return sum(each.startswith(NAME) and not each[len(NAME) :][:1].isalnum() for each in after)
+    after = [
+        part[: MOST_SPACES + len(PAGE_TYPE) + 1].lstrip() for part in written.split("/Type")[1:]
+    ]
+    return sum(
+        each.startswith(PAGE_TYPE) and not each[len(PAGE_TYPE) :][:1].isalnum() for each in after
+    )
