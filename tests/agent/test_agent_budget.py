@@ -38,8 +38,7 @@ def test_the_definitions_of_tools_are_part_of_the_budget(tmp_path):
         receipt = agent.process("Hello!").receipt
         (tools,) = [line for line in receipt.included if line.what == "tools"]
         sent = agent._model.chatted[-1]
-        assert tools.why == f"{len(sent.tools)} definitions"
-        assert tools.tokens > sum(len(tool.description) for tool in sent.tools) / 8
+        assert tools.tokens == agent.chat._states.read().meter.tools(sent.tools)
         assert sum(line.tokens for line in receipt.included) == receipt.tokens <= receipt.budget
         whole = agent.context("Hello!").tokens
         assert whole == agent.chat.context("Hello!", tools=()).tokens + tools.tokens

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memoranda.model.models import Image
 from memoranda.tokens import catalog as catalogs
-from memoranda.tokens.catalog import ANTHROPIC, LIST, OPENAI, Catalog, ModelFamily, families
+from memoranda.tokens.catalog import ANTHROPIC, LIST, OTHERS, Catalog, ModelFamily, families
 from memoranda.tokens.estimate import ENCODINGS, EstimatedCounter
 
 TEXT = "Ana flies to São Paulo. 安娜飞往圣保罗。"
@@ -39,13 +39,13 @@ def test_well_known_models_are_known():
 
 
 def test_an_unknown_model_is_said_to_be_unknown():
-    """No limit is made up; it is measured by the cautious estimate in OpenAI's format."""
+    """No limit is made up; it is measured by the cautious estimate in the common format."""
     catalog = Catalog()
     for model in (None, "", "  ", "my-model", "gp", "x/y:z", "o", "llama"):
         assert catalog.known(model) == ModelFamily()
         assert catalog.known(model).window is None
         assert catalog.meter(model).counter.name == "estimate (cl100k_base)"
-        assert catalog.meter(model).format == OPENAI
+        assert catalog.meter(model).format == OTHERS
 
 
 def test_the_list_is_sound():
@@ -68,12 +68,12 @@ def test_the_list_is_sound():
 def test_the_format_is_the_providers():
     """Claude's pictures are counted by area, small OpenAI models' by patches, others' by tiles."""
     meter = Catalog().meter
-    assert meter("claude-3-5-haiku-latest").format == ANTHROPIC
+    assert meter("claude-haiku-4-5").format == ANTHROPIC
     image = Image("https://a")
     assert meter("claude-opus-4-7").format.images(image) == 4_784
     assert meter("gpt-4.1-mini").format.images(image) == 2_489
     assert meter("gpt-4o-mini").format.images(image) == 2_833 + 8 * 5_667
-    assert meter("llama3").format == OPENAI
+    assert meter("llama3").format == OTHERS
     assert meter("gemini-2.5-flash").message("", images=[image]) == 1_548 + 4
 
 

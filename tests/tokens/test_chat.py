@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memoranda.model.models import Image, ToolCall
 from memoranda.tokens.catalog import (
     ANTHROPIC,
-    OPENAI,
+    OTHERS,
     ChatFormat,
     ChatMeter,
     area,
@@ -36,7 +36,7 @@ def picture(width, height, detail="auto"):
 def test_openai_adds_four_a_message_and_three_for_the_reply():
     """As OpenAI's cookbook counts chats: role and separators, and what opens the answer."""
     meter = ChatMeter(COUNTER)
-    assert (meter.format, meter.format.reply) == (OPENAI, 3)
+    assert (meter.format, meter.format.reply) == (OTHERS, 3)
     assert meter.message("") == 4
     assert meter.message("hello world") == COUNTER.count("hello world") + 4
 

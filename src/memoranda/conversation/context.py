@@ -169,7 +169,7 @@ class ContextBuilder:
         notes: the text of MEMORY.md; empty, if there is none.
         instructions: the lasting instructions of the user; empty, if there are none.
         recapped: the messages that a recap tells.
-        tools: the definitions of tools that are sent beside the messages.
+        tools: tokens of the definitions of tools that are sent beside the messages.
 
     Raises:
         BudgetTooSmall: system prompt, pinned messages and prompt do not fit.
@@ -187,14 +187,14 @@ class ContextBuilder:
         notes: str,
         instructions: str,
         recapped: Sequence[Message],
-        tools: Sequence[str] = (),
+        tools: int = 0,
     ) -> None:
         """Fit the notes and the recap into the system prompt."""
         self._meter, self._policy = state.meter, policy
         self._prompt, self._budget, self._form, self._recalls = prompt, budget, form, recalls
         self._calibration = state.info.calibration
         self._whole = room_of(self._calibration, budget)  # in tokens as they are counted here
-        self._tools, self._tool_tokens = len(tools), sum(map(self._meter.message, tools))
+        self._tools = tools
         self._ledger, self._beside = state.ledger, state.system + self._meter.format.reply
         self._expired = state.expired_through
         self._known = {item.record_id for item in recapped if item.record_id}
@@ -353,7 +353,7 @@ class ContextBuilder:
         return self._meter.message(memory.text) if memory.text else 0
 
     def _head(self) -> int:
-        return self._meter.format.reply + self._tool_tokens + self._joined(NO_RECALL)
+        return self._meter.format.reply + self._tools + self._joined(NO_RECALL)
 
     def _joined(self, memory: Recall) -> int:
         """Return the tokens of the system prompt, with what memory recalled."""
@@ -398,7 +398,7 @@ class ContextBuilder:
             included.append(ReceiptLine(name, tokens - taken, why))
             taken = tokens
         if self._tools:
-            included.append(ReceiptLine("tools", self._tool_tokens, f"{self._tools} definitions"))
+            included.append(ReceiptLine("tools", self._tools, "their definitions"))
         whole = dict(chosen.shortened)
         for entry in chosen.entries:
             if not isinstance(entry, Message):

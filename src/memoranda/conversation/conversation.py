@@ -51,9 +51,9 @@ from memoranda.conversation.transcript import MemoryTranscript, RemovalOptions, 
 from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall, InvalidInput, MemorandaError, NotFound
 from memoranda.facts.requests import asks_memory
+from memoranda.model.chat import ToolSpec
 from memoranda.model.checks import (
     clean,
-    json_text,
     known,
     limited,
     list_arguments,
@@ -199,7 +199,7 @@ class Conversation:
             default_limit=limits.settings.context_limit,
         )
         self._counted = 0
-        self._tools: Sequence[str] = ()
+        self._tools = 0  # tokens of their definitions
         self._recalled = NO_RECALL  # for the last context
         self._pruner = Pruner(transcript, self._states, limits, services, self._events)
 
@@ -538,7 +538,7 @@ class Conversation:
         *,
         budget: int | None = None,
         form: str = "openai",
-        tools: Sequence[Mapping[str, Any]] | None = None,
+        tools: Iterable[ToolSpec | Mapping[str, Any]] | None = None,
     ) -> Context:
         """Return what to send to the model: system prompt, memory, conversation, prompt.
 
@@ -575,16 +575,14 @@ class Conversation:
             self._states.carried = builder.carried(built.recall)
         return built
 
-    def count_tools(self, tools: Sequence[Mapping[str, Any]]) -> None:
+    def count_tools(self, tools: Iterable[ToolSpec | Mapping[str, Any]]) -> None:
         """Count the definitions of tools that are sent with every context from now on.
 
         They take tokens that the messages cannot have, so views, figures, warnings and prunings
         are by what they leave.
         """
         with self._lock:
-            self._tools = [json_text(tool, "a tool") for tool in several(tools, "tools")]
-            meter = self._states.read().meter
-            self._states.carried = sum(map(meter.message, self._tools))
+            self._tools = self._states.carried = self._states.read().meter.tools(tools)
 
     def _read_notes(self) -> tuple[str, str]:
         """Return MEMORY.md without the lasting instructions, and these."""

@@ -16,12 +16,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from memoranda.model.chat import ToolSpec
 from memoranda.model.models import Image, ToolCall
 from memoranda.model.ports import TokenCounter
 from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.estimate import DEFAULT, ENCODINGS, EstimatedCounter
 from memoranda.tokens.exact import huggingface_counter, openai_counter
 from memoranda.tokens.pictures import size_in_url
+from memoranda.tokens.tools import ToolFormat, count_tools
 
 # Returns the tokens of a picture; of one whose size is not known the most there can be.
 ImageRule = Callable[[Image], int]
@@ -66,6 +68,9 @@ def flat(image: Image, *, tokens: int) -> int:
     return tokens
 
 
+AS_JSON = ToolFormat()
+
+
 @dataclass(frozen=True, slots=True)
 class ChatFormat:
     """How a provider packs messages.
@@ -75,18 +80,21 @@ class ChatFormat:
         reply: tokens that open the model's reply, once in a context.
         call: tokens around the name and the arguments of each tool call.
         images: what a picture costs.
+        tools: how the definitions of tools are shown.
     """
 
     message: int = 4
     reply: int = 3
     call: int = 4
     images: ImageRule = tiles
+    tools: ToolFormat = AS_JSON
 
 
-OPENAI = ChatFormat()
-# Of Anthropic's format only the rule for pictures is published. The rest is as OpenAI's, with
-# room for the block that a call is there.
-ANTHROPIC = ChatFormat(call=12, images=area)
+OTHERS = ChatFormat()
+OPENAI = ChatFormat(tools=ToolFormat(once=12, each=7, as_json=False))
+# Of Anthropic's format only the rules for pictures and tools are published. The rest is as
+# OpenAI's, with room for the block that a call is there.
+ANTHROPIC = ChatFormat(call=12, images=area, tools=ToolFormat(once=346))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +102,7 @@ class ChatMeter:
     """Measures messages with a counter for their text, and a format for the rest."""
 
     counter: TokenCounter
-    format: ChatFormat = OPENAI
+    format: ChatFormat = OTHERS
 
     def message(
         self, content: str, calls: Sequence[ToolCall] = (), images: Sequence[Image] = ()
@@ -103,6 +111,10 @@ class ChatMeter:
         count, form = self.counter.count, self.format
         called = sum(count(call.name) + count(call.arguments) + form.call for call in calls)
         return count(content) + called + sum(map(form.images, images)) + form.message
+
+    def tools(self, definitions: Iterable[ToolSpec | Mapping[str, Any]]) -> int:
+        """Return the tokens of the definitions of tools; see :func:`count_tools`."""
+        return count_tools(definitions, self.counter, self.format.tools)
 
 
 KEPT = 8_192  # counts
@@ -138,7 +150,7 @@ class CachedCounter:
 
 LIST = Path(__file__).with_name("models.toml")
 ESTIMATE = "estimate"
-FORMATS = {"openai": OPENAI, "anthropic": ANTHROPIC}
+FORMATS = {"others": OTHERS, "openai": OPENAI, "anthropic": ANTHROPIC}
 RULES: dict[str, Callable[..., int]] = {
     rule.__name__: rule for rule in (tiles, patches, area, flat)
 }
@@ -169,7 +181,7 @@ class ModelFamily:
     tokenizer: str = ESTIMATE
     encoding: str = DEFAULT
     factor: float = 1.0
-    format: ChatFormat = OPENAI
+    format: ChatFormat = OTHERS
 
 
 class Catalog:
@@ -242,7 +254,8 @@ def families() -> Mapping[str, ModelFamily]:
     """Return the known models: a family for each of its patterns."""
     found: dict[str, ModelFamily] = {}
     for entry in tomllib.loads(LIST.read_text("utf-8"))["family"]:
-        form, patterns = FORMATS[entry.pop("format", "openai")], entry.pop("match")
+        form, patterns = FORMATS[entry.pop("format", "others")], entry.pop("match")
+        form = replace(form, tools=replace(form.tools, **entry.pop("tools", {})))
         if images := entry.pop("images", None):
             form = replace(form, images=partial(RULES[images.pop("rule")], **images))
         encoding = entry["tokenizer"] if entry["tokenizer"] in ENCODINGS else DEFAULT
