@@ -27,7 +27,7 @@ from memoranda.agent import Agent
 from memoranda.cli.chat import ChatLoop, WordWriter
 from memoranda.cli.chat_commands import MEANINGS, ChatDesk
 from memoranda.cli.chat_prompt import PromptHistory, TerminalReader
-from memoranda.cli.command import Session, SharedOptions
+from memoranda.cli.command import Command, Session
 from memoranda.model.models import Scope
 from memoranda.notes.erasing import history_file, remove_prompts
 from memoranda.text.repetition import ErasedWords
@@ -100,7 +100,7 @@ def live():
 
     def start(*keys, before=lambda _: None, columns=80, user="default"):
         shown = io.StringIO()
-        session = Session(SharedOptions())
+        session = Session(Command("chat"))
         session.out = session.err = Console(
             file=shown, force_terminal=True, width=columns, markup=False, highlight=False,
             color_system=None, emoji=False, force_interactive=False,

@@ -30,9 +30,9 @@ def test_it_is_short_and_leaves_a_file_that_answers_well(run, monkeypatch):
     command = next(line for line in lines if "memoranda search" in line)
     assert "--db tryme.db --user noa" in command
     assert "already" in run("--db", "tryme.db", code=1).stderr  # It adds nothing.
-    clock = FrozenClock(datetime.fromisoformat(STORY["questions"][0]["date"]))
+    clock = FrozenClock(datetime.fromisoformat(STORY["asked"]))
     with Memory("tryme.db", user="noa", clock=clock) as memory:
-        assert len(memory.conversations()) == 7
+        assert len(memory.conversations()) == 8  # The new one, too.
         assert memory.verify() == []
         if memory.stats().vectors.startswith("off"):
             pytest.skip(memory.stats().vectors)

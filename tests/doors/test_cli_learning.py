@@ -26,14 +26,12 @@ def talked(own_machine, monkeypatch):
 
 
 def test_a_dry_run_says_what_would_be_done(run):
-    """By consolidate, by maintain, and when by --watch; facts that are not there have no id."""
+    """By consolidate, by maintain; facts that are not there have no id."""
     shown = run("consolidate", "--dry-run").stdout
     assert "nothing was changed" in shown
     assert "fact_" not in shown
     for command in ("consolidate", "maintain"):
         assert "The user lives in Porto." in run(command, "--dry-run").stdout
-    lines = run("maintain", "--watch", "--dry-run").stdout.splitlines()
-    assert [line.split()[0] for line in lines[2:]] == list(STAGES)
 
 
 def test_a_session_that_fails_is_named_and_the_exit_code_says_so(run, monkeypatch):

@@ -1,4 +1,4 @@
-"""Upkeep for all users of a store: by a worker, by ``maintain --watch``, and beside a chat."""
+"""Upkeep for all users of a store: by a worker, and beside a chat."""
 
 import json
 import re
@@ -92,9 +92,9 @@ def test_a_worker_serves_metrics_until_a_signal_ends_it(started):
     assert not any("eva" in name for name in metrics)
 
 
-def test_watch_tells_what_failed_and_goes_on_until_a_signal(started):
+def test_a_worker_tells_what_failed_and_goes_on_until_a_signal(started):
     """It shows the next runs, runs what is due for every user, and says why a stage failed."""
-    with started("maintain", "--watch", MEMORANDA_CONSOLIDATION__EXTRACTOR="llm") as process:
+    with started("worker", MEMORANDA_CONSOLIDATION__EXTRACTOR="llm") as process:
         table = [process.stdout.readline().split() for _ in range(2 + len(STAGES))]
         assert [line[0] for line in table[2:]] == list(STAGES)
         runs = []

@@ -22,7 +22,8 @@ import typer
 from typer.core import TyperCommand
 
 import memoranda
-from memoranda.cli.command import AsJson, CommandGroup, Database, User, show_warnings
+from memoranda.cli.command import FAILED, CommandGroup, show_warnings, tell_error
+from memoranda.errors import MemorandaError
 from memoranda.providers.embedding.process_memory import share_free_memory
 from memoranda.serving.signals import SIGNALLED
 
@@ -31,13 +32,7 @@ __all__ = ["app", "main"]
 # The exit code after Ctrl+C.
 INTERRUPTED = SIGNALLED + signal.SIGINT
 
-EXAMPLES = (
-    "demo",
-    'remember "Ana is vegetarian" --user ana --db agent.db',
-    'search "what does she eat?" --user ana --db agent.db',
-    "export - --user ana --db agent.db > ana.jsonl",
-    "COMMAND --help",
-)
+UNEXPECTED = "unexpected extra argument"
 LIST = Path(__file__).with_name("commands.toml")
 
 
@@ -68,6 +63,36 @@ class LazyCommands(CommandGroup):
             found = _read_module(KNOWN[name][0]).commands[name]
         return name, found, rest
 
+    def main(self, *args: Any, **given: Any) -> NoReturn:
+        """Run a command and exit with its code; an expected error is one line."""
+        try:
+            code = super().main(*args, **given | {"standalone_mode": False})
+        except BrokenPipeError:
+            raise
+        except typer.Abort:
+            code = FAILED
+        except typer.TyperException as error:
+            code = tell_wrong_usage(error)
+        except (MemorandaError, OSError) as error:
+            tell_error(str(error))
+            code = FAILED
+        sys.exit(code)
+
+
+def tell_wrong_usage(error: Any) -> int:
+    """Write what is wrong with a command line, and where help is; return the exit code."""
+    context = getattr(error, "ctx", None)
+    path = "memoranda" if context is None else context.command_path
+    message = error.format_message().strip().removesuffix(".")
+    for each in getattr(error.__cause__, "errors", list)():  # Of a value that cannot be read.
+        message = f"{error.param.opts[0]}={each['input']!r:.80}: {each['msg']}"
+    if UNEXPECTED in message:
+        message = f"{message}; put what belongs together in quotes"
+    if message:  # Without, help was printed.
+        tell_error(f"{message[0].lower()}{message[1:]}; see {path} --help")
+    # A program may take exit code 2 of a hook as the wish to stop what it does.
+    return FAILED if "hook" in path.split() else error.exit_code
+
 
 @cache
 def _read_module(name: str) -> Any:
@@ -80,9 +105,7 @@ app = typer.Typer(
     cls=LazyCommands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="\n\n".join(["Examples:", *(f"  memoranda {each}" for each in EXAMPLES)]),
 )
 
 
@@ -93,17 +116,24 @@ def _print_version(value: bool) -> None:  # noqa: FBT001 - Typer calls it so
 
 
 @app.callback()
-def _keep(
+def _begin(
     *,
-    db: Database = None,
-    user: User = None,
-    as_json: AsJson = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
-    """The memory that any LLM agent can be given: one package, one file, no API key."""
-    del db, user, as_json  # A command reads them from its context.
+    """The memory that any LLM agent can be given: one package, one file, no API key.
+
+    Examples:
+        memoranda demo
+        memoranda remember "Ana is vegetarian" --user ana --db agent.db
+        memoranda search "what does she eat?" --user ana --db agent.db
+        memoranda export - --user ana --db agent.db > ana.jsonl
+        memoranda COMMAND --help
+    """
     del version  # Its callback has done all there is to do.
     show_warnings()
 

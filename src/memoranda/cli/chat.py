@@ -32,7 +32,10 @@ from memoranda.cli.chat_commands import MEANINGS, ChatDesk, PipeReader
 from memoranda.cli.command import (
     FAILED,
     SIGNAL_WAIT,
+    ChatName,
+    Model,
     Session,
+    System,
     command,
     exit_on_signal,
     handle_signals,
@@ -65,23 +68,14 @@ WIDE = 2
 commands = typer.Typer()
 
 
-@command(commands, "chat", in_session={"metavar": "NAME"}, model={"metavar": "NAME"})
+@command(commands, "chat")
 def chat(
-    session: Session,
-    *,
-    in_session: str = "chat",
-    system: str | None = None,
-    model: str | None = None,
+    session: Session, *, in_session: ChatName = "chat", system: System = None, model: Model = None
 ) -> None:
     """Talk with your memory, by a language model or from memory alone.
 
     All that is said is kept, whatever ends the conversation; /help lists the commands. In a pipe
     each line is answered by itself, with --json as one object a line.
-
-    Args:
-        in_session: The conversation that goes on, or begins.
-        system: The system prompt; otherwise agent.system.
-        model: The language model; otherwise llm.model.
 
     Examples:
         memoranda chat

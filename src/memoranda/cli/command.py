@@ -1,131 +1,130 @@
-"""What all commands share: how they are declared, the memory they open, and how they fail.
+"""What all commands share: their common options, the memory they open, and how they fail.
 
-A command is a function of a session and its own options. Its docstring is its help: the lines
-before ``Args:`` say what it does, and those below what each option means.
+A command is a function whose parameters are its options, as Typer declares them. Its docstring is
+its help; what stands there below ``Examples:`` is shown at the end. Typer gives it the context of
+its run, which is a :class:`Session` here.
 """
 
 from __future__ import annotations
 
-import inspect
 import logging
-import re
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
 from threading import current_thread, main_thread
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, TypeVar
 
 import typer
 from rich.console import Console, RenderableType
 from rich.measure import measure_renderables
 from rich.text import Text
+from typer import Argument, Option
 from typer.core import TyperCommand, TyperGroup
 
-from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.errors import InvalidInput
 from memoranda.model.checks import parse_moment
 from memoranda.model.ports import Progress
 from memoranda.rendering.forms import format_json
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import one_line
 from memoranda.serving.signals import SIGNALLED
-from memoranda.text.patterns import compile_pattern
 
 if TYPE_CHECKING:  # Help is printed without them.
     from memoranda.memory import Memory
     from memoranda.settings.settings import Settings
 
+T = TypeVar("T")
 Handler = Callable[[int, FrameType | None], None]
+Function = TypeVar("Function", bound=Callable[..., None])
 # Seconds that the main thread waits at once: a signal just before a wait is seen when it ends.
 SIGNAL_WAIT = 1.0
 FAILED = 1
 # Columns of what is no terminal, and those that a rule takes there.
 UNBOUNDED = 1_000_000
 LINE = 80
-SHARED = "Options of every command"
-SHARED_NAMES = ("db", "user", "as_json")
-# What the options of several commands are called where it is not as in Python.
-FLAGS: Mapping[str, Sequence[str]] = {
-    "limit": ("--limit", "-n"),
-    "yes": ("--yes", "-y"),
-    "everything": ("--all",),
-    "in_session": ("--session",),
-}
-DATES = {"since", "until", "as_of", "event_time"}
 # What help calls a value, by its type; a switch has none.
-METAVARS: Mapping[Any, str] = {
-    bool: "", int: "NUMBER", float: "NUMBER", Path: "PATH", str: "TEXT", list[str]: "TEXT",
-}  # fmt: skip
-DESCRIPTION = compile_pattern(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
-PLACE = (
-    "A file, postgresql://HOST/DATABASE or chroma:///FOLDER; "
-    "otherwise MEMORANDA_LOCATION, or a file in the user's data folder."
-)
-WHOSE = "Whose memory; otherwise MEMORANDA_USER, or 'default'."
-_shared = partial(typer.Option, rich_help_panel=SHARED, show_default=False)
-Database = Annotated[str | None, _shared("--db", metavar="PLACE", help=PLACE)]
-User = Annotated[str | None, _shared("--user", metavar="NAME", help=WHOSE)]
-AsJson = Annotated[bool, _shared("--json", metavar="", help="Print one JSON document.")]
+METAVARS = {"bool": "", "int": "NUMBER", "float": "NUMBER", "str": "TEXT", "list[str]": "TEXT"}
+EXAMPLES = "\n\nExamples:\n"
 
 
-class PlainSwitches:
-    """Shows no type in help for what takes no value, as --help itself."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, switches without a name for their value."""
-        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
-        for each in found:
-            if getattr(each, "is_flag", False) and each.metavar is None:
-                each.metavar = ""
-        return found
+def keep(session: typer.Context, param: typer.CallbackParam, value: Any) -> None:
+    """Keep the value of an option for :meth:`Session.read`; the innermost command's wins."""
+    if value is not None and value is not False:
+        session.meta[f"{__name__}.{param.name}"] = value
 
 
-class Command(PlainSwitches, TyperCommand):
-    """A command."""
+# An option that no function is given, as what all commands share needs it.
+Kept = partial(Option, expose_value=False, callback=keep, show_default=False)
 
-
-class CommandGroup(PlainSwitches, TyperGroup):
-    """A group of commands."""
+Limit = Annotated[int, Option("--limit", "-n", min=1, help="How many at most.")]
+Shown = Annotated[int, Option("--limit", "-n", min=0, help="How many of a kind to show.")]
+Offset = Annotated[int, Option(min=0, help="How many to leave out before.")]
+Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
+Erase = Annotated[bool, Option("--erase", help="Remove the text for good, wherever it is kept.")]
+DryRun = Annotated[bool, Option("--dry-run", help="Change nothing; say what would be done.")]
+RecordId = Annotated[str, Argument(metavar="ID", help="The record, such as fact_01JD….")]
+# What a chat is begun with.
+ChatName = Annotated[
+    str, Option("--session", metavar="NAME", help="The conversation that goes on, or begins.")
+]
+System = Annotated[str | None, Option(help="The system prompt; otherwise agent.system.")]
+Model = Annotated[
+    str | None, Option(metavar="NAME", help="The language model; otherwise llm.model.")
+]
 
 
 @dataclass(frozen=True, slots=True)
 class SharedOptions:
-    """The options that stand before or after the command; after wins."""
+    """The options of every command, which may stand before or after its name."""
 
-    db: str | None = None
-    user: str | None = None
-    as_json: bool = False
-
-    @classmethod
-    def read(cls, context: typer.Context | None) -> SharedOptions:
-        """Return what a command line says so far, a command and what stands before it."""
-        if context is None:
-            return cls()
-        before = cls.read(cast("typer.Context | None", context.parent))
-        db, user, as_json = map(context.params.get, SHARED_NAMES)
-        return cls(
-            db=before.db if db is None else db,
-            user=before.user if user is None else user,
-            as_json=before.as_json or bool(as_json),
-        )
+    db: Annotated[
+        str | None,
+        Kept(
+            metavar="PLACE",
+            help="A file, postgresql://HOST/DATABASE or chroma:///FOLDER; otherwise "
+            "MEMORANDA_LOCATION, or a file in the user's data folder.",
+        ),
+    ] = None
+    user: Annotated[
+        str | None,
+        Kept(metavar="NAME", help="Whose memory; otherwise MEMORANDA_USER, or 'default'."),
+    ] = None
+    as_json: Annotated[bool, Kept("--json", help="Print one JSON document.")] = False
 
 
-class Session:
-    """One run of a command: its settings, its memory and its two outputs."""
+class Session(typer.Context):
+    """One run of a command: its options, its settings, its memory and its two outputs."""
 
-    def __init__(self, shared: SharedOptions) -> None:
-        """Open nothing yet."""
-        self.shared = shared
-        self.closing = ExitStack()
-        self.out = make_console()
-        if not self.out.is_terminal:
-            self.out.width = UNBOUNDED
-        self.err = make_console(stderr=True)
+    def read(self, options: type[T]) -> T:
+        """Return those options of a command line that the fields of a dataclass declare."""
+        names = (each.name for each in fields(options))  # type: ignore[arg-type] # a dataclass
+        kept = {name: self.meta.get(f"{__name__}.{name}") for name in names}
+        return options(**{name: value for name, value in kept.items() if value is not None})
+
+    @property
+    def shared(self) -> SharedOptions:
+        """The options of every command."""
+        return self.read(SharedOptions)
+
+    @cached_property
+    def out(self) -> Console:
+        """Standard output."""
+        console = make_console()
+        if not console.is_terminal:
+            console.width = UNBOUNDED
+        return console
+
+    @cached_property
+    def err(self) -> Console:
+        """Standard error."""
+        return make_console(stderr=True)
 
     @cached_property
     def settings(self) -> Settings:
@@ -164,7 +163,7 @@ class Session:
     @property
     def location(self) -> Path | None:
         """The file or folder, ``None`` for a memory without one."""
-        from memoranda.store.locations import file_of, place  # noqa: PLC0415 - a server starts without
+        from memoranda.store.locations import file_of, place  # noqa: PLC0415 - as above
 
         return file_of(place(self.shared.db, self.settings))
 
@@ -189,7 +188,7 @@ class Session:
         if reads:
             existing.require_place(place(self.shared.db, self.settings))
         memory = Memory(at or self.shared.db, user=self.user, settings=self.quiet_settings)
-        self.closing.enter_context(memory)
+        self.with_resource(memory)
         if reads and not all_users and not existing.require_user(memory):
             self.hint(existing.NOTHING_YET)
         return memory
@@ -225,9 +224,10 @@ class Session:
         if not self.shared.as_json:
             self.note(text)
 
-    def warn(self, text: str) -> None:
-        """Tell a person that something did not work, though the command goes on."""
-        self.err.print(safe_text(f"warning: {text}", "yellow"), soft_wrap=True)
+    def warn(self, *texts: str) -> None:
+        """Tell a person what did not work, though the command goes on."""
+        for each in texts:
+            self.err.print(safe_text(f"warning: {each}", "yellow"), soft_wrap=True)
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Progress]:
@@ -289,163 +289,117 @@ def write_json(value: Any, *, indent: int | None = 2) -> None:
     sys.stdout.flush()
 
 
-def read_argument(text: str) -> str:
-    """Return ``text``, or standard input where it is a dash."""
+def read_words(words: Sequence[str]) -> str:
+    """Return the words of a command line as a text, or standard input where they are a dash."""
+    text = " ".join(words)
     return sys.stdin.read().removesuffix("\n") if text == "-" else text
 
 
-def command(
-    app: typer.Typer, name: str, /, **options: Mapping[str, Any]
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function of a session and its own options as the command ``name``.
-
-    A parameter without a default is an argument, the others are options; one of a dataclass is
-    an option for each of its fields. The shared options are added, so that they may stand on
-    either side of the command's name.
-
-    Args:
-        app: where it is registered.
-        name: what it is called.
-        options: for a parameter what else Typer takes: ``metavar``, ``min``, ``autocompletion``,
-            a ``help`` that no docstring can hold, and so on; ``flags`` are its names on the
-            command line, and ``argument`` says that it is one although it has a default.
-    """
-
-    def register(function: Callable[..., None]) -> Callable[..., None]:
-        about, meanings, examples = _read_docstring(function)
-        taken = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-        groups: dict[str, Any] = {
-            each.name: each.annotation for each in taken if is_dataclass(each.annotation)
-        }
-        own: list[inspect.Parameter] = []
-        for each in taken:
-            said = {"help": meanings.get(each.name), **options.get(each.name, {})}
-            own += (
-                _declare_fields(each.annotation)
-                if each.name in groups
-                else [_declare(each, **said)]
-            )
-
-        def run(context: typer.Context, **given: Any) -> None:
-            grouped = {
-                name: group(**{each.name: given.pop(each.name) for each in fields(group)})
-                for name, group in groups.items()
-            }
-            given = {name: given[name] for name in given if name not in SHARED_NAMES}
-            _run(function, context, **given, **grouped)
-
-        parameters = [
-            _parameter("context", annotation=typer.Context),
-            *own,
-            _parameter("db", annotation=Database, default=None),
-            _parameter("user", annotation=User, default=None),
-            _parameter("as_json", annotation=AsJson, default=False),
-        ]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
-        run.__doc__ = about
-        app.command(name, cls=Command, epilog=examples)(run)
-        return function
-
-    return register
+def tell_error(message: str) -> None:
+    """Write an error as one line on standard error."""
+    shown = safe_text("error: ", "bold red").append(one_line(message), "not bold default")
+    make_console(stderr=True).print(shown, soft_wrap=True)
 
 
-def _declare_fields(group: Any) -> Iterator[inspect.Parameter]:
-    """Yield the options that the fields of a dataclass are."""
-    meanings = _read_docstring(group)[1]
-    parameters = inspect.signature(group, eval_str=True).parameters
-    for each in fields(group):
-        yield _declare(parameters[each.name], **{"help": meanings.get(each.name), **each.metadata})
+def declare_options(options: type) -> list[Any]:
+    """Return what the fields of a dataclass declare, as parameters of a command."""
+    app = typer.Typer(add_completion=False)
+    app.command()(options)
+    return typer.main.get_command(app).params
 
 
-def _read_docstring(described: Callable[..., Any]) -> tuple[str, dict[str, str], str | None]:
-    """Return what a command does, what each parameter means, and the end of its help."""
-    rest, _, examples = inspect.cleandoc(described.__doc__ or "").partition("\n\nExamples:\n")
-    about, _, parameters = rest.replace("\n\nAttributes:\n", "\n\nArgs:\n").partition("\n\nArgs:\n")
-    meanings = {each[1]: " ".join(each[2].split()) for each in DESCRIPTION.finditer(parameters)}
-    # A blank line keeps Typer from joining the examples to one paragraph.
-    lines = ["Examples:", *(f"  {each.strip()}" for each in examples.splitlines())]
-    return about, meanings, "\n\n".join(lines) if examples else None
+class SharedHelp:
+    """A command that also takes the shared options, and whose help ends with them and examples."""
+
+    context_class: Any = Session
+    params: Any
+    SHARED: ClassVar = declare_options(SharedOptions)
+    options: ClassVar = SHARED
+
+    def __init__(self, name: str | None = None, *, help: str | None = None, **given: Any) -> None:
+        """Take the help apart: a line break in a paragraph is a blank."""
+        about, _, self.examples = (help or "").partition(EXAMPLES)
+        paragraphs = (" ".join(each.split()) for each in about.split("\n\n"))
+        super().__init__(name=name, help="\n\n".join(paragraphs), **given)  # type: ignore[call-arg]
+        self.own = self.params
+        self.params = [*self.own, *self.options]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; what is wrong with them says of which command."""
+        try:
+            return super().parse_args(ctx, args)  # type: ignore[misc, no-any-return]
+        except typer.TyperException as error:
+            vars(error)["ctx"] = getattr(error, "ctx", None) or ctx
+            raise
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, each with a name for its value that help shows."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for each in found:
+            if each.metavar is None and each.param_type_name == "argument":
+                each.metavar = each.name.upper()
+            elif each.metavar is None:
+                each.metavar = METAVARS.get(each.bare_type())
+        return found
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Show what is the command's own before what all commands take."""
+        shown = copy(self)
+        shown.params = [*self.own, *(each for each in self.options if each not in self.SHARED)]
+        super(SharedHelp, shown).format_help(ctx, formatter)  # type: ignore[misc]
+        with formatter.section("Options of every command"):
+            rows = ((" ".join((*each.opts, each.metavar)), each.help) for each in self.SHARED)
+            formatter.write_dl(list(rows))
+        if self.examples:
+            with formatter.section("Examples"):
+                formatter.write(
+                    "".join(f"  {each.strip()}\n" for each in self.examples.split("\n"))
+                )
 
 
-def _declare(
-    parameter: inspect.Parameter, *, flags: Sequence[str] = (), argument: bool = False, **more: Any
-) -> inspect.Parameter:
-    """Return a parameter as Typer takes it, with its help."""
-    name, default = parameter.name, parameter.default
-    shows = default is not None and default is not False and default != 0
-    kind = next(iter(get_args(parameter.annotation)), parameter.annotation)
-    metavar = "DATE" if name in DATES else METAVARS.get(kind)
-    if argument or default is inspect.Parameter.empty:
-        declared = typer.Argument(**{"metavar": name.upper(), "show_default": shows, **more})
-    else:
-        flags = flags or FLAGS.get(name, (f"--{name.replace('_', '-')}",))
-        declared = typer.Option(*flags, **{"metavar": metavar, "show_default": shows, **more})
-    return parameter.replace(annotation=Annotated[parameter.annotation, declared])
+class Command(SharedHelp, TyperCommand):
+    """A command."""
 
 
-_parameter = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
-
-
-def _run(function: Callable[..., None], context: typer.Context, **given: Any) -> None:
-    """Run a command; an expected error is one line on standard error, and exit code 1."""
-    session = Session(SharedOptions.read(context))
-    try:
-        with session.closing:
-            function(session, **given)
-    except BrokenPipeError:
-        raise
-    except (MemorandaError, OSError) as error:
-        line = one_line(str(error))
-        shown = safe_text("error: ", "bold red").append(line, "not bold default")
-        session.err.print(shown, soft_wrap=True)
-        raise typer.Exit(FAILED) from error
-
-
-def make_group(
-    commands: typer.Typer,
-    name: str,
-    cls: type[TyperGroup],
-    bare: Callable[[Session], None] | None = None,
-) -> typer.Typer:
-    """Return a group of commands that takes the shared options, too.
-
-    Args:
-        commands: where the group is registered.
-        name: what it is called.
-        cls: how its arguments are read; its docstring is the help of the group.
-        bare: what is done where no command follows.
-    """
-    about, _, examples = _read_docstring(cls)
-
-    def keep(
-        context: typer.Context, *, db: Database = None, user: User = None, as_json: AsJson = False
-    ) -> None:
-        del db, user, as_json  # A command reads them from its context.
-        if bare is not None and context.invoked_subcommand is None:
-            _run(bare, context)
-
-    # Where words may follow that name no command, so may options: a command will know them.
-    ignoring = {"ignore_unknown_options": issubclass(cls, ListingGroup)}
-    made = typer.Typer(cls=cls, help=about, epilog=examples, context_settings=ignoring)
-    made.callback(invoke_without_command=bare is not None, help=about)(keep)
-    commands.add_typer(made, name=name)
-    return made
-
-
-class ListingGroup(CommandGroup):
-    """A group whose command ``list`` is meant where none is named: ``facts``, ``facts tea``.
+class CommandGroup(SharedHelp, TyperGroup):
+    """A group of commands; its docstring is its help.
 
     Attributes:
-        takes_words: whether ``list`` takes words, and not only options.
+        default: the command that is meant where none is named: ``facts``, ``facts --all``.
+        takes_words: whether words may follow that name no command: ``facts tea``.
     """
 
+    default: str | None = None
     takes_words = False
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Take what names no command for the options and words of ``list``."""
-        lists = args[0] not in self.commands and (self.takes_words or args[0].startswith("-"))
-        return super().resolve_command(ctx, ["list", *args] if lists else args)
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Name the command that is meant, unless one is named or help is wanted."""
+        named = {*self.commands, *ctx.help_option_names} & set(args)
+        bare = self.takes_words or not args or args[0].startswith("-")
+        if self.default and bare and not named and not ctx.resilient_parsing:
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Show the options of the command that is meant where none is named, too."""
+        shown = copy(self)
+        if self.default is not None:
+            shown.own = [*self.own, *self.commands[self.default].own]  # type: ignore[attr-defined]
+        super(CommandGroup, shown).format_help(ctx, formatter)
+
+
+def command(
+    app: typer.Typer, name: str, cls: type[TyperCommand] = Command
+) -> Callable[[Function], Function]:
+    """Register a function of a session and of its own options as the command ``name``."""
+    return app.command(name, cls=cls)
+
+
+def make_group(commands: typer.Typer, name: str, cls: type[CommandGroup]) -> typer.Typer:
+    """Return a group of commands that is registered as ``name``; its class is its help."""
+    made = typer.Typer(cls=cls, help=cls.__doc__)
+    commands.add_typer(made, name=name)
+    return made
 
 
 def complete(names: Callable[[], Iterable[str]] | Iterable[str]) -> Callable[[str], list[str]]:

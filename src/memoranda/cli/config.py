@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import typer
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
+from typer import Argument, Option
 
-from memoranda.cli.command import (
-    CommandGroup,
-    Session,
-    command,
-    complete,
-    make_group,
-    read_argument,
-)
+from memoranda.cli.command import CommandGroup, Session, command, complete, make_group, read_words
 from memoranda.providers.embedding import model_files
 from memoranda.rendering.layout import details, safe_text
 from memoranda.settings import configure
@@ -26,16 +19,31 @@ from memoranda.settings.configure import Setting, SettingChange, format_value, s
 from memoranda.settings.fields import groups
 from memoranda.settings.settings import DEFAULT, config_path
 
-# Group, name in it, value or meaning, and source.
-Row = tuple[str, str, Text, Text | None]
-NAME: dict[str, Any] = {
-    "metavar": "NAME",
-    "autocompletion": complete(lambda: [each.name for each in configure.list_fields()]),
-}
-
+Name = Annotated[
+    str,
+    Argument(
+        help="Such as conversation.strategy, or tokens.limits.my-model.",
+        autocompletion=complete(lambda: [each.name for each in configure.list_fields()]),
+    ),
+]
 commands = typer.Typer()
 
 
+class ConfigGroup(CommandGroup):
+    """Show, explain and change the settings."""
+
+    default = "show"
+
+
+class ModelsGroup(CommandGroup):
+    """Get the files of the local embedding model."""
+
+
+config = make_group(commands, "config", ConfigGroup)
+models = make_group(config, "models", ModelsGroup)
+
+
+@command(config, "show")
 def show(session: Session) -> None:
     """Print every setting, its value, and where that comes from.
 
@@ -51,25 +59,14 @@ def show(session: Session) -> None:
     session.show(told, line, *show_settings(found))
 
 
-class ConfigGroup(CommandGroup):
-    """Show, explain and change the settings."""
-
-
-class ModelsGroup(CommandGroup):
-    """The files of the local embedding model."""
-
-
-config = make_group(commands, "config", ConfigGroup, show)
-models = make_group(config, "models", ModelsGroup)
-command(config, "show")(show)
-
-
-@command(config, "explain", name={**NAME, "argument": True})
-def explain_(session: Session, *, name: str | None = None) -> None:
+@command(config, "explain")
+def explain_(
+    session: Session,
+    name: Annotated[
+        str | None, Argument(help="A setting, or a group of them; otherwise all.")
+    ] = None,
+) -> None:
     """Say what a setting means, takes and is.
-
-    Args:
-        name: A setting, or a group of them; otherwise all.
 
     Examples:
         memoranda config explain
@@ -77,10 +74,9 @@ def explain_(session: Session, *, name: str | None = None) -> None:
         memoranda config explain conversation.strategy
     """
     if name is None or name in groups():
-        found = configure.list_fields(name)
-        rows = [(*split_name(each.name), safe_text(each.summary), None) for each in found]
-        told = [{"name": each.name, "meaning": each.summary} for each in found]
-        session.show(told, *tabulate(rows))
+        fields = configure.list_fields(name)
+        told = [{"name": each.name, "meaning": each.summary} for each in fields]
+        session.show(told, *_group((each.name, safe_text(each.summary)) for each in fields))
         return
     explanation = configure.explain(name)
     session.show(explanation, show_explanation(explanation))
@@ -88,32 +84,29 @@ def explain_(session: Session, *, name: str | None = None) -> None:
         session.warn(explanation.problem)
 
 
-@command(config, "set", name=NAME, value={"metavar": "VALUE"})
-def set_(session: Session, *, name: str, value: str) -> None:
+@command(config, "set")
+def set_(
+    session: Session,
+    name: Name,
+    value: Annotated[str, Argument(help="The value; - reads it from standard input.")],
+) -> None:
     """Write a setting to the settings file; a wrong value changes nothing.
 
     The file's other values and its comments stay.
-
-    Args:
-        name: Such as conversation.strategy, or tokens.limits.my-model.
-        value: The value; - reads it from standard input.
 
     Examples:
         memoranda config set conversation.strategy hybrid
         memoranda config set tokens.limits.my-model 32000
         memoranda config set embedding.api_key - < key.txt
     """
-    done = configure.put(name, read_argument(value))
+    done = configure.put(name, read_words([value]))
     what = f"{done.name} = {format_value(done.value)}"
     _report(session, done, what, f"in {done.path}" if done.changed else f"was so in {done.path}")
 
 
-@command(config, "unset", name=NAME)
-def unset_(session: Session, *, name: str) -> None:
+@command(config, "unset")
+def unset_(session: Session, name: Name) -> None:
     """Remove a setting, or a group of them, from the settings file.
-
-    Args:
-        name: Such as conversation.strategy, or tokens.limits.my-model.
 
     Examples:
         memoranda config unset conversation.strategy
@@ -135,12 +128,15 @@ def path(session: Session) -> None:
     session.show({"path": found, "exists": found.is_file()}, safe_text(str(found)))
 
 
-@command(models, "pull", base_url={"flags": ("--from",), "metavar": "URL"})
-def pull(session: Session, *, base_url: str | None = None) -> None:
+@command(models, "pull")
+def pull(
+    session: Session,
+    *,
+    base_url: Annotated[
+        str | None, Option("--from", metavar="URL", help="Another server that has them.")
+    ] = None,
+) -> None:
     """Download the local embedding model (90 MB), and check that it is genuine.
-
-    Args:
-        base_url: Another server that has them.
 
     Examples:
         memoranda config models pull
@@ -161,33 +157,26 @@ def _report(session: Session, done: SettingChange, what: str, where: str) -> Non
 def show_settings(found: Iterable[Setting]) -> Iterator[RenderableType]:
     """Yield settings with their values and where these come from, group by group."""
     file = config_path()
-    return tabulate(_setting_row(each, file) for each in found)
+    return _group((each.name, _show_value(each, file)) for each in found)
 
 
-def _setting_row(setting: Setting, file: Path) -> Row:
-    style = "dim" if setting.source == DEFAULT else "bold"
-    # The whole path of the file stands above the table.
+def _show_value(setting: Setting, file: Path) -> Text:
+    value = format_value(setting.value)
+    if setting.source == DEFAULT:
+        return safe_text(value, "dim")
+    # The whole path of the file stands above the settings.
     source = file.name if setting.source == str(file) else setting.source
-    value = safe_text(format_value(setting.value), style)
-    return *split_name(setting.name), value, safe_text(source, "dim")
+    return safe_text(value, "bold").append(f"  from {source}", "not bold dim")
 
 
-def tabulate(rows: Iterable[Row]) -> Iterator[RenderableType]:
-    """Yield a table for each group, all with columns of the same width."""
-    rows = list(rows)
-    wide = max(len(name) for _, name, _, _ in rows)
-    sources = [source.cell_len for *_, source in rows if source is not None]
+def _group(rows: Iterable[tuple[str, Text]]) -> Iterator[RenderableType]:
+    """Yield names with what is said of each, below the group that they are of."""
+    found = [(*split_name(name), text) for name, text in rows]
     for group, about in groups().items():
-        inside = [row for row in rows if row[0] == group]
-        made = Table.grid(padding=(0, 2, 0, 0), expand=True)
-        made.add_column(width=wide + 2, no_wrap=True)
-        made.add_column(ratio=1, overflow="fold")
-        if sources:
-            made.add_column(width=max(sources), overflow="fold")
-        for _, name, value, source in inside:
-            made.add_row(f"  {name}", value, *([] if source is None else [source]))
+        inside = [(f"  {name}", text) for of, name, text in found if of == group]
         if inside:
-            yield Group(Text("\n").append(group, "bold cyan").append(f"  {about}", "dim"), made)
+            heading = Text("\n").append(group, "bold cyan").append(f"  {about}", "dim")
+            yield Group(heading, details(inside))
 
 
 def show_explanation(found: Setting) -> RenderableType:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Annotated
 
 import typer
 from rich.text import Text
+from typer import Argument, Option
 
 from memoranda.cli.command import (
-    ListingGroup,
+    CommandGroup,
+    DryRun,
+    Erase,
+    Limit,
     Session,
-    SharedOptions,
+    Yes,
     command,
     complete,
     make_group,
@@ -27,27 +31,29 @@ from memoranda.rendering.records import list_erased, warn_of_rest
 from memoranda.settings.parsing import STRATEGIES, strategy_names
 
 
-def _complete_id(context: typer.Context, incomplete: str) -> list[str]:
+def _complete_id(session: Session, incomplete: str) -> list[str]:
     """Complete the id of a conversation, from the file that the line names so far."""
-    session = Session(SharedOptions.read(context))
     found: list[str] = []
-    with suppress(MemorandaError, OSError), session.closing:
+    with suppress(MemorandaError, OSError), session:
         if session.location is not None and session.location.exists():
             found = [each.id for each in session.memory(all_users=True).conversations()]
     return [each for each in found if each.startswith(incomplete)]
 
 
-ID: dict[str, Any] = {"metavar": "ID", "help": "The conversation.", "autocompletion": _complete_id}
-STRATEGY: dict[str, Any] = {
-    "help": f"How messages are chosen: {', '.join(STRATEGIES)}, or an installed strategy; "
-    "otherwise as the settings say.",
-    "autocompletion": complete(strategy_names),
-}
+Id = Annotated[str, Argument(help="The conversation.", autocompletion=_complete_id)]
+StrategyName = Annotated[
+    str | None,
+    Option(
+        help=f"How messages are chosen: {', '.join(STRATEGIES)}, or an installed strategy; "
+        "otherwise as the settings say.",
+        autocompletion=complete(strategy_names),
+    ),
+]
 
 commands = typer.Typer()
 
 
-class ConversationsGroup(ListingGroup):
+class ConversationsGroup(CommandGroup):
     """List conversations, show what is in view of one and why, and change that.
 
     Examples:
@@ -56,12 +62,15 @@ class ConversationsGroup(ListingGroup):
         memoranda conversations prune trip --to 4000 --dry-run
     """
 
+    default = "list"
 
-def list_(session: Session, *, limit: int = 50) -> None:
+
+conversations = make_group(commands, "conversations", ConversationsGroup)
+
+
+@command(conversations, "list")
+def list_(session: Session, *, limit: Limit = 50) -> None:
     """List the stored conversations, the newest first.
-
-    Args:
-        limit: How many at most.
 
     Examples:
         memoranda conversations list --limit 200
@@ -75,30 +84,26 @@ def list_(session: Session, *, limit: int = 50) -> None:
         session.note(f"{total - len(found)} more: memoranda conversations list --limit {total}")
 
 
-conversations = make_group(commands, "conversations", ConversationsGroup, list_)
-command(conversations, "list", limit={"min": 1})(list_)
-
-
-@command(conversations, "show", id=ID, strategy=STRATEGY, limit={"min": 1})
+@command(conversations, "show")
 def show(
     session: Session,
+    id: Id,
     *,
-    id: str,
-    explain: bool = False,
-    budget: int | None = None,
-    strategy: str | None = None,
-    everything: bool = False,
-    limit: int | None = None,
+    explain: Annotated[
+        bool, Option("--explain", help="Say why each message is in view or not.")
+    ] = False,
+    budget: Annotated[int | None, Option(help="What it would be within so many tokens.")] = None,
+    strategy: StrategyName = None,
+    everything: Annotated[
+        bool, Option("--all", help="Also each message that was pruned or cleared.")
+    ] = False,
+    limit: Annotated[
+        int | None, Option("--limit", "-n", min=1, help="The newest so many rows only.")
+    ] = None,
 ) -> None:
     """Show a conversation as a model sees it: budget, messages, tasks, and what is out.
 
     Nothing is changed by looking. The score of a message is its importance, 0 to 1.
-
-    Args:
-        explain: Say why each message is in view or not.
-        budget: What the view would be within so many tokens.
-        everything: Also each message that was pruned or cleared.
-        limit: The newest so many rows only.
 
     Examples:
         memoranda conversations show trip
@@ -117,22 +122,21 @@ def show(
     session.print(*drawing.show_conversation(found, session.view, options))
 
 
-@command(conversations, "prune", id=ID, to={"metavar": "TOKENS"}, strategy=STRATEGY)
+@command(conversations, "prune")
 def prune(
     session: Session,
+    id: Id,
     *,
-    id: str,
-    to: int | None = None,
-    strategy: str | None = None,
-    dry_run: bool = False,
+    to: Annotated[
+        int | None,
+        Option(metavar="TOKENS", help="What is left fits so many; otherwise as automatically."),
+    ] = None,
+    strategy: StrategyName = None,
+    dry_run: DryRun = False,
 ) -> None:
     """Take older messages out of view, and print the receipt.
 
     They stay in the transcript: a marker stands for them, and expand prints them.
-
-    Args:
-        to: What is left fits so many tokens; otherwise as after an automatic pruning.
-        dry_run: Only say what would leave the view.
 
     Examples:
         memoranda conversations prune trip --to 4000 --dry-run
@@ -147,14 +151,11 @@ def prune(
         session.show(done, *drawing.show_receipt(done, session.view, dry=dry_run))
 
 
-@command(conversations, "clear", id=ID)
-def clear(session: Session, *, id: str, yes: bool = False) -> None:
+@command(conversations, "clear")
+def clear(session: Session, id: Id, *, yes: Yes = False) -> None:
     """Start afresh: take all messages out of view, but not the system prompt.
 
     They stay in the transcript, and show --all still prints them.
-
-    Args:
-        yes: Do not ask.
 
     Examples:
         memoranda conversations clear trip
@@ -172,13 +173,9 @@ def clear(session: Session, *, id: str, yes: bool = False) -> None:
     session.show({"id": id, "cleared": held}, shown)
 
 
-@command(conversations, "delete", id=ID)
-def delete(session: Session, *, id: str, erase: bool = False, yes: bool = False) -> None:
+@command(conversations, "delete")
+def delete(session: Session, id: Id, *, erase: Erase = False, yes: Yes = False) -> None:
     """Delete a conversation, with what was said in it and what was learned only from it.
-
-    Args:
-        erase: Remove the texts for good, wherever they are kept.
-        yes: Do not ask.
 
     Examples:
         memoranda conversations delete trip
@@ -191,17 +188,18 @@ def delete(session: Session, *, id: str, erase: bool = False, yes: bool = False)
     receipt = memory.delete_conversation(id, erase=erase)
     parts = [f"deleted {one_line(id)}", *list_erased(receipt)]
     session.show(receipt, safe_text(", ".join(parts)))
-    for each in warn_of_rest(receipt):
-        session.warn(each)
+    session.warn(*warn_of_rest(receipt))
 
 
-@command(conversations, "pin", id=ID, message={"metavar": "MESSAGE"})
-def pin(session: Session, *, id: str, message: str, off: bool = False) -> None:
+@command(conversations, "pin")
+def pin(
+    session: Session,
+    id: Id,
+    message: Annotated[str, Argument(help="Its id, or its position: 12 or '#12'.")],
+    *,
+    off: Annotated[bool, Option("--off", help="Stop keeping it.")] = False,
+) -> None:
     """Keep a message in every view, or stop keeping it.
-
-    Args:
-        message: Its id, or its position: 12 or '#12'.
-        off: Stop keeping it.
 
     Examples:
         memoranda conversations pin trip 12
@@ -218,12 +216,13 @@ def pin(session: Session, *, id: str, message: str, off: bool = False) -> None:
         session.warn(f"#{found.position} is not in view all the same: {line.why}")
 
 
-@command(conversations, "expand", id=ID, marker={"metavar": "MARKER"})
-def expand(session: Session, *, id: str, marker: str) -> None:
+@command(conversations, "expand")
+def expand(
+    session: Session,
+    id: Id,
+    marker: Annotated[str, Argument(help="Such as cut_12-26, or positions: 12-26, 12.")],
+) -> None:
     """Print the messages that a marker stands for, whole.
-
-    Args:
-        marker: Such as cut_12-26, or positions: 12-26, 12.
 
     Examples:
         memoranda conversations expand trip cut_12-26
@@ -234,8 +233,8 @@ def expand(session: Session, *, id: str, marker: str) -> None:
     session.show(found, *lines)
 
 
-@command(conversations, "receipts", id=ID)
-def receipts(session: Session, *, id: str) -> None:
+@command(conversations, "receipts")
+def receipts(session: Session, id: Id) -> None:
     """List what was pruned, when and why, the oldest first.
 
     Examples:

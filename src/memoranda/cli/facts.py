@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-import typer
+from typing import Annotated
 
-from memoranda.cli.command import ListingGroup, Session, command, complete, make_group
+import typer
+from typer import Argument, Option
+
+from memoranda.cli.command import (
+    CommandGroup,
+    Limit,
+    RecordId,
+    Session,
+    command,
+    complete,
+    make_group,
+    read_words,
+)
 from memoranda.maintenance.facts import CATEGORIES
 from memoranda.rendering import facts as known
 from memoranda.rendering import records as drawing
@@ -15,7 +27,7 @@ from memoranda.serving.existing import require_entity
 commands = typer.Typer()
 
 
-class FactsGroup(ListingGroup):
+class FactsGroup(CommandGroup):
     """List facts with how far they are believed; show where one comes from.
 
     Examples:
@@ -25,10 +37,11 @@ class FactsGroup(ListingGroup):
         memoranda facts show fact_01JD…
     """
 
+    default = "list"
     takes_words = True
 
 
-class EntitiesGroup(ListingGroup):
+class EntitiesGroup(CommandGroup):
     """List what records speak of; make two of them one.
 
     Examples:
@@ -36,70 +49,48 @@ class EntitiesGroup(ListingGroup):
         memoranda entities merge Melanie Mel
     """
 
+    default = "list"
 
+
+facts = make_group(commands, "facts", FactsGroup)
+entities = make_group(commands, "entities", EntitiesGroup)
+
+
+@command(facts, "list")
 def list_facts(
     session: Session,
+    query: Annotated[
+        list[str] | None, Argument(help="A question or words; without it, the last said first.")
+    ] = None,
     *,
-    query: str | None = None,
-    category: str | None = None,
-    everything: bool = False,
-    limit: int = 20,
+    category: Annotated[
+        str | None,
+        Option(help=f"Only one of {', '.join(CATEGORIES)}.", autocompletion=complete(CATEGORIES)),
+    ] = None,
+    everything: Annotated[
+        bool, Option("--all", help="Also those that were replaced, forgotten or faded.")
+    ] = False,
+    limit: Limit = 20,
 ) -> None:
     """List facts: how far each is believed, since when, and on whose word.
 
     The word list may be left out: memoranda facts "what does she eat?"
-
-    Args:
-        query: A question or words; without it, the last said first.
-        everything: Also those that were replaced, forgotten or faded.
-        limit: How many at most.
 
     Examples:
         memoranda facts
         memoranda facts "what does she eat?" --all
         memoranda facts --category plan --limit 50
     """
-    memory = session.memory()
-    found = memory.facts(query, category=category, everything=everything, limit=limit)
+    words = read_words(query) if query else None
+    found = session.memory().facts(words, category=category, everything=everything, limit=limit)
     session.show(found, known.show_facts(found, session.view))
     if len(found) == limit:
         session.hint(f"there may be more: --limit {limit * 2}")
 
 
-def list_entities(session: Session, *, type: str | None = None, limit: int = 50) -> None:
-    """List them, most mentioned first; dates only with ``--type date``.
-
-    Args:
-        type: Only person, organization, location, …
-        limit: How many at most.
-
-    Examples:
-        memoranda entities --type person --limit 20
-    """
-    found = session.memory().entities(type=type, limit=limit)
-    session.show(found, table(found, drawing.ENTITIES, session.view, empty="no entities"))
-
-
-facts = make_group(commands, "facts", FactsGroup, list_facts)
-entities = make_group(commands, "entities", EntitiesGroup, list_entities)
-command(
-    facts,
-    "list",
-    query={"argument": True},
-    category={
-        "help": f"Only one of {', '.join(CATEGORIES)}.",
-        "autocompletion": complete(CATEGORIES),
-    },
-)(list_facts)
-command(entities, "list")(list_entities)
-
-
-@command(facts, "show", id={"metavar": "ID"})
-def show(session: Session, *, id: str) -> None:
+@command(facts, "show")
+def show(session: Session, id: RecordId) -> None:
     """Show where a fact comes from: the turns that say it, its versions and its history.
-
-    Args:
-        id: The fact, such as fact_01JD….
 
     Examples:
         memoranda facts show fact_01JD…
@@ -108,13 +99,29 @@ def show(session: Session, *, id: str) -> None:
     session.show(found, *known.show_provenance(found, session.view))
 
 
-@command(entities, "merge")
-def merge(session: Session, *, name: str, other: str) -> None:
-    """Make two entities one, for good: whatever is said of either later is, too.
+@command(entities, "list")
+def list_entities(
+    session: Session,
+    *,
+    type: Annotated[str | None, Option(help="Only person, organization, location, …")] = None,
+    limit: Limit = 50,
+) -> None:
+    """List what records speak of, most mentioned first; dates only with --type date.
 
-    Args:
-        name: The name that stays.
-        other: The entity that becomes part of it.
+    Examples:
+        memoranda entities --type person --limit 20
+    """
+    found = session.memory().entities(type=type, limit=limit)
+    session.show(found, table(found, drawing.ENTITIES, session.view, empty="no entities"))
+
+
+@command(entities, "merge")
+def merge(
+    session: Session,
+    name: Annotated[str, Argument(help="The name that stays.")],
+    other: Annotated[str, Argument(help="The entity that becomes part of it.")],
+) -> None:
+    """Make two entities one, for good: whatever is said of either later is, too.
 
     Examples:
         memoranda entities merge Melanie Mel
@@ -128,11 +135,10 @@ def merge(session: Session, *, name: str, other: str) -> None:
 
 
 @command(commands, "entity")
-def entity(session: Session, *, name: str) -> None:
+def entity(
+    session: Session, name: Annotated[str, Argument(help="A name or alias, in any case.")]
+) -> None:
     """Show a person, place or thing and what is said of it.
-
-    Args:
-        name: A name or alias, in any case.
 
     Examples:
         memoranda entity Lisbon

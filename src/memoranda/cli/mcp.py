@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Literal
+from typing import Annotated, Literal
 
 import typer
+from typer import Option
 
 from memoranda.cli.command import Session, command
 from memoranda.errors import MissingExtra
@@ -18,18 +19,22 @@ DOOR = "memoranda.mcp.run"
 commands = typer.Typer()
 
 
-@command(commands, "mcp", http={"metavar": "HOST:PORT"})
+@command(commands, "mcp")
 def mcp(
-    session: Session, *, http: str | None = None, tools: Literal["full", "basic"] | None = None
+    session: Session,
+    *,
+    http: Annotated[
+        str | None,
+        Option(metavar="HOST:PORT", help="Serve at http://HOST:PORT/mcp; port 0 takes a free one."),
+    ] = None,
+    tools: Annotated[
+        Literal["full", "basic"] | None,
+        Option(help="basic: search, store and forget alone; otherwise the setting mcp.tools."),
+    ] = None,
 ) -> None:
     """Serve the memory over the Model Context Protocol, to Claude, Cursor, VS Code and others.
 
     Speaks over standard input and output until the input ends, or over HTTP.
-
-    Args:
-        http: Serve at http://HOST:PORT/mcp, not on standard input and output; port 0 takes a
-            free one.
-        tools: basic: search, store and forget alone; otherwise MEMORANDA_MCP__TOOLS, or full.
 
     Examples:
         memoranda mcp --db ~/agent.db --user ana
@@ -43,5 +48,5 @@ def mcp(
     door = import_module(DOOR)
     gc.freeze()
     gc.enable()
-    shared = session.shared
-    door.run(session.settings, location=shared.db, user=session.user, tools=tools, http=http)
+    location = session.shared.db
+    door.run(session.settings, location=location, user=session.user, tools=tools, http=http)

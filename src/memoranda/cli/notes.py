@@ -8,11 +8,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.text import Text
+from typer import Argument, Option
 
-from memoranda.cli.command import CommandGroup, Session, command, make_group, read_argument
+from memoranda.cli.command import CommandGroup, Limit, Session, command, make_group, read_words
 from memoranda.errors import ConfigError, InvalidInput, StoreError
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.notes.sync import NotesReport, SyncedNotes
@@ -28,7 +30,6 @@ NO_FOLDER = (
     "a memory on a server has notes only in a folder that is set: "
     "memoranda config set notes.folder ~/notes"
 )
-LIMIT = {"min": 1}
 
 
 def _open(session: Session, *, writes: bool = False) -> SyncedNotes:
@@ -46,40 +47,16 @@ def _open(session: Session, *, writes: bool = False) -> SyncedNotes:
     return memory.notes
 
 
-def _open_synced(session: Session, *, writes: bool = False) -> SyncedNotes:
+def _sync(session: Session, notes: SyncedNotes) -> NotesReport:
     """Read edits of MEMORY.md before anything else, and tell a person what was read."""
-    notes = _open(session, writes=writes)
-    _sync(session, notes)
-    return notes
-
-
-def _sync(session: Session, notes: SyncedNotes) -> None:
-    _note_edits(session, notes.sync())
-
-
-def _note_edits(session: Session, report: NotesReport) -> None:
+    report = notes.sync()
     if report.changes:
         done = [line for line in report.lines if line[:1] in drawing.EDITS]
         more = len(done) - MOST_READ
         what = "; ".join(one_line(line, READ_LENGTH) for line in done[:MOST_READ])
         what += f"; and {more} more" if more > 0 else ""
         session.note(f"read {pluralize(report.changes, 'changed line')} from {MEMORY_FILE}: {what}")
-
-
-def _show_overview(session: Session) -> None:
-    notes = _open(session)
-    report = notes.sync()
-    _note_edits(session, report)
-    found = {
-        "path": notes.folder / MEMORY_FILE,
-        "size": len(notes.read_file().encode()),
-        "limit": notes.max_memory_size,
-        "entries": len(notes.history()),
-        "report": report,
-    }
-    session.show(found, drawing.show_overview(found, report, ACCEPT))
-    if report.restored and session.shared.as_json:
-        _warn_of_restored(session, report)
+    return report
 
 
 def _warn_of_restored(session: Session, report: NotesReport) -> None:
@@ -96,34 +73,59 @@ class NotesGroup(CommandGroup):
         memoranda notes search "Lisbon"
     """
 
+    default = "status"
+
 
 commands = typer.Typer()
-group = make_group(commands, "notes", NotesGroup, _show_overview)
+group = make_group(commands, "notes", NotesGroup)
+
+
+@command(group, "status")
+def status(session: Session) -> None:
+    """Show where MEMORY.md is and how long, and what was read from it.
+
+    Examples:
+        memoranda notes
+        memoranda notes status --json
+    """
+    notes = _open(session)
+    report = _sync(session, notes)
+    found = {
+        "path": notes.folder / MEMORY_FILE,
+        "size": len(notes.read_file().encode()),
+        "limit": notes.max_memory_size,
+        "entries": len(notes.history()),
+        "report": report,
+    }
+    session.show(found, drawing.show_overview(found, report, ACCEPT))
+    if report.restored and session.shared.as_json:
+        _warn_of_restored(session, report)
 
 
 @command(group, "show")
-def show(session: Session, *, path: bool = False) -> None:
+def show(
+    session: Session,
+    *,
+    path: Annotated[bool, Option("--path", help="Print its path alone.")] = False,
+) -> None:
     """Print MEMORY.md.
-
-    Args:
-        path: Print its path alone.
 
     Examples:
         memoranda notes show
         cat $(memoranda notes show --path)
     """
-    notes = _open(session) if path else _open_synced(session)
+    notes = _open(session)
     file = notes.folder / MEMORY_FILE
-    text = "" if path else notes.read_memory()
-    if session.shared.as_json:
-        session.show({"path": file} if path else {"path": file, "text": text})
-    elif path:
-        session.print(safe_text(str(file)))
-    elif session.out.is_terminal:
-        session.print(*drawing.show_markdown(text))
+    if path:
+        session.show({"path": file}, safe_text(str(file)))
+        return
+    _sync(session, notes)
+    text = notes.read_memory()
+    if session.shared.as_json or session.out.is_terminal:
+        session.show({"path": file, "text": text}, *drawing.show_markdown(text))
     else:
         sys.stdout.write(text)  # A file gets what the file says.
-    if not text and not path:
+    if not text:
         session.note("nothing is noted yet")
 
 
@@ -138,7 +140,8 @@ def edit(session: Session) -> None:
         EDITOR=nano memoranda notes edit
     """
     with session.memory(writes=True):  # Not held open while somebody writes.
-        notes = _open_synced(session, writes=True)
+        notes = _open(session, writes=True)
+        _sync(session, notes)
         file = notes.folder / MEMORY_FILE
         if not file.exists():
             notes.write_memory("# Memory\n")
@@ -171,11 +174,14 @@ def _run_editor(file: Path) -> None:
 
 
 @command(group, "sync")
-def sync(session: Session, *, accept_removals: bool = False) -> None:
+def sync(
+    session: Session,
+    *,
+    accept_removals: Annotated[
+        bool, Option("--accept-removals", help="Many lines that are gone at once were meant.")
+    ] = False,
+) -> None:
     """Read what you changed in MEMORY.md, and write what memory has learned.
-
-    Args:
-        accept_removals: Many lines that are gone at once were meant.
 
     Examples:
         memoranda notes sync
@@ -191,13 +197,14 @@ def _show_report(session: Session, report: NotesReport) -> None:
         _warn_of_restored(session, report)
 
 
-@command(group, "search", words={"metavar": "WORDS"}, limit=LIMIT)
-def search(session: Session, *, words: str, limit: int = 20) -> None:
+@command(group, "search")
+def search(
+    session: Session,
+    words: Annotated[list[str], Argument(help="A text, or a part of a date.")],
+    *,
+    limit: Limit = 20,
+) -> None:
     """Find the entries of the history that have these very words, the newest first.
-
-    Args:
-        words: A text, or a part of a date.
-        limit: How many at most.
 
     Examples:
         memoranda notes search "Lisbon"
@@ -208,19 +215,21 @@ def search(session: Session, *, words: str, limit: int = 20) -> None:
         _sync(session, notes)
     except StoreError as error:  # The history can be searched all the same.
         session.warn(one_line(str(error)))
-    found = notes.search(words, limit=limit)
-    session.show(found, *drawing.show_entries(found, session.view, words))
+    text = read_words(words)
+    found = notes.search(text, limit=limit)
+    session.show(found, *drawing.show_entries(found, session.view, text))
     if not found:
-        session.hint(f"no entry has {one_line(words, 80)!r}")
+        session.hint(f"no entry has {one_line(text, 80)!r}")
 
 
-@command(group, "history", limit=LIMIT)
-def history(session: Session, *, limit: int = 20, since: str | None = None) -> None:
+@command(group, "history")
+def history(
+    session: Session,
+    *,
+    limit: Limit = 20,
+    since: Annotated[str | None, Option(metavar="DATE", help="None before this date.")] = None,
+) -> None:
     """Print the entries of the history, the newest first.
-
-    Args:
-        limit: How many at most.
-        since: None before this date.
 
     Examples:
         memoranda notes history
@@ -234,17 +243,17 @@ def history(session: Session, *, limit: int = 20, since: str | None = None) -> N
 
 
 @command(group, "add")
-def add(session: Session, *, text: str) -> None:
+def add(
+    session: Session,
+    text: Annotated[list[str], Argument(help="What it says; - reads standard input.")],
+) -> None:
     """Add an entry to the history, and to the file of its month.
-
-    Args:
-        text: What the entry says; - reads standard input.
 
     Examples:
         memoranda notes add "Chose Lisbon for the offsite"
         memoranda notes add - < day.md
     """
-    content = read_argument(text)
+    content = read_words(text)
     notes = _open(session, writes=True)
     entry = notes.append_history_rotated(content)
     file = notes.folder / entry.file

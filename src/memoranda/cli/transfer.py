@@ -10,13 +10,15 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
-from memoranda.cli.command import FAILED, CommandGroup, Session, command, make_group
+from memoranda.cli.command import CommandGroup, Session, command, make_group
 from memoranda.errors import EmbeddingError, InvalidInput, NotFound
 from memoranda.memory import Memory
 from memoranda.rendering.forms import to_json
@@ -24,31 +26,28 @@ from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import format_size, pluralize
 from memoranda.serving import existing
 from memoranda.store.locations import place
-from memoranda.transfer.sources import FileFormat
+from memoranda.transfer.sources import FileFormat, PortingReport
 
 USERS_SHOWN = 5
 # What stands for standard input and output in the place of a file.
 STREAM = "-"
-# The exit code by which a hook of Claude Code blocks, and that of a wrong command line.
-BLOCKING = 2
 FIELDS = ("session_id", "transcript_path")
-FORMATS = list(FileFormat)
 
 commands = typer.Typer()
 
 
-@command(
-    commands,
-    "import",
-    format={"help": f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}; recognised if not given."},
-)
-def import_(session: Session, *, path: Path, format: str | None = None) -> None:
+@command(commands, "import")
+def import_(
+    session: Session,
+    path: Annotated[Path, Argument(help="The file or folder; - reads standard input.")],
+    *,
+    format: Annotated[
+        str | None, Option(help=f"{', '.join(FileFormat)}; recognised if not given.")
+    ] = None,
+) -> None:
     """Read a file of memoranda, or transcripts, exports and memories of other programs.
 
     To import the same file twice adds nothing the second time; of one that has grown, the rest.
-
-    Args:
-        path: The file or folder; - reads standard input.
 
     Examples:
         memoranda import chat.json
@@ -62,20 +61,26 @@ def import_(session: Session, *, path: Path, format: str | None = None) -> None:
     with session.progress("reading") as progress, _file(path) as file:
         report = memory.import_(file, format, progress=progress)
     embedded = _embed(session, memory)
-    parts = [pluralize(report.records, "record"), pluralize(report.messages, "message")]
-    if report.skipped:
-        parts.append(f"{report.skipped:,} were there already")
-    if embedded:
-        parts.append(f"{embedded:,} given vectors")
+    # What is no conversation belongs to every transcript.
+    tell = session.warn if report.format == FileFormat.MEMORY_MD else session.note
     for line in report.left_out:
-        if report.format == FileFormat.MEMORY_MD:
-            session.warn(line)
-        else:  # What is no conversation belongs to every transcript.
-            session.note(f"left out: {line}")
+        tell(line if report.format == FileFormat.MEMORY_MD else f"left out: {line}")
     whose = ", ".join(report.users[:USERS_SHOWN])
     whose += ", …" if len(report.users) > USERS_SHOWN else ""
-    shown = safe_text(f"imported {', '.join(parts)}, for {whose} ({report.format})")
+    shown = safe_text(f"imported {_amount([report])}, for {whose} ({report.format})")
     session.show({**to_json(report), "embedded": embedded}, shown)
+
+
+def _amount(reports: Sequence[PortingReport]) -> str:
+    """Return in words what was moved."""
+    moved = {
+        "record": sum(each.records for each in reports),
+        "message": sum(each.messages for each in reports),
+    }
+    parts = [pluralize(number, name) for name, number in moved.items() if number]
+    there = sum(each.skipped for each in reports)
+    more = f"; {there:,} were there already" if there else ""
+    return f"{' and '.join(parts) or 'nothing'}{more}"
 
 
 @contextmanager
@@ -101,12 +106,13 @@ def _embed(session: Session, memory: Memory) -> int:
 
 
 @command(commands, "export")
-def export(session: Session, *, path: Path, conversation: str | None = None) -> None:
+def export(
+    session: Session,
+    path: Annotated[Path, Argument(help="The file to make; - writes to standard output.")],
+    *,
+    conversation: Annotated[str | None, Option(help="Only this one, as a session file.")] = None,
+) -> None:
     """Write the user's whole memory, or one conversation, to a JSON Lines file.
-
-    Args:
-        path: The file to make; - writes to standard output.
-        conversation: Only this one, as a session file.
 
     Examples:
         memoranda export ana.jsonl --user ana
@@ -116,25 +122,23 @@ def export(session: Session, *, path: Path, conversation: str | None = None) -> 
     streams = str(path) == STREAM
     to = sys.stdout.buffer if streams else path
     report = session.memory().export(to, conversation=conversation)
-    amount = f"{pluralize(report.records, 'record')} and {pluralize(report.messages, 'message')}"
-    for line in report.left_out:
-        session.warn(line)
+    session.warn(*report.left_out)
     if streams:  # Nothing else stands there.
-        session.note(f"exported {amount}")
+        session.note(f"exported {_amount([report])}")
     else:
-        session.show(report, safe_text(f"exported {amount} to {path}"))
+        session.show(report, safe_text(f"exported {_amount([report])} to {path}"))
 
 
-@command(commands, "copy", source={"metavar": "FROM"}, target={"metavar": "TO"})
-def copy(session: Session, *, source: str, target: str) -> None:
+@command(commands, "copy")
+def copy(
+    session: Session,
+    source: Annotated[str, Argument(metavar="FROM", help="Where they are: a place as for --db.")],
+    target: Annotated[str, Argument(metavar="TO", help="Where they are to be; made if need be.")],
+) -> None:
     """Copy users with all they have to another store.
 
     Every user, or the one that --user names: an export that is imported. What is there already
     stays as it is, so a copy that was cut short goes on. Vectors are made anew.
-
-    Args:
-        source: Where they are: a place as for --db.
-        target: Where they are to be; it is made if it is not there.
 
     Examples:
         memoranda copy agent.db postgresql://ana@db.example/memory
@@ -153,24 +157,18 @@ def copy(session: Session, *, source: str, target: str) -> None:
         session.hint("it was cut short; the same command goes on with the rest")
         raise
     embedded = _embed(session, session.memory(target))
-    for line in (line for each in reports for line in each.left_out):
-        session.warn(line)
-    parts = [
-        pluralize(sum(each.records for each in reports), "record"),
-        pluralize(sum(each.messages for each in reports), "message"),
-    ]
-    if embedded:
-        parts.append(f"{embedded:,} given vectors")
-    shown = safe_text(f"copied {', '.join(parts)}, for {pluralize(len(reports), 'user')}")
+    session.warn(*(line for each in reports for line in each.left_out))
+    whose = pluralize(len(reports), "user")
+    shown = safe_text(f"copied {_amount(reports)}, for {whose}")
     session.show({"users": to_json(reports), "embedded": embedded}, shown)
 
 
 @command(commands, "backup")
-def backup(session: Session, *, path: Path) -> None:
+def backup(
+    session: Session,
+    path: Annotated[Path, Argument(help="The file to make; on Chroma, the folder.")],
+) -> None:
     """Copy the whole store, while others go on using it.
-
-    Args:
-        path: The file to make; on Chroma, the folder.
 
     Examples:
         memoranda backup memory-2025-03-31.db
@@ -183,36 +181,24 @@ def backup(session: Session, *, path: Path) -> None:
     session.show({"path": path, "size": size}, line)
 
 
-@contextmanager
-def never_block() -> Iterator[None]:
-    """Let a wrong command line exit with 1 where it would exit with 2."""
-    try:
-        yield
-    except Exception as error:
-        if getattr(error, "exit_code", None) == BLOCKING:
-            vars(error)["exit_code"] = FAILED
-        raise
-
-
 class HookGroup(CommandGroup):
     """Save sessions of other programs when they tell of them."""
-
-    # The one reads the words before the command; the other the command's own, and runs it.
-    parse_args = never_block()(CommandGroup.parse_args)
-    invoke = never_block()(CommandGroup.invoke)
 
 
 hook = make_group(commands, "hook", HookGroup)
 
 
 @command(hook, FileFormat.CLAUDE_CODE)
-def claude_code(session: Session, *, learn: bool = False) -> None:
+def claude_code(
+    session: Session,
+    *,
+    learn: Annotated[
+        bool, Option("--learn", help="Draw facts from the session now; takes longer.")
+    ] = False,
+) -> None:
     """Save a session of Claude Code. Reads the event of a hook from standard input.
 
     For SessionEnd, Stop and PreCompact. Only what is new since the last time is added.
-
-    Args:
-        learn: Draw facts from the session now; takes longer.
 
     Examples:
         memoranda hook claude-code < event.json

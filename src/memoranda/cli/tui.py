@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import typer
 
-from memoranda.cli.command import Session, command
+from memoranda.cli.command import ChatName, Model, Session, System, command
 from memoranda.errors import InvalidInput, MissingExtra
 
 # Doors do not know each other: this one is opened by its name.
@@ -17,23 +17,14 @@ DOOR = "memoranda.tui.run"
 commands = typer.Typer()
 
 
-@command(commands, "tui", in_session={"metavar": "NAME"}, model={"metavar": "NAME"})
+@command(commands, "tui")
 def tui(
-    session: Session,
-    *,
-    in_session: str = "chat",
-    system: str | None = None,
-    model: str | None = None,
+    session: Session, *, in_session: ChatName = "chat", system: System = None, model: Model = None
 ) -> None:
     """Talk with your memory on a whole screen, and see what it does and why.
 
     F1 lists keys and commands: what a model is sent (F2), settings (F3), conversations (F4),
     search (F5), facts (F6) and notes (F7).
-
-    Args:
-        in_session: The conversation that goes on, or begins.
-        system: The system prompt; otherwise agent.system.
-        model: The language model; otherwise llm.model.
 
     Examples:
         memoranda tui

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
+from typer import Argument, Option
 
-from memoranda.cli.command import FAILED, Session, command, complete
-from memoranda.cli.worker import WorkerCommand, stage_outcome
-from memoranda.errors import InvalidInput
+from memoranda.cli.command import FAILED, DryRun, Limit, Session, Shown, Yes, command, complete
+from memoranda.cli.worker import stage_outcome
 from memoranda.maintenance.audit import REMEDIES
 from memoranda.maintenance.facts import LearnedFacts
 from memoranda.maintenance.service import STAGES, parse_stages
@@ -54,21 +55,23 @@ def stats(session: Session) -> None:
     session.show(found, *show_stats(found, session.view, place))
 
 
-@command(
-    commands,
-    "audit",
-    kind={"autocompletion": complete([kind.replace(" ", "-") for kind in REMEDIES])},
-    limit={"min": 0},
-)
+@command(commands, "audit")
 def audit(
-    session: Session, *, kind: str | None = None, limit: int = 3, strict: bool = False
+    session: Session,
+    *,
+    kind: Annotated[
+        str | None,
+        Option(
+            help="Only this kind; its beginning is enough.",
+            autocompletion=complete([kind.replace(" ", "-") for kind in REMEDIES]),
+        ),
+    ] = None,
+    limit: Shown = 3,
+    strict: Annotated[
+        bool, Option("--strict", help="Exit with code 1 if anything was found.")
+    ] = False,
 ) -> None:
     """Look for junk: duplicates, contradictions, loops, secrets and more. Changes nothing.
-
-    Args:
-        kind: Only this kind; its beginning is enough.
-        limit: How many examples of a kind to show.
-        strict: Exit with code 1 if anything was found.
 
     Examples:
         memoranda audit
@@ -83,16 +86,21 @@ def audit(
 
 @command(commands, "doctor")
 def doctor(
-    session: Session, *, reembed: bool = False, rebuild: bool = False, purge: bool = False
+    session: Session,
+    *,
+    reembed: Annotated[
+        bool, Option("--reembed", help="Make every vector anew, with the present model.")
+    ] = False,
+    rebuild: Annotated[
+        bool, Option("--rebuild", help="Derive index and counts anew, and queue the rest.")
+    ] = False,
+    purge: Annotated[
+        bool, Option("--purge", help="Overwrite what erased text left in the files.")
+    ] = False,
 ) -> None:
     """Check the memory, the model and the machine.
 
     Each way of searching has to find a canary. Exit code 1 if anything is wrong.
-
-    Args:
-        reembed: Make every vector anew, with the present model.
-        rebuild: Derive index and counts anew, and queue vectors and names; touches nothing else.
-        purge: Overwrite what erased text left in the files.
 
     Examples:
         memoranda doctor
@@ -126,18 +134,19 @@ def _show_check(check: Check) -> Text:
     return found.append(f"\n{check.remedy}", "bold") if check.remedy else found
 
 
-@command(commands, "consolidate", of={"argument": True, "metavar": "[SESSION]"}, limit={"min": 1})
+@command(commands, "consolidate")
 def consolidate(
-    session: Session, *, of: str | None = None, dry_run: bool = False, limit: int = 200
+    session: Session,
+    of: Annotated[
+        str | None, Argument(metavar="SESSION", help="Only this one; otherwise all that wait.")
+    ] = None,
+    *,
+    dry_run: DryRun = False,
+    limit: Limit = 200,
 ) -> None:
     """Turn what was said in sessions into facts, and show what was learned.
 
     + is a new fact, = one that was said again, - one that another took the place of.
-
-    Args:
-        of: Only this one; otherwise all that wait.
-        dry_run: Change nothing; only say what would be done.
-        limit: How many rows to show at most.
 
     Examples:
         memoranda consolidate
@@ -166,56 +175,29 @@ def _summarize(found: LearnedFacts) -> Text:
     return Text(", ".join(filter(None, parts)), "bold")
 
 
-@command(
-    commands,
-    "maintain",
-    stage={
-        "argument": True,
-        "metavar": "[STAGE]...",
-        "help": f"Only these, of {', '.join(STAGES)}.",
-        "autocompletion": complete(STAGES),
-    },
-    limit={"min": 0},
-)
+@command(commands, "maintain")
 def maintain(
     session: Session,
+    stage: Annotated[
+        list[str] | None,
+        Argument(help=f"Only these, of {', '.join(STAGES)}.", autocompletion=complete(STAGES)),
+    ] = None,
     *,
-    stage: list[str] | None = None,
-    dry_run: bool = False,
-    watch: bool = False,
-    all_users: bool = False,
-    limit: int = 8,
-    yes: bool = False,
+    dry_run: DryRun = False,
+    all_users: Annotated[bool, Option("--all-users", help="For every user of the store.")] = False,
+    limit: Shown = 8,
+    yes: Yes = False,
 ) -> None:
     """Run the upkeep of a memory: show what it would do, ask, and do it.
 
-    With --watch it runs at the times of the settings, for all users of the store, as
-    memoranda worker does.
-
-    Args:
-        dry_run: Change nothing; only say what would be done.
-        watch: Run the stages at their times, until Ctrl+C.
-        all_users: For every user of the store.
-        limit: How many actions of a stage to show.
-        yes: Do not ask.
+    To run it at the times of the settings, for all users of the store: memoranda worker.
 
     Examples:
         memoranda maintain --dry-run
         memoranda maintain decay expire --yes
-        memoranda maintain --watch
     """
     wanted = parse_stages(stage or STAGES)
-    if stage and watch:
-        message = f"--watch runs every stage; to leave one out, set schedule.{STAGES[0]} = off"
-        raise InvalidInput(message)
-    memory = session.memory(writes=watch, all_users=all_users)
-    if watch:
-        running = WorkerCommand(session, memory)
-        if dry_run:
-            running.show_times()
-        else:
-            running.work()
-        return
+    memory = session.memory(all_users=all_users)
     users = None if all_users else [memory.user]
     asks = sys.stdin.isatty() and not session.shared.as_json and not yes
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import typer
+from typing import Annotated
 
-from memoranda.cli.command import CommandGroup, Session, command, make_group
+import typer
+from typer import Argument, Option
+
+from memoranda.cli.command import CommandGroup, Session, Yes, command, make_group
 from memoranda.rendering.layout import Column, safe_text, table
 from memoranda.rendering.plain import one_line
 from memoranda.rendering.records import list_erased, warn_of_rest
@@ -25,7 +28,13 @@ class UsersGroup(CommandGroup):
         memoranda users delete ana --yes
     """
 
+    default = "list"
 
+
+users = make_group(commands, "users", UsersGroup)
+
+
+@command(users, "list")
 def list_(session: Session) -> None:
     """List the users that have a record or a conversation.
 
@@ -36,20 +45,19 @@ def list_(session: Session) -> None:
     session.show(found, table(found, USERS, session.view, empty="no users"))
 
 
-users = make_group(commands, "users", UsersGroup, list_)
-command(users, "list")(list_)
-
-
-@command(users, "delete", name={"metavar": "NAME"}, keep_texts={"flags": ("--keep-texts",)})
-def delete(session: Session, *, name: str, keep_texts: bool = False, yes: bool = False) -> None:
+@command(users, "delete")
+def delete(
+    session: Session,
+    name: Annotated[str, Argument(help="The user.")],
+    *,
+    keep_texts: Annotated[
+        bool, Option("--keep-texts", help="Only forget what they have; history and as-of know it.")
+    ] = False,
+    yes: Yes = False,
+) -> None:
     """Delete a user with everything they have, their notes included.
 
     Programs that have the user's memory open get an error from then on.
-
-    Args:
-        name: The user.
-        keep_texts: Only forget what they have; history and as-of still know it.
-        yes: Do not ask.
 
     Examples:
         memoranda users delete ana
@@ -62,5 +70,4 @@ def delete(session: Session, *, name: str, keep_texts: bool = False, yes: bool =
     receipt = admin.delete_user(name, erase=not keep_texts)
     parts = [f"deleted {one_line(name)}", *list_erased(receipt)]
     session.show(receipt, safe_text(", ".join(parts)))
-    for each in warn_of_rest(receipt):
-        session.warn(each)
+    session.warn(*warn_of_rest(receipt))

@@ -10,10 +10,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from threading import Event
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.text import Text
+from typer import Option
 
 from memoranda.cli.command import FAILED, SIGNAL_WAIT, Session, command, handle_signals
 from memoranda.errors import MissingExtra
@@ -37,21 +38,25 @@ LEASE = 120.0
 commands = typer.Typer()
 
 
-@command(
-    commands, "worker", metrics={"metavar": "HOST:PORT"}, lease={"metavar": "SECONDS", "min": 0.1}
-)
+@command(commands, "worker")
 def worker(
-    session: Session, *, once: bool = False, metrics: str | None = None, lease: float = LEASE
+    session: Session,
+    *,
+    once: Annotated[
+        bool, Option("--once", help="Work off what waits and what is due, then end.")
+    ] = False,
+    metrics: Annotated[
+        str | None,
+        Option(metavar="HOST:PORT", help="Serve metrics for Prometheus there; port 0: any."),
+    ] = None,
+    lease: Annotated[
+        float, Option(metavar="SECONDS", min=0.1, help="When others take over, if it is killed.")
+    ] = LEASE,
 ) -> None:
     """Make vectors and entity links and run the upkeep, for all users of a store.
 
     Any number of workers, on any machines, divide the work of one store.
     It runs until Ctrl+C or SIGTERM, and finishes what is at hand.
-
-    Args:
-        once: Work off what waits and what is due, then end.
-        metrics: Serve metrics for Prometheus at http://HOST:PORT/metrics; port 0 takes a free one.
-        lease: After how long others take over what this one had at hand, if it is killed.
 
     Examples:
         memoranda worker --db postgresql://ana@db.example/memory
@@ -97,7 +102,7 @@ class WorkerCommand:
             self._services.store,
             self._services.clock.now,
         )
-        url = self._session.closing.enter_context(served.serve_metrics(address, collector))
+        url = self._session.with_resource(served.serve_metrics(address, collector))
         self._session.note(f"metrics at {url}")
 
     def work(self) -> None:
