@@ -51,7 +51,9 @@ async def test_search_shows_why(runtimes, sitting):
     record = runtime.memory.remember("Rita lives in [b]Porto", tags=["family"])
     runtime.memory.remember("The cat is called Biscuit")
     async with sitting(runtime) as person:
-        assert "a question or words" in await person.press("f5")
+        text = await person.press("f5")
+        assert "a question or words" in text
+        assert "Type a question or a few words above and press Enter" in text
         text = await person.press(*"where does rita live", "enter")
         assert "Rita lives in [b]Porto" in text
         assert "lexical" in text
@@ -59,12 +61,12 @@ async def test_search_shows_why(runtimes, sitting):
         assert record.id in person.text
 
 
-async def test_facts_are_confirmed_and_forgotten(runtimes, sitting):
-    """C believes a fact for ever; f asks and forgets it; Enter shows where it comes from."""
+async def test_facts_are_corrected_confirmed_and_forgotten(runtimes, sitting):
+    """E corrects a fact, c believes it for ever, f asks and forgets it; Enter shows its origin."""
     runtime = runtimes()
     fact = runtime.memory.remember("Rita likes [b]figs", confidence=0.5, decay_rate=0.1)
     async with sitting(runtime) as person:
-        assert "Rita" not in (await person.say("/forget Biscuit")).splitlines()[3]
+        assert "No facts" in await person.say("/forget Biscuit")
         await person.press("escape")
         text = await person.press("f6")
         assert "0.50" in text
@@ -73,13 +75,22 @@ async def test_facts_are_confirmed_and_forgotten(runtimes, sitting):
         await person.press("escape")
         assert "1.00" in await person.press("c")
         assert runtime.memory.get(fact.id).decay_rate == 0
+        assert "Correct a fact" in await person.press("e")
+        assert person.app.screen.focused.value == "Rita likes [b]figs"
+        person.app.screen.focused.value = " "
+        assert "content" in await person.press("enter")  # What is wrong is told in place.
+        person.app.screen.focused.value = "Rita likes [b]plums"
+        text = await person.press("enter")
+        assert "Corrected: Rita likes [b]plums" in person.notices[-1]
+        assert "Rita likes [b]plums" in text
+        assert "figs" in runtime.memory.get(fact.id).content  # It is kept, and believed no more.
         assert "Forget this?" in await person.press("f")
         await person.press("n")
         assert runtime.memory.facts()
         await person.press("f")
-        assert "no facts" in await person.press("y")
+        assert "No facts" in await person.press("y")
         assert runtime.memory.facts() == []
-        assert any("Forgotten: Rita likes [b]figs" in each for each in person.notices)
+        assert any("Forgotten: Rita likes [b]plums" in each for each in person.notices)
 
 
 async def test_notes_are_read_and_edited(runtimes, sitting):
@@ -87,15 +98,15 @@ async def test_notes_are_read_and_edited(runtimes, sitting):
     runtime = runtimes()
     runtime.memory.remember("Rita likes figs")
     async with sitting(runtime) as person:
-        assert "• Rita likes figs" in await person.press("f7")
+        assert "Facts  Rita likes figs" in await person.press("f7")
         assert "- Rita likes figs" in await person.press("e")
         area = person.app.screen.focused
         area.text = area.text.replace("Rita likes figs", "Rita likes plums")
-        assert "• Rita likes plums" in await person.press("ctrl+s")
+        assert "Facts  Rita likes plums" in await person.press("ctrl+s")
         contents = [fact.record.content for fact in runtime.memory.facts()]
         assert contents == ["Rita likes plums"]
         await person.press("e")
         person.app.screen.focused.text = ""
-        assert "• Rita likes plums" in await person.press("escape")
+        assert "Rita likes plums" in await person.press("escape")
         await person.press("escape")
         assert person.app.screen is person.app.chat

@@ -1,6 +1,6 @@
 """A conversation as a model sees it: budget, messages, tasks, what is out, and receipts.
 
-On a terminal lines are made to fit. In a pipe or a file nothing is wrapped or left out.
+On a terminal texts are made to fit. In a pipe or a file nothing is left out.
 """
 
 from __future__ import annotations
@@ -9,21 +9,32 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from itertools import groupby, islice
+from datetime import datetime
+from itertools import groupby
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.conversation.conversation_store import ConversationOverview
-from memoranda.conversation.explain import SHOWN, ExplainedMessage, MessageState, ViewExplanation
+from memoranda.conversation.explain import (
+    SHOWN,
+    ExplainedMessage,
+    ExplainedTask,
+    MessageState,
+    ViewExplanation,
+)
 from memoranda.conversation.formats.parse import unread_parts
-from memoranda.conversation.ledger import start_of
-from memoranda.conversation.markers import join_period, reference
 from memoranda.conversation.pruning import ContextUsage
-from memoranda.model.models import ContextReceipt, Message, Pruning, ReceiptLine, ToolCall
-from memoranda.rendering.layout import Column, Display, bar, put_beside, safe_text, table
-from memoranda.rendering.plain import escape_controls, one_line, pluralize
+from memoranda.model.models import (
+    ContextReceipt,
+    Message,
+    PrunedSpan,
+    Pruning,
+    ReceiptLine,
+    ToolCall,
+)
+from memoranda.rendering.layout import Column, Display, bar, details, safe_text, table
+from memoranda.rendering.plain import DOT, one_line, pluralize
 
 ROLES = {"system": "magenta", "user": "green", "assistant": "cyan", "tool": "yellow"}
 STATES = {
@@ -37,29 +48,52 @@ MISSING = {
     MessageState.OUT: "without room",
     MessageState.ORPHAN: "without counterpart",
     MessageState.WAITING: "waiting for results",
+    MessageState.CLEARED: "cleared",
 }
-GONE = {MessageState.CLEARED: " cleared", MessageState.PRUNED: " removed"}
+# Why messages left the view, by what set it off (R7.2).
+REASONS = {
+    "manual": "as you asked",
+    "task_boundary": "as a new task begins",
+    "session_start": "as a new session begins",
+    "overflow": "as the session has grown long",
+}
+SAVES = "to save space"  # otherwise
 BAR = 30
 PART_BAR = 12
 ALERTS = ((0.9, "red"), (0.8, "yellow"), (0.0, "green"))  # R6.1, R6.2
 HOUR, DAY, WEEK = 60, 24 * 60, 7 * 24 * 60  # minutes
-SHORT = 3  # lines of a message on a terminal
-LONG_CALL = 2  # lines of a call on a terminal
-NARROW = 24  # columns of text below which it goes under its heading
-ROLE, TIME, SCORE = 9, 5, 5
-GAP = "  "
 MESSAGE = " message"
-RULE = 60  # columns of a rule that goes to no terminal
-ANSWER = "↳ "
+LONGEST = 120  # characters of a message in a list on a terminal
 ADDRESS = 200  # characters of an address
+
+
+def alert_colour(share: float) -> str:
+    """Return the colour for a share of a budget that is used."""
+    return next(colour for least, colour in ALERTS if share >= least)
+
+
+def _name(row: ConversationOverview, _: Display) -> Text:
+    name = safe_text(one_line(row.id), "bold")
+    return name if row.ended_at is None else name.append(" ended", "not bold dim")
+
+
+def _used(row: ConversationOverview, _: Display) -> Text:
+    share = row.stats.total_tokens / row.stats.token_limit
+    return Text(f"{row.stats.percent_used:.0f} %", alert_colour(share))
+
+
 OVERVIEW = (
-    Column("conversation", lambda row, _: _name(row), wide=True),
+    Column("conversation", _name, wide=True),
     Column("messages", "messages", number=True),
     Column("in view", "stats.messages_in_context", number=True),
     Column("tokens", lambda row, _: _tokens(row), number=True),
-    Column("used", lambda row, _: _used(row), number=True),
+    Column("used", _used, number=True),
     Column("last message", "last_message", "dim", whole=True),
 )
+
+
+def _tokens(row: ConversationOverview) -> str:
+    return f"{'' if row.stats.exact else '~'}{row.stats.total_tokens:,}"
 
 
 def show_overviews(
@@ -72,41 +106,14 @@ def show_overviews(
         yield Text(f"used: of the model's context window{about}", "dim")
 
 
-def _name(row: ConversationOverview) -> Text:
-    name = safe_text(one_line(row.id), "bold")
-    return name if row.ended_at is None else name.append(" ended", "not bold dim")
-
-
-def _tokens(row: ConversationOverview) -> str:
-    return f"{'' if row.stats.exact else '~'}{row.stats.total_tokens:,}"
-
-
-def _used(row: ConversationOverview) -> Text:
-    share = row.stats.total_tokens / row.stats.token_limit
-    return Text(f"{row.stats.percent_used:.0f} %", alert_colour(share))
-
-
-def alert_colour(share: float) -> str:
-    """Return the colour for a share of a budget that is used."""
-    return next(colour for least, colour in ALERTS if share >= least)
-
-
-def budget_bar(share: float, colour: str, *, mark: float | None = None) -> Text:
-    """Return a share, 1 at most, as a bar; ``mark`` is the share at which a limit stands."""
-    filled = min(BAR, max(1, round(share * BAR))) if share > 0 else 0
-    text = Text("━" * filled, colour).append("─" * (BAR - filled), "dim")
-    if mark is None or mark >= 1:
-        return text
-    at = min(BAR - 1, int(mark * BAR))
-    return Text.assemble(text[:at], ("┃" if at < filled else "│", "bold"), text[at + 1 :])
-
-
 def format_use(tokens: int, whole: int, *, exact: bool) -> Text:
-    """Return how many tokens of how many are used, and their share."""
+    """Return how many tokens of how many are used: as a bar, in figures and as a share."""
     share = tokens / whole
     colour = alert_colour(share)
-    used = Text("" if exact else "about ").append(f"{tokens:,}", f"bold {colour}")
-    return used.append(f" of {whole:,} tokens ").append(f"({share:.0%})".replace("%", " %"), colour)
+    made = bar(share, BAR, colour)
+    made.append("─" * (BAR - made.cell_len), "dim").append("  " if exact else "  about ")
+    made.append(f"{tokens:,}", f"bold {colour}").append(f" of {whole:,} tokens ")
+    return made.append(f"({share:.0%})".replace("%", " %"), colour)
 
 
 def join_messages(receipt: ContextReceipt) -> Iterator[ReceiptLine]:
@@ -124,9 +131,7 @@ def join_messages(receipt: ContextReceipt) -> Iterator[ReceiptLine]:
 
 def show_budget(receipt: ContextReceipt, view: Display) -> Iterator[RenderableType]:
     """Yield what a context takes of its budget as a bar, and the share of each part."""
-    share = receipt.tokens / receipt.budget
-    used = format_use(receipt.tokens, receipt.budget, exact=receipt.exact)
-    yield from view.flow([Text(GAP).join([budget_bar(share, alert_colour(share)), used])])
+    yield view.fit(format_use(receipt.tokens, receipt.budget, exact=receipt.exact))
     columns = (
         Column("part", "what"),
         Column("tokens", "tokens", number=True),
@@ -136,8 +141,7 @@ def show_budget(receipt: ContextReceipt, view: Display) -> Iterator[RenderableTy
     yield table(join_messages(receipt), columns, view)
     if receipt.left_out:
         out = sum(item.tokens for item in receipt.left_out)
-        left = f"{out:,} tokens stayed out; they can still be found"
-        yield from view.flow([Text(left, "dim")])
+        yield view.fit(Text(f"{out:,} tokens stayed out; they can still be found", "dim"))
 
 
 def format_age(moment: datetime, now: datetime, view: Display) -> str:
@@ -192,33 +196,70 @@ def show_message(message: Message, view: Display) -> Iterator[Text]:
     yield Text()
 
 
-def show_receipt(done: Pruning, view: Display, *, dry: bool = False) -> Iterator[Text]:
-    """Yield the receipt of a pruning: what went, when, why, and the markers for it."""
-    head = Text("dry run, nothing was changed" if dry else one_line(done.id), "bold")
-    trigger = Text(one_line(done.trigger).replace("_", " "), "cyan")
-    yield from view.flow([head, Text(view.minute(done.at)), trigger])
-    for name, value in (
-        ("why", done.why),
-        ("strategy", done.strategy),
-        ("messages", f"{done.messages:,}"),
-        ("tokens", f"{done.tokens:,} freed, {done.before:,} before, {done.after:,} after"),
-    ):
-        yield from view.hang(Text(f"  {name:<10}", "dim"), value)
-    rows = [
-        (reference(cut.first, cut.last), f"{cut.messages:,}", f"{cut.tokens:,}")
-        for cut in done.cuts
-    ]
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for cut, (marker, messages, tokens) in zip(done.cuts, rows, strict=True):
-        noun = "message " if cut.messages == 1 else "messages"
-        line = Text(f"  {marker:<{wide[0]}}", "bold")
-        line.append(f"  {messages:>{wide[1]}} {noun}  {tokens:>{wide[2]}} tokens", "not bold")
-        period = join_period(view.minute(cut.since), view.minute(cut.until))
-        yield view.fit(line.append(f"  {period}", "not bold dim"))
-        score = "" if cut.score is None else f"; highest score {cut.score:.2f}"
-        yield from view.hang("    ", f"{cut.why}{score}", "dim")
-        for sentence in (cut.summary or "").splitlines():
-            yield from view.hang("    ", sentence, "dim italic")
+# Receipts
+
+
+def format_places(first: int, last: int) -> str:
+    """Return the positions of messages as ``12-26``, which ``expand`` takes."""
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _why_cut(cut: PrunedSpan, _: Display) -> RenderableType:
+    score = "" if cut.score is None else f"; highest score {cut.score:.2f}"
+    lines = (f"{cut.why}{score}", *(cut.summary or "").splitlines())
+    return safe_text("\n".join(lines), "dim")
+
+
+CUTS = (
+    Column("place", lambda cut, _: format_places(cut.first, cut.last), "bold", number=True),
+    Column("messages", "messages", number=True),
+    Column("tokens", "tokens", number=True),
+    Column("since", "since", whole=True),
+    Column("why", _why_cut),
+)
+
+
+def show_receipt(done: Pruning, view: Display, *, dry: bool = False) -> Iterator[RenderableType]:
+    """Yield the receipt of a pruning: what went, when and why, and the places to expand."""
+    what = "dry run, nothing was changed" if dry else describe_pruning(done)
+    yield from view.flow([Text(what, "bold"), Text(view.minute(done.at))])
+    rows = {
+        "why": done.why,
+        "strategy": done.strategy,
+        "tokens": f"{done.tokens:,} freed, {done.before:,} before, {done.after:,} after",
+        "receipt": None if dry else one_line(done.id),
+    }
+    yield details(rows.items())
+    yield table(done.cuts, CUTS, view)
+
+
+def describe_pruning(done: Pruning) -> str:
+    """Return in a sentence that messages left the view, and why (R7.2)."""
+    return _describe(done.messages, done.trigger)
+
+
+def _describe(count: int, trigger: str) -> str:
+    why = REASONS.get(trigger, SAVES)
+    return f"{pluralize(count, 'message')} left the view {why}"
+
+
+def describe_pruned(prunings: Iterable[Pruning], hint: str) -> Text | None:
+    """Return a line on what left the view, with ``hint`` how to see it; ``None`` for nothing."""
+    done = [pruning for pruning in prunings if pruning.cuts]
+    if not done:
+        return None
+    line = _describe(sum(pruning.messages for pruning in done), done[-1].trigger)
+    return Text(f"{line}; {hint}", "dim")
+
+
+def describe_usage(usage: ContextUsage) -> Text:
+    """Return a line that says how full the context window is."""
+    use = f"{usage.tokens:,} of {usage.limit:,} tokens"
+    line = f"context {usage.percent:.0f} % full ({use}): older messages leave the view soon"
+    return Text(line, alert_colour(usage.tokens / usage.limit))
+
+
+# A transcript
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,70 +279,72 @@ class TranscriptOptions:
     limit: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TranscriptRow:
+    """A row of a transcript: a message, what stands for several, or where a task begins."""
+
+    what: RenderableType
+    place: str = ""
+    at: datetime | None = None
+    role: str = ""
+    tokens: int | None = None
+    score: float | None = None
+
+
+TRANSCRIPT = (
+    Column("#", "place", number=True),
+    Column("time", lambda row, view: row.at and f"{view.local(row.at):%H:%M}", "dim", whole=True),
+    Column("role", lambda row, _: Text(row.role, ROLES.get(row.role, "")), whole=True),
+    Column("tokens", "tokens", number=True),
+    Column("score", "score", number=True),
+    Column("text", "what", wide=True),
+)
+
+
 def show_conversation(
     found: ViewExplanation, view: Display, options: TranscriptOptions
-) -> Iterator[Text]:
+) -> Iterator[RenderableType]:
     """Yield a conversation: its budget, its messages, and what is in memory."""
-    yield from _heading(found, view, options)
+    yield from _heading(found, view, given=options.given)
     yield Text()
     if options.explain:
         for sentence in found.told:
             yield from view.hang("", sentence, "dim")
         yield Text()
-    yield from TranscriptRows(found, view, options).show()
+    rows = TranscriptTable(found, view, options).rows()
+    yield table(rows, TRANSCRIPT, view, empty="no messages")
     yield Text()
     yield from show_figures(found, view)
 
 
-def show_state(found: ViewExplanation, view: Display) -> Iterator[Text]:
+def show_state(found: ViewExplanation, view: Display) -> Iterator[RenderableType]:
     """Yield the state of a conversation without its messages: its budget, and what is in view."""
-    yield from _heading(found, view, TranscriptOptions())
+    yield from _heading(found, view)
     yield Text()
     yield from show_figures(found, view)
 
 
-def describe_pruned(prunings: Iterable[Pruning], hint: str) -> Text | None:
-    """Return a line on what left the view, with ``hint`` how to see it; ``None`` for nothing."""
-    cuts = [cut for done in prunings for cut in done.cuts]
-    if not cuts:
-        return None
-    many = pluralize(sum(cut.messages for cut in cuts), "message")
-    return Text(f"{many} left the view to save space; {hint}", "dim")
-
-
-def describe_usage(usage: ContextUsage) -> Text:
-    """Return a line that says how full the context window is."""
-    use = f"{usage.tokens:,} of {usage.limit:,} tokens"
-    line = f"context {usage.percent:.0f} % full ({use}): older messages leave the view soon"
-    return Text(line, alert_colour(usage.tokens / usage.limit))
-
-
-def _heading(found: ViewExplanation, view: Display, options: TranscriptOptions) -> Iterator[Text]:
+def _heading(found: ViewExplanation, view: Display, *, given: bool = False) -> Iterator[Text]:
     info = found.info
     about = [info.model or "", f"since {view.minute(info.created_at)}"]
     if info.ended_at is not None:
         about.append(f"ended {view.minute(info.ended_at)}")
     dim = [safe_text(one_line(each), "dim") for each in about if each]
     yield from view.flow([safe_text(one_line(info.id), "bold"), *dim])
-    whole = found.budget if options.given else found.window
-    share, mark = found.tokens / whole, None if options.given else found.budget / whole
-    shown = [
-        budget_bar(share, alert_colour(share), mark=mark),
-        format_use(found.tokens, whole, exact=found.figures.exact),
-    ]
-    if view.width is None or sum(each.cell_len for each in shown) + len(GAP) <= view.width:
-        shown = [Text(GAP).join(shown)]
-    other = f"window {found.window:,}" if options.given else f"budget {found.budget:,}"
-    yield from view.flow([*shown, Text(other, "dim")])
+    whole = found.budget if given else found.window
+    other = f"window {found.window:,}" if given else f"budget {found.budget:,}"
+    use = format_use(found.tokens, whole, exact=found.figures.exact)
+    yield from view.flow([use, Text(other, "dim")])
     by_role = found.figures.tokens_by_role
     roles = (role for role in ROLES if by_role.get(role))
     yield from view.flow(Text(f"{role} {by_role[role]:,}", ROLES[role]) for role in roles)
 
 
-def show_figures(found: ViewExplanation, view: Display) -> Iterator[Text]:
+def show_figures(found: ViewExplanation, view: Display) -> Iterator[RenderableType]:
     """Yield what is in memory: counts, the oldest message, the strategy (R7.2 to R7.4)."""
     figures = found.figures
     states = Counter(line.state for line in found.lines)
+    del states[MessageState.CLEARED]
     missing = {state: f"{states[state]:,} {MISSING[state]}" for state in MISSING if states[state]}
     if found.prunings and MessageState.PRUNED in missing:
         age = format_age(found.prunings[-1].at, found.now, view)
@@ -310,230 +353,117 @@ def show_figures(found: ViewExplanation, view: Display) -> Iterator[Text]:
     yield held.append(f" ({', '.join(missing.values())})" if missing else "", "not bold")
     cleared = f", {found.cleared:,} of them cleared" if found.cleared else ""
     expired = f", {found.expired:,} expired" if found.expired else ""
-    rows = {"in all": f"{pluralize(figures.total_messages, 'message')}{cleared}{expired}"}
     oldest = next((line.message for line in found.lines if line.state in SHOWN), None)
-    if oldest is not None:
-        rows["oldest in view"] = f"#{oldest.position}, {view.minute(oldest.timestamp)}"
-    if not figures.limit_known:
-        rows["window"] = f"not known, {figures.token_limit:,} tokens assumed: set tokens.limits"
-    rows["strategy"] = found.strategy
+    unknown = f"not known, {figures.token_limit:,} tokens assumed: set tokens.limits"
     estimate = "" if found.counter.startswith("estimate") else "estimate by "
-    rows["tokens"] = f"{'exact, by ' if figures.exact else estimate}{found.counter}"
-    for name, value in rows.items():
-        yield Text(f"  {name:<16}", "dim").append_text(safe_text(value, "not dim"))
+    rows = {
+        "in all": f"{pluralize(figures.total_messages, 'message')}{cleared}{expired}",
+        "oldest in view": oldest and f"#{oldest.position}, {view.minute(oldest.timestamp)}",
+        "window": None if figures.limit_known else unknown,
+        "strategy": found.strategy,
+        "tokens": f"{'exact, by ' if figures.exact else estimate}{found.counter}",
+    }
+    yield details(rows.items())
 
 
-class TranscriptRows:
-    """Draws the lines of a transcript one after another.
-
-    It remembers day and task of the one before: a row for each message, a rule for each task,
-    one line for messages that are out.
-    """
+class TranscriptTable:
+    """Draws a transcript as rows: days, tasks, messages, and what stands for those that are out."""
 
     def __init__(self, found: ViewExplanation, view: Display, options: TranscriptOptions) -> None:
-        """Measure the columns."""
-        self._found, self._view, self._options = found, view, options
-        self._day: date | None = None
-        self._task = 0
-        tasks = {task.number: task for task in found.tasks}
-        self._tasks = tasks if len(tasks) > 1 else {}
-        self._calls = {
-            call.id: (call.name, len(line.message.tool_calls))
-            for line in found.lines
-            for call in line.message.tool_calls
+        """Draw nothing yet."""
+        self._found, self._view, self._explain = found, view, options.explain
+        self._limit = options.limit
+        self._names = {
+            call.id: call.name for line in found.lines for call in line.message.tool_calls
         }
-        last = found.lines[-1].message.position or 0 if found.lines else 0
-        most = max([found.system, *(line.tokens for line in found.lines)])
-        self._place = max(2, len(f"#{last}"))
-        self._tokens = max(len("tokens"), len(f"{most:,}"))
-        indent = self._place + TIME + ROLE + self._tokens + SCORE + 5 * len(GAP)
-        width = view.width
-        self._stacked = width is not None and width - indent < NARROW
-        self._room = None if width is None else max(1, width - (2 if self._stacked else indent))
+        self._alone = {*SHOWN, MessageState.WAITING}
+        if options.explain:
+            self._alone |= {MessageState.OUT, MessageState.ORPHAN}
+        if options.everything:
+            self._alone |= {*MessageState}
 
-    def show(self) -> Iterator[Text]:
-        """Yield the lines of the transcript: messages, and what stands for those that are out."""
-        found, limit = self._found, self._options.limit
-        if not found.lines and not found.info.system and not (found.cleared or found.expired):
-            yield Text("no messages", "dim")
-            return
-        titles = self._columns("#", "time", "role", "tokens", "score", dim="dim")
-        titles.rstrip()
-        yield self._view.fit(titles)
-        if limit is None and found.info.system:
-            start = self._columns("", "", "system", f"{found.system:,}", "1.00")
-            yield from self._beside(start, list(self._content(found.info.system, Text())))
-            yield from self._why(MessageState.IN, "system prompt, always in", None)
-        rows = list(self._rows())
-        skipped = max(0, len(rows) - limit) if limit else 0
-        if skipped:
-            more = f"… {pluralize(skipped, 'earlier row')}; --limit {len(rows)} shows all"
-            yield self._view.fit(Text(more, "dim"))
-        elif found.cleared and not self._options.everything:
+    def rows(self) -> Iterator[TranscriptRow]:
+        """Yield the rows, the oldest first."""
+        found, day, groups = self._found, None, list(self._groups())
+        hidden = len(groups) - self._limit if self._limit else 0
+        if hidden > 0:
+            more = f"… {pluralize(hidden, 'earlier row')}; --limit {len(groups)} shows all"
+            yield TranscriptRow(Text(more, "dim"))
+            del groups[:hidden]
+        elif found.info.system:
+            text = self._content(found.info.system)
+            yield TranscriptRow(text, role="system", tokens=found.system, score=1.0)
+        if found.cleared and MessageState.CLEARED not in self._alone:
             cleared = f"… {pluralize(found.cleared, 'message')} cleared before"
-            yield self._view.fit(Text(f"{cleared}; --all shows what they said", "dim"))
-        for alone, lines in rows[skipped:]:
-            yield from self._row(lines, alone=alone)
+            yield TranscriptRow(Text(f"{cleared}; --all shows what they said", "dim"))
+        tasks = {task.first: task for task in found.tasks} if len(found.tasks) > 1 else {}
+        for lines in groups:
+            said = self._view.day(lines[0].message.timestamp)
+            if said != day:
+                day = said
+                yield TranscriptRow(Text(day, "dim"))
+            for line in lines:
+                if task := tasks.get(line.message.position or 0):
+                    yield self._task(task)
+            alone = lines[0].state in self._alone
+            yield self._message(lines[0]) if alone else self._fold(lines)
 
-    def _rows(self) -> Iterator[tuple[bool, list[ExplainedMessage]]]:
-        """Yield the rows in order: a line alone, or the lines that one row stands for."""
-        alone = {*MessageState} if self._options.everything else {*SHOWN, MessageState.WAITING}
-        if self._options.explain:
-            alone |= {MessageState.OUT, MessageState.ORPHAN}
-        kinds = {state: "alone" if state in alone else "out" for state in MessageState}
-        if MessageState.CLEARED not in alone:
-            kinds[MessageState.CLEARED] = "cleared"
-        for kind, run in groupby(self._found.lines, key=lambda line: kinds[line.state]):
-            if kind == "alone":
-                yield from ((True, [line]) for line in run)
+    def _groups(self) -> Iterator[list[ExplainedMessage]]:
+        """Yield the messages that have a row together."""
+        for alone, run in groupby(self._found.lines, lambda line: line.state in self._alone):
+            if alone:
+                yield from ([line] for line in run)
             else:
-                yield False, list(run)
+                yield list(run)
 
-    def _columns(self, *cells: str, dim: str = "") -> Text:
-        """Return the columns before the text of a row, of which the third is the role."""
-        styles = ("dim", "dim", ROLES.get(cells[2], ""), "", "")
-        formats = (f">{self._place}", f"<{TIME}", f"<{ROLE}", f">{self._tokens}", f">{SCORE}")
-        row = Text()
-        for cell, style, form in zip(cells, styles, formats, strict=True):
-            row.append(f"{cell:{form}}{GAP}", dim or style)
-        return row
-
-    def _row(self, lines: Sequence[ExplainedMessage], *, alone: bool) -> Iterator[Text]:
-        """Yield a message, or what stands for several."""
-        first, last = (self._view.local(line.message.timestamp) for line in (lines[0], lines[-1]))
-        if first.date() != self._day:
-            yield Text(f"{first:%Y-%m-%d}", "dim")
-        self._day = last.date()
-        yield from self._new_task(lines[0].task)
-        yield from self._message(lines[0]) if alone else self._fold(lines)
-
-    def _new_task(self, number: int | None) -> Iterator[Text]:
-        task = self._tasks.get(number or 0)
-        if task is None or task.number == self._task:
-            return
-        self._task = task.number
+    def _task(self, task: ExplainedTask) -> TranscriptRow:
         done = " (done)" if task.completed else ""
         title = safe_text(f"── task {task.number}{done}: {one_line(task.title)}", "blue")
-        width = self._view.width or max(RULE, title.cell_len + 3)
-        title.truncate(width - 3, overflow="ellipsis")
-        yield title.append(f" {'─' * (width - title.cell_len - 1)}", "blue")
-        if self._options.explain:
-            yield from self._view.hang("   ", f"begins here: {task.why}", "dim")
+        return TranscriptRow(self._with_reason(title, f"begins here: {task.why}"))
 
-    def _message(self, line: ExplainedMessage) -> Iterator[Text]:
-        message = line.message
-        dim = "" if line.state in SHOWN else "dim"
-        start = self._columns(
-            f"#{message.position}",
-            f"{self._view.local(message.timestamp):%H:%M}",
-            message.role,
-            f"{line.tokens:,}",
-            "" if line.score is None else f"{line.score:.2f}",
-            dim=dim,
+    def _message(self, line: ExplainedMessage) -> TranscriptRow:
+        message, calls = line.message, line.message.tool_calls
+        text = _tags(line)
+        if message.tool_result is not None:
+            name = one_line(self._names.get(message.tool_result.call_id, "unknown call"))
+            text.append(f"↳ {name}: ", "yellow")
+            text.append("error " if message.tool_result.is_error else "", "bold red")
+        parts = [safe_text(self._view.brief(format_call(each), LONGEST), "yellow")
+                 for each in calls]  # fmt: skip
+        if message.content.strip() or not calls:
+            parts.insert(0, self._content(message.content or format_unread(message)))
+        text.append_text(Text("\n").join(parts))
+        score = "" if line.score_why is None else f"{DOT}score {line.score_why}"
+        return TranscriptRow(
+            self._with_reason(text, f"{line.state}: {line.why}{score}"),
+            place=f"#{message.position}",
+            at=message.timestamp,
+            role=message.role,
+            tokens=line.tokens,
+            score=line.score,
         )
-        body = list(self._body(line))
-        for text in body if dim else ():
-            text.stylize("dim")
-        yield from self._beside(start, body)
-        yield from self._why(line.state, line.why, line.score_why)
 
-    def _beside(self, start: Text, body: Sequence[Text]) -> Iterator[Text]:
-        if self._stacked:
-            start.rstrip()
-            yield start
-            yield from put_beside(Text(GAP), body)
-        else:
-            yield from put_beside(start, body or [Text()])
+    def _content(self, content: str) -> Text:
+        """Return what a message says: its beginning on a terminal, elsewhere all of it."""
+        whole = self._view.width is None
+        return safe_text(content if whole else one_line(content, LONGEST))
 
-    def _body(self, line: ExplainedMessage) -> Iterator[Text]:
-        message, result, tags = line.message, line.message.tool_result, _tags(line)
-        if result is not None:
-            # Whose result it is is told where that is not clear.
-            name, parallel = self._calls.get(result.call_id, ("", 0))
-            tags.append("" if parallel == 1 else f"{one_line(name) or 'unknown call'}: ", "dim")
-            tags.append("error " if result.is_error else "", "bold red")
-            content = self._content(message.content, tags, indent=len(ANSWER))
-            yield from put_beside(Text(ANSWER, "yellow"), content)
-        elif message.content.strip() or not message.tool_calls:
-            yield from self._content(message.content or format_unread(message), tags)
-            tags = Text()
-        for number, call in enumerate(message.tool_calls):
-            text = safe_text(format_call(call), "yellow")
-            lines = self._view.wrap([text if number else tags + text], self._room)
-            yield from _shorten(lines, LONG_CALL, self._room)
+    def _with_reason(self, shown: Text, why: str) -> Text:
+        return shown.append(f"\n{one_line(why)}", "not bold dim") if self._explain else shown
 
-    def _content(self, content: str, start: Text, *, indent: int = 0) -> Iterator[Text]:
-        """Yield what a message says behind ``start``, on a terminal its first lines."""
-        texts = content.replace("\r\n", "\n").split("\n")
-        room = None if self._room is None else max(1, self._room - indent)
-        if room is not None:
-            texts = [text for text in texts if text.strip()][: SHORT + 1] or [""]
-            texts = [text[: room * SHORT + 1].expandtabs(4) for text in texts]
-        found = [safe_text(text) for text in texts]
-        found[0] = start + found[0]
-        yield from _shorten(self._view.wrap(found, room), SHORT, room)
-
-    def _why(self, state: MessageState, why: str, score: str | None) -> Iterator[Text]:
-        if not self._options.explain:
-            return
-        reason = Text(state.value, STATES.get(state, "red")).append(
-            f": {escape_controls(why)}", "dim"
-        )
-        if score is not None:
-            # The sum stands in its column, unless it had to be limited.
-            parts, _, total = score.partition(" = ")
-            reason.append(f" · score {score if ',' in total else parts}", "dim")
-        yield from self._view.hang(" " * (self._place + len(GAP)), reason)
-
-    def _fold(self, lines: Sequence[ExplainedMessage]) -> Iterator[Text]:
-        first, last = lines[0].message, lines[-1].message
-        start, end = first.position or 0, last.position or 0
+    def _fold(self, lines: Sequence[ExplainedMessage]) -> TranscriptRow:
+        """Return the row that stands for messages that are out."""
+        found, first, last = self._found, lines[0].message, lines[-1].message
+        states = Counter(line.state for line in lines)
+        parts = [f"… {number:,} {MISSING[state]}" for state, number in states.items()]
         receipts = {line.pruning for line in lines}
-        prunings = [item for item in self._found.prunings if item.id in receipts]
-        near = (cut for item in prunings for cut in item.cuts)
-        cuts = sorted((cut for cut in near if cut.first <= end and start <= cut.last), key=start_of)
-        since, until = self._view.local(first.timestamp), self._view.local(last.timestamp)
-        same = since.date() == until.date()
-        times = dict.fromkeys(
-            (f"{since:%H:%M}", f"{until:{'%H:%M' if same else '%Y-%m-%d %H:%M'}}")
-        )
-        parts = [
-            pluralize(len(lines), "message") + _describe_fold(lines),
-            f"{sum(line.tokens for line in lines):,} tokens",
-            "–".join(times),
-        ]
-        if prunings:
-            newest = prunings[-1]
-            many = f"{len(prunings)} prunings, last " if len(prunings) > 1 else ""
-            when = format_age(newest.at, self._found.now, self._view)
-            parts.append(f"{many}{newest.trigger.replace('_', ' ')} {when}")
-        shown = (safe_text(part, "dim") for part in (*parts, reference(start, end)))
-        yield from self._view.flow(shown, "… ")
-        for cut in cuts:
-            # A message that was pinned later parts a span: its summary stands at the first part.
-            for sentence in (cut.summary or "").splitlines() if cut.first >= start else ():
-                yield from self._view.hang("  ", sentence, "dim italic")
-        if not self._options.explain:
-            return
-        scores = [cut.score for cut in cuts if cut.score is not None]
-        score = f"; highest score then {max(scores):.2f}" if scores else ""
-        for item in prunings:
-            trigger, at = item.trigger.replace("_", " "), self._view.minute(item.at)
-            line = f"{item.id}: {trigger}, {at}, {item.strategy}: {item.why}{score}"
-            yield from self._view.hang("     ", line, "dim")
-
-
-def _shorten(lines: Iterable[Text], most: int, room: int | None) -> Iterator[Text]:
-    """Yield the first lines, with a sign where there are more; all where there is room."""
-    found = list(lines if room is None else islice(lines, most + 1))
-    if room is not None and len(found) > most:
-        last = found[most - 1]
-        last.rstrip()
-        last.truncate(room - 1)
-        last.rstrip()  # Half a wide character leaves a space.
-        last.append("…", "dim")
-        del found[most:]
-    yield from found
+        for done in [item for item in found.prunings if item.id in receipts][-1:]:
+            why = REASONS.get(done.trigger, SAVES)
+            parts.append(f"{why}, {format_age(done.at, found.now, self._view)}")
+        places = format_places(first.position or 0, last.position or 0)
+        shown = Text(DOT.join([*parts, f"expand {places} shows them"]), "dim")
+        tokens = sum(line.tokens for line in lines)
+        return TranscriptRow(shown, at=first.timestamp, tokens=tokens)
 
 
 def _tags(line: ExplainedMessage) -> Text:
@@ -544,11 +474,3 @@ def _tags(line: ExplainedMessage) -> Text:
     if line.state not in {MessageState.IN, MessageState.PINNED}:
         found.append(f"[{line.state}] ", STATES.get(line.state, "red"))
     return found.append("[image] " * len(line.message.images), "blue")
-
-
-def _describe_fold(lines: Sequence[ExplainedMessage]) -> str:
-    states = Counter(line.state for line in lines)
-    if len(states) == 1 and lines[0].state in GONE:
-        return GONE[lines[0].state]
-    parts = [f"{count:,} {MISSING[state]}" for state, count in states.items()]
-    return f" left out ({', '.join(parts)})" if len(parts) > 1 else f" left out: {parts[0]}"

@@ -53,6 +53,16 @@ def show_facts(found: Sequence[Fact], view: Display) -> RenderableType:
 def _lines(fact: Fact, view: Display) -> Iterator[Text]:
     gone = fact.state != BELIEVED
     yield safe_text(view.brief(fact.record.content), "dim strike" if gone else "")
+    yield from _about_version(fact, view)
+
+
+def describe_fact(fact: Fact, view: Display) -> Iterator[Text]:
+    """Yield a fact whole, with who said it and what it replaced."""
+    yield safe_text(fact.record.content)
+    yield from _about_version(fact, view)
+
+
+def _about_version(fact: Fact, view: Display) -> Iterator[Text]:
     who = safe_text(name_source(fact.record), "cyan")
     yield who.append(DOT.join(["", *_marks(fact, view), fact.record.id]), "dim")
     for old in fact.supersedes:

@@ -181,7 +181,7 @@ def details(rows: Iterable[tuple[str, Any]]) -> Table:
     return made
 
 
-def bar(share: float, width: int = BAR) -> Text:
+def bar(share: float, width: int = BAR, colour: str = "cyan") -> Text:
     """Return ``share``, 1 at most, as the length of a line."""
     filled = max(1, round(min(share, 1.0) * width)) if share > 0 else 0
-    return Text("━" * filled, style="cyan")
+    return Text().append("━" * filled, colour)

@@ -49,24 +49,23 @@ def speaker(record: Record) -> str:
     return one_line(record.source_role or record.kind.value, NAME)
 
 
+HITS = (
+    Column("score", "score", number=True),
+    Column("when", lambda hit, view: view.day(hit.record.event_time), whole=True),
+    Column("who", lambda hit, _: speaker(hit.record), "cyan"),
+    Column("what", "record.content"),
+)
+
+
 def show_hits(found: Sequence[Hit], view: Display, *, why: bool = False) -> RenderableType:
     """Return hits with rank, score, date, speaker and text, and their reasons if wanted."""
 
-    def style(hit: Hit) -> str:
-        return "bold" if hit is found[0] else ""
-
-    def what(hit: Hit) -> RenderableType:
-        lines = _stack(hit.record, view, style(hit))
+    def what(hit: Hit, view: Display) -> RenderableType:
+        lines = _stack(hit.record, view, "bold" if hit is found[0] else "")
         return Group(lines, _reasons(hit, view), Text()) if why else lines
 
-    columns = (
-        Column("#", lambda hit, _: str(found.index(hit) + 1), number=True),
-        Column("score", lambda hit, _: Text(f"{hit.score:.2f}", style(hit)), number=True),
-        Column("when", lambda hit, view: view.day(hit.record.event_time), whole=True),
-        Column("who", lambda hit, _: speaker(hit.record), "cyan"),
-        Column("what", lambda hit, _: what(hit)),
-    )
-    return table(found, columns, view, empty="nothing found")
+    rank = Column("#", lambda hit, _: str(found.index(hit) + 1), number=True)
+    return table(found, (rank, *HITS[:-1], Column("what", what)), view, empty="nothing found")
 
 
 def _stack(record: Record, view: Display, style: str = "") -> RenderableType:

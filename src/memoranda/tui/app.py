@@ -9,9 +9,9 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from rich.console import Group, RenderableType
+from rich.console import Group
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 
@@ -21,27 +21,41 @@ from memoranda.rendering.plain import one_line
 from memoranda.serving.signals import SIGNALLED, ending_signals
 from memoranda.tui.chat import BUSY, SHOWN, ChatScreen
 from memoranda.tui.context import ContextScreen
-from memoranda.tui.facts import FactsScreen
 from memoranda.tui.help import make_help
-from memoranda.tui.history import HistoryScreen
 from memoranda.tui.layout import ChatApp, TextScreen, make_display
-from memoranda.tui.notes import NotesScreen
+from memoranda.tui.lists import ListScreen, ListSource
 from memoranda.tui.runtime import ChatRuntime
-from memoranda.tui.search import SearchScreen
-from memoranda.tui.settings import SettingsScreen
+from memoranda.tui.settings import settings_source
+from memoranda.tui.sources import facts_source, history_source, notes_source, search_source
+
+# Where work is done that nobody waits for.
+BACKGROUND = tuple(
+    f"memoranda.{room}" for room in ("learning", "entities", "maintenance", "services")
+)
 
 
 class NoticeHandler(logging.Handler):
-    """Shows what the library warns of as a notice over the screen."""
+    """Shows what the library warns of as a line in the chat, each kind of warning once.
 
-    def __init__(self, notify: Callable[[str], None]) -> None:
+    Work in the background that fails is told of once, however many parts of it fail: most often
+    it is one model that cannot be reached.
+    """
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
         """Show nothing yet."""
         super().__init__(logging.WARNING)
-        self._notify = notify
+        self._tell = tell
+        self.shown: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show the message of ``record``, without its traceback."""
-        self._notify(one_line(record.getMessage()))
+        """Show the message of ``record``, without its traceback, unless its kind was shown."""
+        in_background = record.name.startswith(BACKGROUND)
+        kind = BACKGROUND[0] if in_background else str(record.msg)
+        if kind in self.shown:
+            return
+        self.shown.add(kind)
+        more = "; work in the background goes on later, /stats has figures"
+        self._tell(one_line(record.getMessage()) + (more if in_background else ""))
 
 
 class MemorandaApp(ChatApp):
@@ -67,16 +81,13 @@ class MemorandaApp(ChatApp):
         self.runtime = runtime
         self.animation_level = "none"
         self.chat = ChatScreen(runtime)
-        self._notices = NoticeHandler(self._warn)
-        self._makers: dict[str, Callable[[str], Screen[None]]] = {
-            "help": lambda _: TextScreen("Help", make_help(runtime)),
-            "context": lambda _: ContextScreen(runtime),
-            "settings": lambda _: SettingsScreen(runtime),
-            "history": lambda _: HistoryScreen(runtime),
-            "search": lambda words: SearchScreen(runtime, words),
-            "facts": lambda words: FactsScreen(runtime, words),
-            "notes": lambda _: NotesScreen(runtime),
-            "stats": lambda _: TextScreen("Statistics", self._stats()),
+        self._notices = NoticeHandler(self._tell)
+        self._lists: dict[str, Callable[[ChatRuntime], ListSource[Any]]] = {
+            "settings": settings_source,
+            "history": history_source,
+            "search": search_source,
+            "facts": facts_source,
+            "notes": notes_source,
         }
 
     def on_mount(self) -> None:
@@ -98,13 +109,23 @@ class MemorandaApp(ChatApp):
         if isinstance(self.screen, ModalScreen):
             return  # A question waits for its answer.
         try:
-            screen = self._makers[name](words)
+            screen = self._make(name, words)
         except MemorandaError as error:
             self._warn(str(error))
             return
         while self.screen is not self.chat:
             self.pop_screen()
         self.push_screen(screen)
+
+    def _make(self, name: str, words: str) -> Screen[None]:
+        if name in self._lists:
+            return ListScreen(self.runtime, self._lists[name](self.runtime), words)
+        if name == "context":
+            return ContextScreen(self.runtime)
+        if name == "help":
+            return TextScreen("Help", make_help(self.runtime))
+        view = make_display(self.size.width, self.runtime.memory.settings.zone)
+        return TextScreen("Statistics", Group(*show_stats(self.runtime.memory.stats(), view)))
 
     def action_show(self, name: str) -> None:
         """Show a screen over the chat."""
@@ -132,6 +153,7 @@ class MemorandaApp(ChatApp):
 
     async def reopen_chat(self) -> None:
         """Show the conversation anew after the agent was opened again."""
+        self._notices.shown.clear()
         await self.chat.show_conversation()
 
     def is_busy(self) -> bool:
@@ -143,6 +165,6 @@ class MemorandaApp(ChatApp):
     def _warn(self, text: str) -> None:
         self.notify(text, severity="warning", markup=False)
 
-    def _stats(self) -> RenderableType:
-        view = make_display(self.size.width, self.runtime.memory.settings.zone)
-        return Group(*show_stats(self.runtime.memory.stats(), view))
+    def _tell(self, text: str) -> None:
+        """Add a line to the chat; called in any thread."""
+        self.chat.call_later(self.chat.tell, text, "notice")

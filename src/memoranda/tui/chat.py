@@ -23,11 +23,12 @@ from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats
 from memoranda.errors import MemorandaError
 from memoranda.model.events import Event
-from memoranda.model.models import Message, Pruning
-from memoranda.rendering.conversations import alert_colour, format_call
+from memoranda.model.models import Message
+from memoranda.rendering.conversations import alert_colour, describe_pruning, format_call
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import DOT, escape_controls, one_line, pluralize
 from memoranda.tui.commands import SCREENS, TAKE_WORDS, parse_command
+from memoranda.tui.help import make_welcome
 from memoranda.tui.layout import ChatApp, ConfirmScreen
 from memoranda.tui.runtime import ChatRuntime
 from memoranda.tui.threads import run_in_thread
@@ -39,14 +40,6 @@ NAME_WIDTH = 28  # characters of a session's name
 ENDINGS = (NEW, END)
 # From which share of the window it is said in words, too (R2.4, R6.2).
 ALERTS = ((0.9, "almost full"), (0.8, "near the limit"))
-REASONS = {
-    "automatic": "to save space",
-    "aggressive": "to save space",
-    "task_boundary": "as a new task begins",
-    "session_start": "as a new session begins",
-    "overflow": "as the session has grown long; a recap stands for the newest of them",
-    "manual": "as you asked",
-}
 # Number of its key, name and title of each screen over the chat.
 SHOWN = (
     (1, "help", "Help"),
@@ -187,6 +180,9 @@ class ChatScreen(Screen[None]):
             lambda: (_read_state(chat), len(chat), chat.recent(LAST_STRETCH))
         )
         entries = list(self._greet(held, *state))
+        if not held:
+            welcome = await run_in_thread(partial(make_welcome, self.runtime.memory))
+            entries.append(Static(welcome, classes="line"))
         for message in messages:
             entries += self._entries(message)
         await log.mount_all(entries)
@@ -344,7 +340,7 @@ class ChatScreen(Screen[None]):
         subject = event.event.subject
         match event.event.name:
             case "pruned":
-                await self.tell(describe_pruning(subject), "notice")
+                await self.tell(f"{describe_pruning(subject)}; F2 shows them", "notice")
             case "approaching_limit":
                 full = f"the context window is {subject.percent:.0f} % full"
                 await self.tell(f"{full}: near the limit", "notice")
@@ -401,13 +397,6 @@ def _read_state(chat: Conversation) -> tuple[str, ConversationStats]:
 def make_markdown(text: str) -> Markdown:
     """Return a text as Markdown; no control character in it, and no link that opens by itself."""
     return Markdown(escape_controls(text), classes="answer", open_links=False)
-
-
-def describe_pruning(done: Pruning) -> str:
-    """Return in a line that messages left the view, why, and where they are (R7.2)."""
-    count = pluralize(done.messages, "message")
-    why = REASONS.get(done.trigger, "to save space")
-    return f"{count} left the view {why}; F2 shows {'it' if done.messages == 1 else 'them'}"
 
 
 def describe_answer(answer: Answer) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The help page: keys, commands, and how messages are chosen that stay in view (R7.5)."""
+"""The help page, and what a first screen says: what to type, and what is remembered (R7.5)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from memoranda.conversation.strategies import STRATEGIES
+from memoranda.memory import Memory
 from memoranda.rendering.layout import details, safe_text
+from memoranda.rendering.plain import pluralize
 from memoranda.tui.commands import KEYS, MEANINGS
 from memoranda.tui.runtime import ChatRuntime
 
-SCREENS = {
-    "F1": "this page",
-    "F2": "what a model is sent, and which messages are in view",
-    "F3": "settings",
-    "F4": "conversations",
-    "F5": "search, with reasons",
-    "F6": "facts: confirm, forget",
-    "F7": "MEMORY.md",
+EXAMPLES = {
+    "My sister Karin lives in Malmö.": "is remembered",
+    "Where does my sister live?": "is answered from memory",
+    "/new": "ends the session: what was said becomes memory",
+    "F5": "searches all that was ever said",
 }
 
 
@@ -29,14 +28,12 @@ def make_help(runtime: ChatRuntime) -> RenderableType:
 
 
 def _show(runtime: ChatRuntime) -> Iterator[RenderableType]:
-    for title, meanings in (("Screens", SCREENS), ("Keys", KEYS), ("Commands", MEANINGS)):
+    for title, meanings in (("Commands and screens", MEANINGS), ("Keys", KEYS)):
         yield Text(title, "bold underline")
         yield _list(meanings)
         yield Text()
     yield Text("What stays in view", "bold underline")
-    found = runtime.agent.chat.explain()
-    for sentence in found.told:
-        yield safe_text(sentence)
+    yield safe_text("\n".join(runtime.agent.chat.explain().told))
     yield Text()
     yield Text("Strategies (F3, conversation.strategy)", "bold underline")
     yield _list({name: each.description for name, each in STRATEGIES.items()})
@@ -46,3 +43,15 @@ def _list(meanings: Mapping[str, str]) -> RenderableType:
     made = details((name, meaning) for name, meaning in meanings.items())
     made.columns[0].style = "bold"
     return made
+
+
+def make_welcome(memory: Memory) -> RenderableType:
+    """Return what a new conversation begins with: what to do, and what is remembered so far."""
+    held = {kind: count for kind, count in memory.stats().records.items() if count}
+    remembered = ", ".join(pluralize(count, kind) for kind, count in held.items())
+    where = f"{remembered}; F6 shows the facts, F7 the notes" if held else "nothing yet"
+    return Group(
+        Text("Type what you want to say or ask, and press Enter. For example:\n"),
+        _list(EXAMPLES),
+        Text(f"\nRemembered so far: {where}.", "dim"),
+    )

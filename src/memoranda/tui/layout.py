@@ -6,9 +6,8 @@ Text of models and of memory is always given as a Rich ``Text``, and so never re
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
 from datetime import tzinfo
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -16,7 +15,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen, Screen
-from textual.widgets import Button, DataTable, Footer, Static
+from textual.widgets import Button, Footer, Static
 
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import one_line
@@ -37,11 +36,6 @@ def make_display(columns: int, zone: tzinfo | None) -> Display:
         highlight=False,
     )
     return Display(console, zone)
-
-
-def fill_static(screen: Screen[Any], selector: str, rendered: RenderableType) -> None:
-    """Show something in the part of a screen that ``selector`` names."""
-    screen.query_one(selector, Static).update(rendered)
 
 
 class ChatApp(App[None]):
@@ -93,33 +87,7 @@ class OverlayScreen(Screen[None]):
 
     def fill(self, selector: str, rendered: RenderableType) -> None:
         """Show something in the part of the screen that ``selector`` names."""
-        fill_static(self, selector, rendered)
-
-    def show_problem(self, error: Exception) -> None:
-        """Show in place of the title's line what went wrong."""
-        shown = safe_text("error: ", "bold red").append(one_line(str(error)), "not bold")
-        self.fill("#heading", shown)
-
-
-def make_table(id: str) -> DataTable[Text]:
-    """Return a table in which whole rows are chosen."""
-    return DataTable(id=id, cursor_type="row", zebra_stripes=False, cell_padding=1)
-
-
-def fill_table(table: DataTable[Text], rows: Mapping[str, Iterable[Text]]) -> None:
-    """Show other rows, the cells of each by its key, in a table whose columns fit them."""
-    table.clear()
-    for key, cells in rows.items():
-        table.add_row(*cells, key=key)
-    # Columns get their widths later: what was drawn before is not to stay.
-    table.call_after_refresh(table.notify_style_update)
-
-
-def selected(table: DataTable[Text]) -> str | None:
-    """Return the key of the row at the cursor; ``None`` where there is none."""
-    if not table.is_valid_row_index(table.cursor_row):
-        return None
-    return table.coordinate_to_cell_key(table.cursor_coordinate).row_key.value
+        self.query_one(selector, Static).update(rendered)
 
 
 class TextScreen(OverlayScreen):
