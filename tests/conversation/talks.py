@@ -5,7 +5,7 @@ from dataclasses import replace
 from provider_rules import problems_openai
 
 from memoranda import Conversation, Memory, Settings, errors
-from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.conversation.transcript import Transcript
 from memoranda.model.models import ToolCall
 from memoranda.testing.embedders import HashEmbedder
 from memoranda.tokens.catalog import Catalog
@@ -129,7 +129,7 @@ def meter(model=None):
     return Catalog().meter(model)
 
 
-class CountingTranscript(MemoryTranscript):
+class CountingTranscript(Transcript):
     """A transcript that counts the messages that are read of it."""
 
     read = 0

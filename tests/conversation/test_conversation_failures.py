@@ -9,9 +9,8 @@ from talks import FINISHED, NEXT, chatter, chosen, fill, heard, lawful, named, r
 from memoranda import Conversation, errors
 from memoranda.conversation.ledger import StateReader
 from memoranda.conversation.pruning import check_limits
-from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.conversation.transcript import Transcript
 from memoranda.model.clock import SystemClock
-from memoranda.model.models import ConversationInfo
 from memoranda.tokens.catalog import Catalog
 
 WINDOW = 1_000
@@ -23,12 +22,12 @@ FAILURES = [
 ]
 
 
-class Failing(MemoryTranscript):
+class Failing(Transcript):
     """A transcript on a disk that fails: its next prunings or appends raise what is given."""
 
-    def __init__(self, info):
+    def __init__(self, *arguments):
         """Start without failures."""
-        super().__init__(info)
+        super().__init__(*arguments)
         self.prunings_fail = []
         self.appends_fail = []
 
@@ -48,8 +47,7 @@ class Failing(MemoryTranscript):
 def failing(*, settings=None, **arguments):
     """Return a conversation and its transcript, which can be told to fail."""
     limits = check_limits((settings or chosen()).conversation, context_limit=WINDOW, **arguments)
-    info = ConversationInfo(id="c", created_at=SystemClock().now(), context_limit=WINDOW)
-    transcript = Failing(info)
+    transcript = Failing.alone("c", SystemClock().now(), {"context_limit": WINDOW})
     return Conversation.over(transcript, limits), transcript
 
 
@@ -182,7 +180,7 @@ def test_a_store_that_fails_while_it_prunes(tmp_path, logged):
         assert memory.verify() == []
 
 
-class LostOnce(MemoryTranscript):
+class LostOnce(Transcript):
     """A transcript whose server is lost when receipts are read, once it is told so."""
 
     is_lost = False
@@ -198,7 +196,7 @@ class LostOnce(MemoryTranscript):
 
 def test_what_was_removed_does_not_come_back_after_a_server_was_lost():
     """The second reading, too, leaves out what was removed since the last one."""
-    transcript = LostOnce(ConversationInfo(id="trip", created_at=NOON))
+    transcript = LostOnce.alone("trip", NOON)
     transcript.append([message("user", f"{n}", id=f"m{n}") for n in range(4)])
     reader = StateReader(transcript, Catalog(), context_limit=None, default_limit=None)
     assert len(reader.read().ledger.messages) == 4

@@ -27,9 +27,8 @@ from talks import (
 
 from memoranda import Conversation, errors
 from memoranda.conversation.pruning import check_limits
-from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.conversation.transcript import Transcript
 from memoranda.model.clock import SystemClock
-from memoranda.model.models import ConversationInfo
 from memoranda.testing.embedders import HashEmbedder
 
 WINDOW = 1_000
@@ -264,7 +263,7 @@ def test_a_hand_hears_of_its_own_prunings_alone(tmp_path):
         assert second
 
 
-class Interrupted(MemoryTranscript):
+class Interrupted(Transcript):
     """A transcript on which another hand acts right after a message, or before a pruning."""
 
     then = None
@@ -292,7 +291,7 @@ class Interrupted(MemoryTranscript):
 def test_two_prunings_at_one_instant_are_one_gap(mine, other, pinned):
     """Two hands that cut the same messages count them once, and expand to them."""
     limits = check_limits(chosen().conversation, context_limit=WINDOW, keep_recent=1)
-    transcript = Interrupted(ConversationInfo(id="c", created_at=SystemClock().now()))
+    transcript = Interrupted.alone("c", SystemClock().now())
     one, two = (Conversation.over(transcript, limits) for _ in range(2))
     said = fill(one, [30] * 20)
     one.pin(said[pinned].id)

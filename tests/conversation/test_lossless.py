@@ -13,7 +13,7 @@ from memoranda import Conversation, Memory, Settings
 from memoranda.conversation.formats.parse import count_message
 from memoranda.conversation.formats.raw import is_reasoning
 from memoranda.model.checks import EPOCH
-from memoranda.model.models import ConversationInfo, Marker
+from memoranda.model.models import Marker
 from memoranda.tokens.catalog import Catalog
 
 FORMS = st.sampled_from(sorted(SAMPLES))
@@ -62,7 +62,7 @@ def test_reasoning_whose_answer_was_removed_is_not_sent():
 
 def test_a_tail_is_read_as_a_tail():
     """The last twenty of two thousand items cost no more than a few messages more."""
-    transcript = CountingTranscript(ConversationInfo(id="long", created_at=EPOCH))
+    transcript = CountingTranscript.alone("long", EPOCH)
     chat = Conversation.over(transcript)
     results = [item("tool_result", tool_use_id=name, content="x") for name in "abc"]
     items = [

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from threading import RLock
-from typing import Any, Self, Unpack
+from typing import Any, Self, Unpack, cast
 
 from memoranda.conversation.context import RECAPPED, ContextBuilder, drop_lines, drop_recalled_lines
 from memoranda.conversation.explain import (
@@ -47,7 +47,7 @@ from memoranda.conversation.pruning import (
 )
 from memoranda.conversation.scoring import score
 from memoranda.conversation.session_file import FileTranscript
-from memoranda.conversation.transcript import MemoryTranscript, RemovalOptions, Transcript
+from memoranda.conversation.transcript import RemovalOptions, Transcript
 from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall, InvalidInput, MemorandaError, NotFound
 from memoranda.facts.requests import asks_memory
@@ -66,7 +66,6 @@ from memoranda.model.models import (
     NO_RECALL,
     Calibration,
     Context,
-    ConversationInfo,
     Image,
     Marker,
     Message,
@@ -122,8 +121,7 @@ class Conversation:
         """Start a conversation that lives as long as this object."""
         settings = _checked(settings)
         chosen = check_limits(settings.conversation, **options)
-        transcript = MemoryTranscript(ConversationInfo(id="conversation", created_at=CLOCK.now()))
-        transcript.open(options)
+        transcript = Transcript.alone("conversation", CLOCK.now(), options)
         catalog = Catalog(**dict(settings.tokens))
         services = ConversationServices(catalog=catalog, summarizer=options.get("summarizer"))
         self._begin(transcript, chosen, services)
@@ -154,7 +152,7 @@ class Conversation:
         )
         other = transcript.open(options)
         services = ConversationServices(catalog=catalog, summarizer=options.get("summarizer"))
-        return cls.over(transcript, chosen, services, other_model=other)
+        return cls.over(cast("Transcript", transcript), chosen, services, other_model=other)
 
     @classmethod
     def over(

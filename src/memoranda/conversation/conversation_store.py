@@ -16,14 +16,9 @@ from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats
 from memoranda.conversation.markers import reference
 from memoranda.conversation.pruning import ConversationServices, check_limits
-from memoranda.conversation.transcript import (
-    MemoryTranscript,
-    ReadOnlyTranscript,
-    StoredTranscript,
-    Transcript,
-)
+from memoranda.conversation.transcript import ReadOnlyTranscript, Transcript
 from memoranda.errors import NotFound
-from memoranda.model.checks import clean, named, nearest
+from memoranda.model.checks import clean, nearest
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import ConversationInfo, ForgetReceipt, Kind, Message, Recall, Scope
 from memoranda.model.ports import ConversationOptions
@@ -90,9 +85,10 @@ class ConversationStore:
     notes: Callable[[], str] | None
     requests: Callable[[str, Sequence[Message]], Sequence[RequestReceipt]]
 
-    def transcript(self, id: str) -> StoredTranscript:
+    def transcript(self, id: str, kind: type[Transcript] = Transcript) -> Transcript:
         """Return the transcript of the conversation ``id``, whether it is there or not."""
-        return StoredTranscript(self.records, id, end_session=self.end_session)
+        where = self.records.store, self.records.scope, id
+        return kind(*where, records=self.records, end_session=self.end_session)
 
     def infos(self) -> list[ConversationInfo]:
         """Return the stored conversations, the newest first."""
@@ -102,7 +98,7 @@ class ConversationStore:
         """Open the conversation ``id``, or start it. It goes on where it was left."""
         chosen = check_limits(self.settings, **options)
         transcript = self.transcript(clean(id, "id"))
-        other = transcript.open(options)
+        other = transcript.open(options, self.records.now())
         own, summarizer = self._services(id), options.get("summarizer")
         services = replace(
             own, notes=self.notes, summarizer=summarizer, requests=partial(self.requests, id)
@@ -119,10 +115,10 @@ class ConversationStore:
         Raises:
             InvalidInput: the system prompt is no text, or blank.
         """
-        now, system = self.records.now(), named(system, "system")
-        info = ConversationInfo(id=id, created_at=now, system=system, model=model)
+        given: ConversationOptions = {"system": system, "model": model}
+        transcript = Transcript.alone(id, self.records.now(), given)
         services = replace(self._services(None), notes=self.notes)
-        return Conversation.over(MemoryTranscript(info), check_limits(self.settings), services)
+        return Conversation.over(transcript, check_limits(self.settings), services)
 
     def open_existing(self, id: str, *, strategy: str | None = None) -> Conversation:
         """Return a conversation that exists, to change it. Opening it changes nothing yet.
@@ -135,21 +131,21 @@ class ConversationStore:
             NotFound: there is none of that name; the message names similar ones.
             InvalidInput: there is no such strategy.
         """
-        return self._without_session(self._existing(id), strategy)
+        return self._without_session(self._existing(id, Transcript), strategy)
 
     def open_read_only(self, id: str, *, strategy: str | None = None) -> Conversation:
         """Return a conversation as :meth:`open_existing` does, on which no change is stored.
 
         What it answers to a change is what the change would do.
         """
-        return self._without_session(ReadOnlyTranscript(self._existing(id)), strategy)
+        return self._without_session(self._existing(id, ReadOnlyTranscript), strategy)
 
     def overviews(self, limit: int | None = None) -> list[ConversationOverview]:
         """Return the ``limit`` conversations that were begun last, or all, the newest first."""
         return [self._overview(info) for info in self.infos()[:limit]]
 
     def _overview(self, info: ConversationInfo) -> ConversationOverview:
-        transcript = self.transcript(info.id)
+        transcript = self.transcript(info.id, ReadOnlyTranscript)
         newest = transcript.messages(last=1, cleared=True)
         return ConversationOverview(
             id=info.id,
@@ -159,14 +155,14 @@ class ConversationStore:
             system=info.system,
             messages=info.messages,
             last_message=newest[0].timestamp if newest else None,
-            stats=self._without_session(ReadOnlyTranscript(transcript)).stats(),
+            stats=self._without_session(transcript).stats(),
         )
 
-    def _existing(self, id: str) -> StoredTranscript:
+    def _existing(self, id: str, kind: type[Transcript]) -> Transcript:
         scope = self.records.scope
         if id not in self.records.store.conversations(scope, clean(id, "id")):
             raise self._not_found(id)
-        return self.transcript(id)
+        return self.transcript(id, kind)
 
     def _not_found(self, id: str) -> NotFound:
         near = name_similar(id, [info.id for info in self.infos()])

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import logging
 import os
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from threading import Lock
+from typing import Any, BinaryIO, TypedDict, Unpack
 
 from filelock import FileLock, Timeout
 
@@ -32,12 +33,7 @@ from memoranda.conversation.session_format import (
     parse_metadata,
     update_line,
 )
-from memoranda.conversation.transcript import (
-    MemoryTranscript,
-    TranscriptSettings,
-    place_of,
-    with_settings,
-)
+from memoranda.conversation.transcript import RemovalOptions, place_of
 from memoranda.errors import (
     InvalidInput,
     MemorandaError,
@@ -47,8 +43,17 @@ from memoranda.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from memoranda.model.checks import EPOCH
-from memoranda.model.models import NO_METADATA, ConversationInfo, Message
+from memoranda.model.checks import EPOCH, limited, named
+from memoranda.model.models import (
+    NO_METADATA,
+    Calibration,
+    ConversationInfo,
+    Message,
+    Pruning,
+    Tombstone,
+)
+from memoranda.model.query import MessageRange
+from memoranda.model.replacements import Replacement, add_summaries, refuse_cleared
 from memoranda.text.files import (
     BINARY,
     FORBIDDEN,
@@ -69,6 +74,206 @@ Meters = Callable[[str | None], ChatMeter]
 
 POLL = 0.002  # seconds between two looks at a lock that another writer holds
 TAIL = 64  # bytes by which the place is known again up to which the file was read
+
+
+class TranscriptSettings(TypedDict, total=False):
+    """What whoever opens a conversation may say of it; what is not given is as it was."""
+
+    system: str | None
+    model: str | None
+    context_limit: int | None
+
+
+def with_settings(info: ConversationInfo, given: TranscriptSettings) -> ConversationInfo:
+    """Return a conversation with the settings that are given in place of its own.
+
+    Raises:
+        InvalidInput: one cannot be stored.
+    """
+    limit = given.get("context_limit")
+    return replace(
+        info,
+        system=named(given.get("system"), "system") or info.system,
+        model=named(given.get("model"), "model") or info.model,
+        context_limit=info.context_limit if limit is None else limited(limit, "context_limit"),
+    )
+
+
+class MemoryTranscript:
+    """A transcript that lives as long as its process."""
+
+    def __init__(self, info: ConversationInfo) -> None:
+        """Start empty, with these settings."""
+        self._info = info
+        self._messages: list[Message] = []
+        self._prunings: list[Pruning] = []
+        self._tombstones: list[Tombstone] = []
+        self._next = 0  # the position of the next message
+        self._lock = Lock()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with self._lock:
+            yield
+
+    @contextmanager
+    def _changing(self, *, seen: bool = True) -> Iterator[None]:
+        """Hold the lock for a change; ``seen`` is whether readers must look at messages again."""
+        with self._lock:
+            yield
+            self._info = replace(self._info, revision=self._info.revision + seen)
+
+    def open(self, given: TranscriptSettings) -> bool:
+        """Open the conversation; what is given replaces what is there.
+
+        Returns:
+            Whether its messages were counted for another model.
+        """
+        before = self.info()
+        after = with_settings(before, given)
+        if after != before:
+            with self._changing():
+                self._info = with_settings(self._info, given)
+        return after.model != before.model
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        """Do nothing: each read takes a moment of its own, and nobody else writes meanwhile."""
+        return nullcontext()
+
+    def info(self) -> ConversationInfo:
+        """Return the settings and state."""
+        with self._reading():
+            return replace(self._info, messages=len(self._messages))
+
+    def append(self, messages: Sequence[Message]) -> None:
+        """Add messages at the end."""
+        with self._lock:
+            self._messages += [
+                replace(message, position=place)
+                for place, message in enumerate(messages, self._next)
+            ]
+            self._next += len(messages)
+
+    def announce(self) -> None:
+        """Nobody listens beyond the conversation."""
+
+    def messages(self, **which: Unpack[MessageRange]) -> list[Message]:
+        """Return messages in order."""
+        pinned, last = which.get("pinned", False), which.get("last")
+        with self._reading():
+            start = 0 if which.get("cleared") else self._info.start
+            start = max(start, which.get("after", -1) + 1)
+            first = bisect_left(self._messages, start, key=place_of)
+            if last is not None and not pinned:
+                first = max(first, len(self._messages) - last)
+            found = [item for item in self._messages[first:] if item.pinned or not pinned]
+        return found if last is None else found[-last:]
+
+    def expired_through(self) -> int:
+        """Return that none has expired: here messages are kept for ever."""
+        return -1
+
+    def replace(self, id: str, at: datetime, **what: Unpack[RemovalOptions]) -> Tombstone | None:
+        """Remove messages and put others in their place."""
+        with self._changing():
+            gone = self._chosen(**what)
+            if not gone:
+                return None
+            self._place([place_of(message) for message in gone], what.get("messages", ()))
+            left = Tombstone(id=id, at=at, count=len(gone), messages=tuple(gone))
+            self._tombstones = [*self._tombstones, left]
+            return left
+
+    def _chosen(self, **what: Unpack[RemovalOptions]) -> list[Message]:
+        ids, start = set(what.get("ids", ())), self._info.start
+        found = [message for message in self._messages if message.id in ids]
+        if len(found) < len(ids):
+            missing = min(ids.difference(message.id for message in found))
+            raise NotFound(f"there is no message {missing!r} in this conversation")
+        if found and what.get("messages") and place_of(found[0]) < start:
+            raise InvalidInput(refuse_cleared(found[0].id))
+        if not ids:
+            live = self._messages[bisect_left(self._messages, start, key=place_of) :]
+            found = live[max(0, len(live) - what.get("newest", 0)) :]
+        return found
+
+    def _place(self, gone: Sequence[int], new: Sequence[Message]) -> None:
+        removed = set(gone)
+        stay = [item for item in self._messages if place_of(item) not in removed]
+        at = bisect_left(stay, gone[0], key=place_of)
+        following = place_of(stay[at]) if at < len(stay) else None
+        done = Replacement.plan(gone, len(new), following=following, end=self._next)
+        placed = [replace(item, position=to) for item, to in zip(new, done.places, strict=True)]
+        behind = [replace(item, position=place_of(item) + done.shift) for item in stay[at:]]
+        self._messages = [*stay[:at], *placed, *behind]
+        if self._messages:
+            self._next = max(self._next, place_of(self._messages[-1]) + 1)
+        self._prunings = [
+            replace(item, cuts=done.change(item.cuts, self._held)) for item in self._prunings
+        ]
+
+    def _held(self, first: int, last: int) -> list[Message]:
+        start = bisect_left(self._messages, first, key=place_of)
+        return self._messages[start : bisect_right(self._messages, last, key=place_of)]
+
+    def tombstones(self) -> list[Tombstone]:
+        """Return the tombstones of removed messages, oldest first."""
+        with self._reading():
+            return list(self._tombstones)
+
+    def prunings(self) -> list[Pruning]:
+        """Return the receipts of all prunings, oldest first."""
+        with self._reading():
+            return list(self._prunings)
+
+    def prune(self, pruning: Pruning) -> None:
+        """Keep the receipt of a pruning."""
+        with self._changing():
+            self._prunings = [*self._prunings, pruning]
+
+    def summarize(self, pruning: str, summaries: Mapping[int, str]) -> None:
+        """Give cuts of a pruning their summaries."""
+        with self._changing():
+            self._prunings = [
+                replace(known, cuts=add_summaries(known.cuts, summaries))
+                if known.id == pruning
+                else known
+                for known in self._prunings
+            ]
+
+    def pin(self, message: str, *, pinned: bool) -> None:
+        """Keep a message in every view, or stop keeping it."""
+        with self._changing():
+            for index, known in enumerate(self._messages):
+                if known.id == message:
+                    self._messages[index] = replace(known, pinned=pinned)
+                    return
+            raise NotFound(f"there is no message {message!r} in this conversation")
+
+    def recount(self, tokens: Mapping[str, int]) -> None:
+        """Set the token counts of messages, by their ids."""
+        with self._changing():
+            self._messages = [
+                replace(known, tokens=tokens.get(known.id, known.tokens))
+                for known in self._messages
+            ]
+
+    def calibrate(self, calibration: Calibration) -> None:
+        """Store the calibration learned from the provider's token counts."""
+        with self._changing(seen=False):
+            self._info = replace(self._info, calibration=calibration)
+
+    def clear(self) -> None:
+        """Leave all messages so far out of every later view."""
+        with self._changing():
+            if self._messages:
+                last = self._messages[-1]
+                self._info = replace(self._info, cleared_through=last.id, start=place_of(last) + 1)
+
+    def end(self, at: datetime) -> None:
+        """Mark the conversation as finished."""
+        with self._changing(seen=False):
+            self._info = replace(self._info, ended_at=at)
 
 
 class FileTranscript(MemoryTranscript):

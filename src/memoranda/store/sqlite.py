@@ -259,6 +259,14 @@ def create_private(path: str) -> None:
         raise errors.StoreReadOnly(message) from error
 
 
+@cache
+def _empty() -> apsw.Connection:
+    """Return a database without rows, to be copied: that takes less time than its statements."""
+    empty = apsw.Connection(MEMORY)
+    bring_up_to_date(empty, DIALECT.schema(), MEMORY)
+    return empty
+
+
 def file_address(path: str) -> str:
     """Return by which name SQLite opens a file, also one in a folder that cannot be written.
 
@@ -498,6 +506,10 @@ class SqliteStore(Store):
 
     def _migrate(self) -> None:
         """Bring the database to the newest schema; several processes may do so at once."""
+        if self.in_memory:
+            with _creating, self._writer.raw.backup("main", _empty(), "main") as copy:
+                copy.step()
+            return
         with self.read() as connection:
             raw = connection.raw
             if read_version(raw, self.location) == len(database.schema_steps()) and opens_index(
