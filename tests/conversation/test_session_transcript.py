@@ -9,9 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from session_samples import CREATED, begun, cut, message, pruning, texts, values
 
-from memoranda.conversation.session_file import FileTranscript
+from memoranda.conversation.session_file import FileTranscript, MemoryTranscript
 from memoranda.conversation.session_format import parse_line
-from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.errors import NotFound
 from memoranda.model.models import Calibration, ConversationInfo
 

@@ -329,7 +329,8 @@ class Conversation:
         with self._lock:
             state, memory = self._states.read(), self._recalled
             shown, tokens = self._builder(state, notes, memory=memory).present(memory)
-        return conversation_stats(state, shown, tokens, self._transcript.prunings())
+        newest = self._transcript.prunings(last=1)
+        return conversation_stats(state, shown, tokens, newest)
 
     def explain(self, *, budget: int | None = None, cleared: bool = False) -> ViewExplanation:
         """Return why each message is in the view or not. Looking changes nothing.

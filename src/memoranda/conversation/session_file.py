@@ -221,10 +221,10 @@ class MemoryTranscript:
         with self._reading():
             return list(self._tombstones)
 
-    def prunings(self) -> list[Pruning]:
+    def prunings(self, last: int = 0) -> list[Pruning]:
         """Return the receipts of all prunings, oldest first."""
         with self._reading():
-            return list(self._prunings)
+            return self._prunings[-last:]
 
     def prune(self, pruning: Pruning) -> None:
         """Keep the receipt of a pruning."""

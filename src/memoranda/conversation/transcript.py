@@ -32,6 +32,7 @@ from memoranda.model.ports import ConversationOptions
 from memoranda.model.query import Filter, MessageRange
 from memoranda.records.drafts import Draft
 from memoranda.records.service import RecordService
+from memoranda.store.sql.reads import BEYOND
 from memoranda.store.sql.store import Store, Transaction
 from memoranda.store.sqlite import MEMORY, SqliteStore
 from memoranda.text import recalled
@@ -296,9 +297,9 @@ class Transcript:
         """Return the tombstones of removed messages, oldest first."""
         return self._store.tombstones(self._scope, self._id)
 
-    def prunings(self) -> list[Pruning]:
-        """Return the receipts of all prunings, oldest first; nothing quotes what has expired."""
-        found = self._store.prunings(self._scope, self._id)
+    def prunings(self, last: int = BEYOND) -> list[Pruning]:
+        """Return the last receipts, or all, oldest first; none quotes what has expired."""
+        found = self._store.prunings(self._scope, self._id, last)
         return hide_expired(found, self.expired_through()) if found else found
 
     def prune(self, pruning: Pruning) -> None:
