@@ -133,5 +133,5 @@ any_info = st.builds(
     system=st.none() | some_text,
     model=st.none() | some_text,
     context_limit=st.none() | st.integers(1, 2**30),
-    calibration=st.builds(Calibration, st.floats(0.01, 100), st.integers(0, 2**20)),
+    calibration=st.builds(Calibration, st.floats(0.01, 100), st.integers(-(2**20), 2**20)),
 )

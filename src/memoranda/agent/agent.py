@@ -11,7 +11,6 @@ from typing import Any, cast
 from memoranda.agent import console
 from memoranda.agent.commands import END, NEW
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.explain import LEAST, MOST
 from memoranda.conversation.pruning import ContextUsage
 from memoranda.errors import InvalidInput, LLMError, StoreClosed
 from memoranda.memory import Memory, agent_tools, scope_of, services_of
@@ -262,16 +261,12 @@ class Agent:
             self._chat.add("assistant", NO_ANSWER)
             raise
         self._spend(model, reply.usage)
-        self._calibrate(context, reply.usage)
+        self._calibrate(reply.usage)
         return reply
 
-    def _calibrate(self, context: Context, usage: Usage) -> None:
-        """Learn from how many tokens the provider counted (requirements N2.1, N2.5).
-
-        Not where it says so little or so much that it cannot be of the same text.
-        """
-        share = usage.input_tokens / context.tokens
-        if usage.requests == 1 and LEAST <= share <= MOST:
+    def _calibrate(self, usage: Usage) -> None:
+        """Learn from how many tokens the provider counted (requirements N2.1, N2.5)."""
+        if usage.requests == 1 and usage.input_tokens:
             self._chat.calibrate(usage.input_tokens)
 
     def _spend(self, model: ChatModel, usage: Usage) -> None:

@@ -19,8 +19,6 @@ from memoranda.conversation.explain import (
     ViewExplanation,
     conversation_stats,
     explain_view,
-    learn,
-    read_usage,
 )
 from memoranda.conversation.formats.parse import (
     OWN_FIELDS,
@@ -79,6 +77,7 @@ from memoranda.model.notes import line_of as note_line
 from memoranda.model.ports import ConversationOptions
 from memoranda.model.query import Filter
 from memoranda.settings.settings import Settings
+from memoranda.tokens.calibration import Calibrator, read_usage
 from memoranda.tokens.catalog import Catalog
 
 EVENTS = (
@@ -197,7 +196,7 @@ class Conversation:
             default_limit=limits.settings.context_limit,
         )
         self._counted = 0
-        self._tools = 0  # tokens of their definitions
+        self._calibrator = Calibrator()
         self._recalled = NO_RECALL  # for the last context
         self._pruner = Pruner(transcript, self._states, limits, services, self._events)
 
@@ -581,7 +580,8 @@ class Conversation:
         are by what they leave.
         """
         with self._lock:
-            self._tools = self._states.carried = self._states.read().meter.tools(tools)
+            tokens = self._states.read().meter.tools(tools)
+            self._states.tools = self._states.carried = tokens
 
     def _read_notes(self) -> tuple[str, str]:
         """Return MEMORY.md without the lasting instructions, and these."""
@@ -618,14 +618,15 @@ class Conversation:
             notes=written,
             instructions=instructions,
             recapped=recapped,
-            tools=self._tools,
+            tools=self._states.tools,
         )
 
     def calibrate(self, actual: object) -> None:
         """Learn from how many tokens the provider counted in the last :meth:`context`.
 
-        Later counts of this conversation are corrected by it: an estimate in proportion, an
-        exact count by what is sent beside the messages, such as definitions of tools.
+        Later counts of this conversation are corrected by it, both ways: an estimate in
+        proportion, an exact count by what is sent beside the messages, such as definitions of
+        tools. One report far from those before it waits until the next says the same.
 
         Args:
             actual: the number, or the ``usage`` of the reply.
@@ -641,11 +642,12 @@ class Conversation:
                     f"actual={tokens}: no context was built yet that it could be compared to"
                 )
             self._transcript.calibrate(
-                learn(
+                self._calibrator.learn(
                     state.info.calibration,
                     counted=self._counted,
                     actual=tokens,
                     exact=state.meter.counter.exact,
+                    tools=self._states.tools,
                 )
             )
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeGuard
 
 from memoranda.conversation.ledger import ConversationState, Ledger, start_of, unit_of
 from memoranda.conversation.scoring import Score, scores
@@ -21,16 +20,9 @@ from memoranda.conversation.selection import TaskReader
 from memoranda.conversation.signals import Signals
 from memoranda.conversation.transcript import place_of, prunings_since
 from memoranda.conversation.view import ORPHAN, ConversationView, Policy, essentials, last_request
-from memoranda.errors import InvalidInput
-from memoranda.model.models import Calibration, ConversationInfo, Marker, Message, Pruning
+from memoranda.model.models import ConversationInfo, Marker, Message, Pruning
 
 PERCENT = 100
-NAMES = ("prompt_tokens", "input_tokens")
-CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
-LEAST, MOST = 0.5, 3.0  # beyond these it is not the same text that was counted
-# Tokens that no context has.
-MOST_TOKENS = 1 << 40
-NEWEST = 0.5  # weight of the newest count against all before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,48 +95,6 @@ def _tokens_by_role(
     by_role.pop("system", None)
     counts = {role: state.billed(cost) for role, cost in by_role.items()}
     return {"system": tokens - sum(counts.values())} | counts
-
-
-def read_usage(usage: object) -> int:
-    """Return the tokens of a prompt: a number, or from the ``usage`` of a reply.
-
-    Of Anthropic's usage the cached tokens count too, which it gives apart.
-
-    Raises:
-        InvalidInput: there is no such number in it.
-    """
-
-    def counts(names: Sequence[str]) -> list[int]:
-        if isinstance(usage, Mapping):
-            found = [usage.get(name) for name in names]
-        else:
-            found = [getattr(usage, name, None) for name in names]
-        return [number for number in found if _is_count(number)]
-
-    given = counts(NAMES)[:1]
-    parts = [usage] if _is_count(usage) else [*given, *counts(CACHED)] if given else []
-    if not parts or min(parts) < 0 or not 1 <= sum(parts) <= MOST_TOKENS:
-        raise InvalidInput(
-            f"actual={usage!r:.80} must be the tokens of the prompt, or the reply's usage"
-        )
-    return sum(parts)
-
-
-def _is_count(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def learn(before: Calibration, *, counted: int, actual: int, exact: bool) -> Calibration:
-    """Return the calibration that follows when ``counted`` tokens were billed as ``actual``.
-
-    Exact counts miss only what is sent beside the messages, such as the definitions of
-    tools; an estimate is off in proportion.
-    """
-    if exact:
-        return Calibration(overhead=max(0, actual - counted))
-    scale = min(max(actual / max(counted, 1), LEAST), MOST)
-    first = before == Calibration()
-    return Calibration(scale=scale if first else before.scale + NEWEST * (scale - before.scale))
 
 
 class MessageState(StrEnum):

@@ -38,6 +38,7 @@ from memoranda.model.models import (
     Pruning,
 )
 from memoranda.store.sql.database import read_again
+from memoranda.tokens.calibration import limit_to_tools
 from memoranda.tokens.catalog import Catalog, ChatMeter
 
 LONGEST_SUMMARY = 1_200  # characters, of all the cuts in whose place one marker stands
@@ -504,6 +505,7 @@ class StateReader:
         self._removed: set[str] = set()  # of messages that the ledger has still
         self.ledger = Ledger()
         self.carried = 0
+        self.tools = 0  # tokens of their definitions
 
     def read(self) -> ConversationState:
         """Return the current state of the conversation."""
@@ -526,7 +528,7 @@ class StateReader:
         given = self._context_limit or info.context_limit or usual or self._default_limit
         return ConversationState(
             ledger=self.ledger,
-            info=info,
+            info=replace(info, calibration=limit_to_tools(info.calibration, self.tools)),
             meter=self._catalog.meter(info.model),
             window=given or (UNKNOWN_WINDOW if info.model else WINDOW),
             window_known=given is not None or info.model is None,

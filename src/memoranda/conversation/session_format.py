@@ -285,7 +285,7 @@ def parse_metadata(
     _require_range("contextLimit", info.context_limit or 0)
     _require_range("clearedBefore", info.start)
     _require_range("tokenScale", info.calibration.scale)
-    _require_range("tokenOverhead", info.calibration.overhead)
+    _require_range("tokenOverhead", abs(info.calibration.overhead))
     return (
         info,
         [_parse_pruning(item) for item in list_of(line, "prunings")],

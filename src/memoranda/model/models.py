@@ -332,7 +332,8 @@ class Calibration:
 
     Attributes:
         scale: factor on an estimate; 1 where counts are exact.
-        overhead: tokens that come on top in every call, such as tool definitions.
+        overhead: tokens that come on top in every call; negative where the definitions of tools
+            cost less than they are counted.
     """
 
     scale: float = 1.0

@@ -258,7 +258,9 @@ def families() -> Mapping[str, ModelFamily]:
         form = replace(form, tools=replace(form.tools, **entry.pop("tools", {})))
         if images := entry.pop("images", None):
             form = replace(form, images=partial(RULES[images.pop("rule")], **images))
-        encoding = entry["tokenizer"] if entry["tokenizer"] in ENCODINGS else DEFAULT
+        encoding = entry.pop("encoding", DEFAULT)
+        if entry["tokenizer"] in ENCODINGS:
+            encoding = entry["tokenizer"]
         found |= dict.fromkeys(patterns, ModelFamily(encoding=encoding, format=form, **entry))
     return found
 
