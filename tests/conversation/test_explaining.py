@@ -162,7 +162,7 @@ def test_only_what_exists_is_opened(memory):
     for wrong in ("trip", "trip-to-lisboa"):
         with pytest.raises(NotFound, match=r"there is 'trip-to-lisbon'$"):
             memory.stored_conversations.open_existing(wrong)
-    with pytest.raises(NotFound, match=r"the newest are 'trip-to-lisbon'$"):
+    with pytest.raises(NotFound, match=r"known are 'trip-to-lisbon'$"):
         memory.stored_conversations.open_read_only("zzz")
     with pytest.raises(NotFound, match="there are none yet"):
         memory.as_user("eva").stored_conversations.open_existing("trip-to-lisbon")

@@ -146,7 +146,14 @@ def test_a_shell_completes_commands_options_names_and_ids(tmp_path):
 # errors
 
 WRONG = [
-    (("show", "fact_none"), "there is no record"),
+    (("show", "fact_none"), "there is no record 'fact_none' for user 'default'; memoranda list"),
+    (("history", "fact_none"), "memoranda list"),
+    (("forget",), "name a record by its id"),
+    (("remember", "x", "--db", "no/folder/x.db"), "mkdir -p"),
+    (("backup", "no/folder/x.db"), "x.db cannot be written: there is no folder"),
+    (("users", "delete", "nobody", "--yes"), "known are 'default'"),
+    (("import", "odd.json"), "memoranda import --help"),
+    (("import", "talk.json", "--format", "mem0"), "leave out the format mem0"),
     (("correct", "fact_none", "text"), "fact_none"),
     (("show", "--namespace", "app", "--key", "theme"), "no item 'theme' in ('app',)"),
     (("show", "\x1b[2J\nx"), "there is no record"),
@@ -209,6 +216,8 @@ def test_bad_input_is_one_line_that_names_it_and_exit_1(run, tmp_path, monkeypat
     monkeypatch.setenv("MEMORANDA_EMBEDDING__FOLDER", str(tmp_path / "models"))
     poem = "roses are red " * 100
     (tmp_path / "poem.txt").write_text(poem)
+    (tmp_path / "odd.json").write_text('{"a": 1}')
+    (tmp_path / "talk.json").write_text('[{"role": "user", "content": "Hello."}]')
     before = everything()
     for arguments, named in WRONG:
         result = run(*arguments, code=1)
@@ -220,6 +229,22 @@ def test_bad_input_is_one_line_that_names_it_and_exit_1(run, tmp_path, monkeypat
     assert everything() == before
     assert (tmp_path / "poem.txt").read_text() == poem
     assert not any((tmp_path / each).exists() for each in ("b.db", "c.db", "no"))
+
+
+def test_a_model_that_cannot_be_used_stops_only_what_needs_it(run, monkeypatch):
+    """To set one without its key is told at once; a look goes on with a warning, a chat fails."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    run("remember", "Ana likes tea")
+    for words, code, told in (
+        (("config", "set", "llm.model", "anthropic:claude-haiku-4-5"), 0, "warning: "),
+        (("list",), 0, "warning: "),
+        (("chat",), 1, "error: "),
+    ):
+        error = run(*words, code=code).stderr
+        assert error.startswith(told)
+        assert "needs a" in error
+        assert code or "config unset llm.model" in error
+    assert run("config", "unset", "llm.model").stderr == ""
 
 
 # questions

@@ -142,6 +142,16 @@ def test_an_import_embeds_all_it_brought(run, told, monkeypatch):
     assert told("stats", "--db", "there.db")["pending_vectors"] == 0
 
 
+def test_a_text_may_be_several_words(run, told):
+    """Without quotes, in whatever asks for a text."""
+    run("remember", "Ana", "likes", "green", "tea", "--tag", "drink")
+    (found,) = told("search", "what", "does", "Ana", "drink", "--tag", "drink")
+    assert found["content"] == "Ana likes green tea"
+    run("correct", found["id"], "Ana", "likes", "coffee")
+    assert "Ana likes coffee" in run("facts", "what", "does", "Ana", "drink").stdout
+    assert "Ana likes coffee" in run("recall", "Ana", "drink").stdout
+
+
 def test_users_are_copied_between_places_of_any_kind(run, told, postgres):
     """It says how much it was, a second time nothing; a database is a place as a file is."""
     for user in ("ana", "ben"):

@@ -103,7 +103,7 @@ def test_databases_and_files_of_others_are_left_alone(path, open_store):
 def test_places_where_no_file_can_be_are_refused(path, open_store):
     """A folder, a path in a folder that is not there, and an empty path."""
     path.mkdir()
-    places = ((path, r"agent\.db"), (path / "deeper" / "m.db", "No such file"), ("", r"agent\.db"))
+    places = ((path, r"agent\.db"), (path / "deeper" / "m.db", "mkdir -p"), ("", r"agent\.db"))
     for place, told in places:
         with pytest.raises(StoreError, match=told):
             open_store(place)

@@ -61,7 +61,7 @@ BROKEN = [
     ([""], "holds nothing"),
     (["[]"], "holds nothing"),
     (["hello"], r"line 1: not valid JSON .*name another format"),
-    (['{"colour": "red"}'], r"line 1: the format is unknown.*known are memoranda"),
+    (['{"colour": "red"}'], r"line 1: the format is unknown.*import --help"),
     (["[3]"], r"item 1: the format is unknown"),
     ([{"content": "x"}, '{"content": "y"'], r"bad\.jsonl, line 2: not valid JSON"),
     ([{"content": "x"}, "", {"contents": "y"}], r"line 3 must be a text or a dict"),

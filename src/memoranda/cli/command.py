@@ -28,7 +28,7 @@ from rich.text import Text
 from typer import Argument, Option
 from typer.core import TyperCommand, TyperGroup
 
-from memoranda.errors import InvalidInput
+from memoranda.errors import ConfigError, InvalidInput, MissingExtra
 from memoranda.model.checks import parse_moment
 from memoranda.model.ports import Progress
 from memoranda.rendering.forms import format_json
@@ -133,6 +133,18 @@ class Session(typer.Context):
 
         return Settings()
 
+    @cached_property
+    def usable_settings(self) -> Settings:
+        """The settings, without a language model that cannot be used; a warning says why."""
+        from memoranda.providers.opening import open_language_model  # noqa: PLC0415 - as above
+
+        try:
+            open_language_model(self.settings.llm, None)
+        except (ConfigError, MissingExtra) as error:
+            self.warn(f"{error}; to undo it: memoranda config unset llm.model")
+            return self.settings.with_values(llm={"model": None})
+        return self.settings
+
     @property
     def quiet_settings(self) -> Settings:
         """The settings without the background thread, which a command would not wait for.
@@ -141,7 +153,7 @@ class Session(typer.Context):
         that then counts all there is. Nor is anything cleaned up at start: who looks at a memory,
         or asks for a dry run, changes nothing.
         """
-        return self.settings.with_values(
+        return self.usable_settings.with_values(
             embedding={"background": False}, schedule={"expire_at_start": False}
         )
 

@@ -150,6 +150,8 @@ def pull(
 
 def _report(session: Session, done: SettingChange, what: str, where: str) -> None:
     session.show(done, safe_text(what, "bold").append(f"  {where}", "not bold"))
+    if done.name.startswith("llm."):
+        session.usable_settings  # noqa: B018 - it warns of a model that cannot be used
     if done.overridden_by is not None:
         session.warn(f"{done.overridden_by} is set in the environment, and wins over the file")
 

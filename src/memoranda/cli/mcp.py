@@ -49,4 +49,4 @@ def mcp(
     gc.freeze()
     gc.enable()
     location = session.shared.db
-    door.run(session.settings, location=location, user=session.user, tools=tools, http=http)
+    door.run(session.usable_settings, location=location, user=session.user, tools=tools, http=http)

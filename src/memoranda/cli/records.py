@@ -25,7 +25,7 @@ from memoranda.cli.command import (
     read_words,
 )
 from memoranda.cli.conditions import parse_attached, parse_conditions
-from memoranda.errors import InvalidInput, NotFound
+from memoranda.errors import InvalidInput
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind
 from memoranda.rendering import records as drawing
@@ -354,5 +354,5 @@ def history(session: Session, id: RecordId) -> None:
     memory = session.memory()
     found = memory.history(id)
     if not found:
-        raise NotFound(f"nothing is known of a record {id!r} of user {memory.user!r}")
+        services_of(memory).records(scope_of(memory)).existing(id)  # It says what to do.
     session.show(found, drawing.show_changes(found, session.view))

@@ -78,6 +78,8 @@ def _amount(reports: Sequence[PortingReport]) -> str:
         "message": sum(each.messages for each in reports),
     }
     parts = [pluralize(number, name) for name, number in moved.items() if number]
+    if talks := sum(each.conversations for each in reports):
+        parts[-1] += f" of {pluralize(talks, 'conversation')}"
     there = sum(each.skipped for each in reports)
     more = f"; {there:,} were there already" if there else ""
     return f"{' and '.join(parts) or 'nothing'}{more}"

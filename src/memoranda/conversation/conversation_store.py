@@ -252,5 +252,5 @@ def name_similar(id: str, known: Sequence[str]) -> str:
     if names:
         return f"there is {', '.join(map(repr, names))}"
     if known:
-        return f"the newest are {', '.join(map(repr, known[:NEARBY]))}"
+        return f"known are {', '.join(map(repr, known[:NEARBY]))}"
     return "there are none yet"

@@ -250,7 +250,8 @@ class RecordService:
         return record
 
     def _missing(self, what: str) -> NotFound:
-        return NotFound(f"there is no {what} for user {self.scope.user!r}")
+        near = "memoranda list shows those there are; another --user or --db may have it"
+        return NotFound(f"there is no {what} for user {self.scope.user!r}; {near}")
 
     def require_active(self, record: Record) -> Record:
         """Return ``record`` if its validity has not ended.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_data_path
 
-from memoranda.errors import ConfigError, MissingExtra
+from memoranda.errors import ConfigError, MissingExtra, StoreReadOnly
 from memoranda.model.ports import NameMatcher
 from memoranda.store.sql.store import ForeignMemory, Store
 from memoranda.store.sqlite import SqliteStore
@@ -102,7 +102,7 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
         opened: Store = _chroma().ChromaStore.share(folder, analyzer=TermAnalyzer(), names=names)
         return opened
     if location is None and settings.location is None:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(Path(path).parent)
     common: dict[str, Any] = {
         "analyzer": TermAnalyzer(),
         "names": names,
@@ -116,6 +116,16 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
 
         return PostgresStore(path, **common, exact_up_to=settings.retrieval.exact_up_to)
     return SqliteStore(path, **common)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"the folder {folder} cannot be made: {error.strerror}"
+        raise StoreReadOnly(
+            f"{message}; name another place with --db or MEMORANDA_LOCATION"
+        ) from error
 
 
 def foreign_memories(path: Path) -> list[ForeignMemory]:

@@ -30,6 +30,7 @@ from memoranda.store.sql import database
 from memoranda.store.sql.record_writes import INSERT, LONG, MOST_WAITING, index_terms, record_row
 from memoranda.store.sql.store import Store
 from memoranda.store.sqlite_schema import QUERY_INDEX, bring_up_to_date, opens_index, read_version
+from memoranda.text.files import explain_unwritable
 
 MEMORY = ":memory:"
 BUSY = (
@@ -62,7 +63,12 @@ DAMAGED = (
 )
 LOCKED = "{path} stayed locked by another process; try again, or raise storage.busy_timeout"
 READ_ONLY = "{path} cannot be written; check the permissions of the file and its folder"
-CANNOT_OPEN = "{path} cannot be opened; name a file, such as agent.db, in a folder that is there"
+CANNOT_OPEN = (
+    "{path} cannot be opened; check that it may be read and written, and is a file, such as "
+    "agent.db, in a folder that is there"
+)
+# What the name of a backup ends with until it is whole.
+PARTIAL = ".partial"
 MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]] = {
     apsw.BusyError | apsw.LockedError: (errors.StoreBusy, LOCKED),
     apsw.NotADBError | apsw.CorruptError: (errors.NotADatabase, DAMAGED),
@@ -255,7 +261,7 @@ def create_private(path: str) -> None:
     except FileExistsError:
         return
     except (OSError, ValueError) as error:
-        message = f"{path:.200} cannot be created or written: {error}; choose another place"
+        message = explain_unwritable(path.removesuffix(PARTIAL), error)
         raise errors.StoreReadOnly(message) from error
 
 
@@ -570,7 +576,7 @@ class SqliteStore(Store):
             InvalidInput: there is a file already.
             StoreReadOnly: the copy cannot be written.
         """
-        partial = Path(f"{path}.partial")
+        partial = Path(f"{path}{PARTIAL}")
         if Path(path).exists():
             message = f"{path} exists already; choose a new name for the backup"
             raise errors.InvalidInput(message)

@@ -28,6 +28,16 @@ FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BINARY
 
 
+def explain_unwritable(path: str | Path, error: Exception) -> str:
+    """Return that a file cannot be written, why, and what to do, as the message of an error."""
+    folder = Path(path).absolute().parent
+    if isinstance(error, FileNotFoundError) and not folder.is_dir():
+        remedy = f"make it with mkdir -p {folder}, or choose another"
+        return f"{path!s:.200} cannot be written: there is no folder {folder}; {remedy}"
+    why = getattr(error, "strerror", None) or error
+    return f"{path!s:.200} cannot be written: {why}; choose another place, or free or allow it"
+
+
 def file_path(value: object, name: str = "path") -> Path:
     """Return ``value`` as a path of which this machine can say whether there is something.
 

@@ -10,7 +10,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from io import TextIOBase
 from itertools import groupby
@@ -28,7 +28,7 @@ from memoranda.model.query import Filter
 from memoranda.notes.service import NotesService
 from memoranda.records.drafts import Draft, admit_draft, holds_secret, parse_draft
 from memoranda.store.sql.store import Store
-from memoranda.text.files import file_path, write_whole
+from memoranda.text.files import explain_unwritable, file_path, write_whole
 from memoranda.text.json_values import value_of
 from memoranda.transfer import (
     archive,
@@ -57,6 +57,10 @@ from memoranda.transfer.sources import (
 )
 
 log = logging.getLogger("memoranda.import")
+
+# Of a folder of talks, what else may be imported by itself ends with these.
+TALKS = (FileFormat.CHATGPT, FileFormat.CLAUDE, FileFormat.CLAUDE_CODE)
+OTHERS = (".json", ".jsonl", ".md", ".zip")
 
 # Out
 
@@ -126,8 +130,7 @@ def export(
     except (MemorandaError, BrokenPipeError):
         raise
     except (OSError, ValueError) as error:
-        message = f"{path} cannot be written ({error}); choose another folder or free some space"
-        raise InvalidInput(message) from error
+        raise InvalidInput(explain_unwritable(str(path), error)) from error
     return counts.report(form, scope)
 
 
@@ -155,6 +158,31 @@ def import_file(
         refuse_unknown([format], FileFormat, "format")
     known = FileFormat(format) if format else _format_of(path)
     counts = ImportCounts(progress)
+    try:
+        _read_into(target, path, known, counts)
+    except InvalidInput as error:
+        looks_like: FileFormat | None = None
+        with suppress(InvalidInput):
+            looks_like = _format_of(path) if format and path.is_file() else None
+        if looks_like in {None, known}:
+            raise
+        message = f"{error}; the file looks like {looks_like}: leave out the format {known}"
+        raise InvalidInput(message) from error
+    if unread := _unread_files(path, known):
+        counts.leave_out(f"other files of the folder, as {unread[0]}", len(unread))
+    return counts.report(known, target.scope)
+
+
+def _unread_files(path: Path, known: FileFormat) -> list[str]:
+    """Return the names of the files of a folder that an import of this format passes over."""
+    if not path.is_dir() or known not in TALKS:
+        return []
+    read = export_files(path) or path.glob("*.jsonl")
+    others = {file for suffix in OTHERS for file in path.glob(f"*{suffix}")}.difference(read)
+    return sorted(file.name for file in others)
+
+
+def _read_into(target: ImportTarget, path: Path, known: FileFormat, counts: ImportCounts) -> None:
     head = next(read_values(path), None) if known is FileFormat.MEMORANDA else None
     if head is not None and value_of(head.value, "format") is not None:
         archive.restore(target, read_values(path), counts)
@@ -162,7 +190,6 @@ def import_file(
         _import_all(target, known, READERS[known](path, target, counts), counts)
     if not counts.users and counts.unreadable:
         raise InvalidInput(counts.unreadable)
-    return counts.report(known, target.scope)
 
 
 def _format_of(path: Path) -> FileFormat:
@@ -308,7 +335,8 @@ def _import_conversation(
             # Perhaps another process has stored them meanwhile; then fewer are new now.
             new = _new_messages(target, format, found)
             _append(target, found.info, new)
-    counts.add(target.scope, len(_whole(found.messages)), messages=len(new))
+    number = len(_whole(found.messages))
+    counts.add(target.scope, number, messages=len(new), conversations=bool(new))
 
 
 def _distinct(found: Iterable[ForeignMessage]) -> list[ForeignMessage]:

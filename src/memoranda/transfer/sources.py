@@ -59,7 +59,6 @@ class FileFormat(StrEnum):
     CHROMA = "chroma"
 
 
-KNOWN = f"known are {', '.join(FileFormat)}: see docs/moving.md for what each of them is"
 # What a value of a format has: the types of some of its keys. The first that fits is taken.
 SHAPES: tuple[tuple[FileFormat, Mapping[str, type]], ...] = (
     (FileFormat.CLAUDE_CODE, {"type": str, "sessionId": str}),
@@ -115,6 +114,7 @@ class PortingReport:
         users: whose memory was read or written.
         records: how many records were moved.
         messages: how many messages of conversations were moved.
+        conversations: of how many conversations of other programs these messages are.
         skipped: how many were there already.
         left_out: a line for each file of a Markdown memory, and of the notes, that was not read
             or written: its name, and why; of what other programs keep, a line for each kind of
@@ -125,6 +125,7 @@ class PortingReport:
     users: tuple[str, ...]
     records: int
     messages: int = 0
+    conversations: int = 0
     skipped: int = 0
     left_out: tuple[str, ...] = ()
 
@@ -133,7 +134,7 @@ class ImportCounts:
     """Counts what an import stores, passes over and leaves out, and tells how far it is.
 
     Attributes:
-        records, messages: how many were stored.
+        records, messages, conversations: how many were stored.
         skipped: how many were there already, or were erased.
         users: whose they are.
         unreadable: the first thing that could not be read, and why.
@@ -141,18 +142,27 @@ class ImportCounts:
 
     def __init__(self, progress: Progress | None = None) -> None:
         """Start with nothing. ``progress`` is told how much is done, not of how much."""
-        self.records = self.messages = self.skipped = 0
+        self.records = self.messages = self.conversations = self.skipped = 0
         self.users: dict[str, None] = {}
         self.unreadable: str | None = None
         self._progress = progress
         self._left_out: Counter[str] = Counter()
         self._lines: dict[str, None] = {}
 
-    def add(self, scope: Scope, found: int, *, records: int = 0, messages: int = 0) -> None:
+    def add(
+        self,
+        scope: Scope,
+        found: int,
+        *,
+        records: int = 0,
+        messages: int = 0,
+        conversations: int = 0,
+    ) -> None:
         """Count what was found of a scope, and how much of it was stored."""
         self.users[scope.user] = None
         self.records += records
         self.messages += messages
+        self.conversations += conversations
         self.skipped += found - records - messages
         if self._progress is not None:
             self._progress(self.records + self.messages + self.skipped, 0)
@@ -184,6 +194,7 @@ class ImportCounts:
             users=tuple(self.users) or (scope.user,),
             records=self.records,
             messages=self.messages,
+            conversations=self.conversations,
             skipped=self.skipped,
             left_out=(*self._lines, *counted),
         )
@@ -276,7 +287,7 @@ def _parse(raw: bytes, *, plain: bool = False) -> list[Any]:
     """
     values, end = list[Any](), 0
     try:
-        text = raw.decode("utf-8-sig")
+        text = raw.decode("utf-8-sig").rstrip()
         while begins := VISIBLE.search(text, end):
             value, end = DECODER.raw_decode(text, begins.start())
             values.append(plain_value(value) if plain and UNSTORABLE.search(text) else value)
@@ -317,10 +328,13 @@ def recognise_file(path: Path) -> FileFormat:
     Raises:
         InvalidInput: it cannot be read, holds nothing, or is of no known format.
     """
-    place, value = next(read_values(path), JsonItem(f"{path} holds nothing", None))
-    found = recognise(value)
+    first = next(read_values(path), None)
+    if first is None:
+        raise InvalidInput(f"{path} holds nothing that could be imported")
+    found = recognise(first.value)
     if found is None:
-        raise InvalidInput(f"{place}: the format is unknown, found {value!r:.80}; {KNOWN}")
+        message = f"{first.place}: the format is unknown, found {first.value!r:.80}"
+        raise InvalidInput(f"{message}; memoranda import --help lists what can be read")
     return found
 
 
