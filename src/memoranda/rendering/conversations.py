@@ -10,25 +10,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.conversation.conversation_store import ConversationOverview
-from memoranda.conversation.explain import (
-    SHOWN,
-    ExplainedMessage,
-    ExplainedTask,
-    MessageState,
-    ViewExplanation,
-)
+from memoranda.conversation.explain import SHOWN, ExplainedMessage, MessageState, ViewExplanation
 from memoranda.conversation.formats.parse import unread_parts
 from memoranda.conversation.pruning import ContextUsage
 from memoranda.model.models import (
     ContextReceipt,
     Message,
-    PrunedSpan,
+    MessageSpan,
     Pruning,
     ReceiptLine,
     ToolCall,
@@ -43,12 +36,12 @@ STATES = {
     MessageState.SHORTENED: "yellow",
     MessageState.WAITING: "yellow",
 }  # and red where a message is out
+INSIDE = {*SHOWN, MessageState.WAITING}
 MISSING = {
     MessageState.PRUNED: "pruned",
     MessageState.OUT: "without room",
     MessageState.ORPHAN: "without counterpart",
     MessageState.WAITING: "waiting for results",
-    MessageState.CLEARED: "cleared",
 }
 # Why messages left the view, by what set it off (R7.2).
 REASONS = {
@@ -204,18 +197,18 @@ def format_places(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def _why_cut(cut: PrunedSpan, _: Display) -> RenderableType:
-    score = "" if cut.score is None else f"; highest score {cut.score:.2f}"
-    lines = (f"{cut.why}{score}", *(cut.summary or "").splitlines())
-    return safe_text("\n".join(lines), "dim")
+def _why_out(span: MessageSpan, _: Display) -> Text:
+    score, summary = getattr(span, "score", None), getattr(span, "summary", None)
+    text = span.why if score is None else f"{span.why}; highest score {score:.2f}"
+    return safe_text(f"{text}\n{summary}" if summary else text, "dim")
 
 
-CUTS = (
-    Column("place", lambda cut, _: format_places(cut.first, cut.last), "bold", number=True),
+SPANS = (
+    Column("place", lambda span, _: format_places(span.first, span.last), "bold", number=True),
     Column("messages", "messages", number=True),
     Column("tokens", "tokens", number=True),
     Column("since", "since", whole=True),
-    Column("why", _why_cut),
+    Column("why", _why_out),
 )
 
 
@@ -230,7 +223,7 @@ def show_receipt(done: Pruning, view: Display, *, dry: bool = False) -> Iterator
         "receipt": None if dry else one_line(done.id),
     }
     yield details(rows.items())
-    yield table(done.cuts, CUTS, view)
+    yield table(done.cuts, SPANS, view)
 
 
 def describe_pruning(done: Pruning) -> str:
@@ -259,7 +252,53 @@ def describe_usage(usage: ContextUsage) -> Text:
     return Text(line, alert_colour(usage.tokens / usage.limit))
 
 
-# A transcript
+# Messages in a list
+
+
+def format_text(message: Message, view: Display) -> Text:
+    """Return what a message says and calls: its beginning on a terminal, elsewhere all of it."""
+
+    def cut(text: str) -> str:
+        return text if view.width is None else one_line(text, LONGEST)
+
+    said = message.content if message.content.strip() else format_unread(message)
+    shown = Text("[image] " * len(message.images), "blue")
+    if message.tool_result is not None and message.tool_result.is_error:
+        shown.append("error ", "bold red")
+    shown.append_text(safe_text(cut(said), "not blue default"))
+    for call in message.tool_calls:
+        shown.append("\n" if shown else "").append(cut(format_call(call)), "yellow")
+    return shown
+
+
+def _state(line: ExplainedMessage) -> Text:
+    state = "pinned" if line.message.pinned else line.state.value
+    return Text(state, STATES.get(line.state, "red"))
+
+
+def _with_reason(line: ExplainedMessage, view: Display) -> Text:
+    score = "" if line.score_why is None else f"{DOT}score {line.score_why}"
+    why = safe_text(f"{line.state}: {one_line(line.why)}{score}", "dim")
+    return format_text(line.message, view).append("\n").append_text(why)
+
+
+MESSAGES = (
+    Column("#", "message.position", "dim", number=True),
+    Column("time", lambda line, view: f"{view.local(line.message.timestamp):%m-%d %H:%M}", "dim",
+           whole=True),
+    Column("role", lambda line, _: Text(line.message.role, ROLES.get(line.message.role, "")),
+           whole=True),
+    Column("state", lambda line, _: _state(line), whole=True),
+    Column("tokens", "tokens", number=True),
+    Column("text", lambda line, view: format_text(line.message, view)),
+)  # fmt: skip
+EXPLAINED = (*MESSAGES[:-1], Column("text", _with_reason))
+TASKS = (
+    Column("messages", lambda task, _: format_places(task.first, task.last), number=True),
+    Column("task", "title"),
+    Column("", lambda task, _: "done" if task.completed else "", "green"),
+    Column("begins here as", "why", "dim"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +309,7 @@ class TranscriptOptions:
         explain: whether to say why each message is in or out.
         everything: whether to show what was pruned or cleared message by message.
         given: whether the budget was asked for, rather than the conversation's own.
-        limit: the newest so many rows only.
+        limit: the newest so many messages only.
     """
 
     explain: bool = False
@@ -279,40 +318,33 @@ class TranscriptOptions:
     limit: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptRow:
-    """A row of a transcript: a message, what stands for several, or where a task begins."""
-
-    what: RenderableType
-    place: str = ""
-    at: datetime | None = None
-    role: str = ""
-    tokens: int | None = None
-    score: float | None = None
-
-
-TRANSCRIPT = (
-    Column("#", "place", number=True),
-    Column("time", lambda row, view: row.at and f"{view.local(row.at):%H:%M}", "dim", whole=True),
-    Column("role", lambda row, _: Text(row.role, ROLES.get(row.role, "")), whole=True),
-    Column("tokens", "tokens", number=True),
-    Column("score", "score", number=True),
-    Column("text", "what", wide=True),
-)
-
-
 def show_conversation(
     found: ViewExplanation, view: Display, options: TranscriptOptions
 ) -> Iterator[RenderableType]:
-    """Yield a conversation: its budget, its messages, and what is in memory."""
+    """Yield a conversation: its budget, its messages, its tasks, and what is out of view."""
     yield from _heading(found, view, given=options.given)
+    for text in (*found.told,) if options.explain else ():
+        yield from view.hang("", text, "dim")
+    if found.info.system:
+        yield from view.hang("system prompt: ", found.info.system, "dim")
     yield Text()
-    if options.explain:
-        for sentence in found.told:
-            yield from view.hang("", sentence, "dim")
+    lines = [
+        line
+        for line in found.lines
+        if options.everything or options.explain or line.state in INSIDE
+    ]
+    shown = lines[-options.limit :] if options.limit else lines
+    if len(shown) < len(lines):
+        more = f"… {pluralize(len(lines) - len(shown), 'earlier message')}"
+        yield Text(f"{more}; --limit {len(lines)} shows all", "dim")
+    columns = EXPLAINED if options.explain else MESSAGES
+    yield table(shown, columns, view, empty="no messages")
+    if found.markers:
+        yield Text("\nout of view; memoranda conversations expand ID PLACE shows them", "dim")
+        yield table(found.markers, SPANS, view)
+    if len(found.tasks) > 1:
         yield Text()
-    rows = TranscriptTable(found, view, options).rows()
-    yield table(rows, TRANSCRIPT, view, empty="no messages")
+        yield table(found.tasks, TASKS, view)
     yield Text()
     yield from show_figures(found, view)
 
@@ -344,7 +376,6 @@ def show_figures(found: ViewExplanation, view: Display) -> Iterator[RenderableTy
     """Yield what is in memory: counts, the oldest message, the strategy (R7.2 to R7.4)."""
     figures = found.figures
     states = Counter(line.state for line in found.lines)
-    del states[MessageState.CLEARED]
     missing = {state: f"{states[state]:,} {MISSING[state]}" for state in MISSING if states[state]}
     if found.prunings and MessageState.PRUNED in missing:
         age = format_age(found.prunings[-1].at, found.now, view)
@@ -364,113 +395,3 @@ def show_figures(found: ViewExplanation, view: Display) -> Iterator[RenderableTy
         "tokens": f"{'exact, by ' if figures.exact else estimate}{found.counter}",
     }
     yield details(rows.items())
-
-
-class TranscriptTable:
-    """Draws a transcript as rows: days, tasks, messages, and what stands for those that are out."""
-
-    def __init__(self, found: ViewExplanation, view: Display, options: TranscriptOptions) -> None:
-        """Draw nothing yet."""
-        self._found, self._view, self._explain = found, view, options.explain
-        self._limit = options.limit
-        self._names = {
-            call.id: call.name for line in found.lines for call in line.message.tool_calls
-        }
-        self._alone = {*SHOWN, MessageState.WAITING}
-        if options.explain:
-            self._alone |= {MessageState.OUT, MessageState.ORPHAN}
-        if options.everything:
-            self._alone |= {*MessageState}
-
-    def rows(self) -> Iterator[TranscriptRow]:
-        """Yield the rows, the oldest first."""
-        found, day, groups = self._found, None, list(self._groups())
-        hidden = len(groups) - self._limit if self._limit else 0
-        if hidden > 0:
-            more = f"… {pluralize(hidden, 'earlier row')}; --limit {len(groups)} shows all"
-            yield TranscriptRow(Text(more, "dim"))
-            del groups[:hidden]
-        elif found.info.system:
-            text = self._content(found.info.system)
-            yield TranscriptRow(text, role="system", tokens=found.system, score=1.0)
-        if found.cleared and MessageState.CLEARED not in self._alone:
-            cleared = f"… {pluralize(found.cleared, 'message')} cleared before"
-            yield TranscriptRow(Text(f"{cleared}; --all shows what they said", "dim"))
-        tasks = {task.first: task for task in found.tasks} if len(found.tasks) > 1 else {}
-        for lines in groups:
-            said = self._view.day(lines[0].message.timestamp)
-            if said != day:
-                day = said
-                yield TranscriptRow(Text(day, "dim"))
-            for line in lines:
-                if task := tasks.get(line.message.position or 0):
-                    yield self._task(task)
-            alone = lines[0].state in self._alone
-            yield self._message(lines[0]) if alone else self._fold(lines)
-
-    def _groups(self) -> Iterator[list[ExplainedMessage]]:
-        """Yield the messages that have a row together."""
-        for alone, run in groupby(self._found.lines, lambda line: line.state in self._alone):
-            if alone:
-                yield from ([line] for line in run)
-            else:
-                yield list(run)
-
-    def _task(self, task: ExplainedTask) -> TranscriptRow:
-        done = " (done)" if task.completed else ""
-        title = safe_text(f"── task {task.number}{done}: {one_line(task.title)}", "blue")
-        return TranscriptRow(self._with_reason(title, f"begins here: {task.why}"))
-
-    def _message(self, line: ExplainedMessage) -> TranscriptRow:
-        message, calls = line.message, line.message.tool_calls
-        text = _tags(line)
-        if message.tool_result is not None:
-            name = one_line(self._names.get(message.tool_result.call_id, "unknown call"))
-            text.append(f"↳ {name}: ", "yellow")
-            text.append("error " if message.tool_result.is_error else "", "bold red")
-        parts = [safe_text(self._view.brief(format_call(each), LONGEST), "yellow")
-                 for each in calls]  # fmt: skip
-        if message.content.strip() or not calls:
-            parts.insert(0, self._content(message.content or format_unread(message)))
-        text.append_text(Text("\n").join(parts))
-        score = "" if line.score_why is None else f"{DOT}score {line.score_why}"
-        return TranscriptRow(
-            self._with_reason(text, f"{line.state}: {line.why}{score}"),
-            place=f"#{message.position}",
-            at=message.timestamp,
-            role=message.role,
-            tokens=line.tokens,
-            score=line.score,
-        )
-
-    def _content(self, content: str) -> Text:
-        """Return what a message says: its beginning on a terminal, elsewhere all of it."""
-        whole = self._view.width is None
-        return safe_text(content if whole else one_line(content, LONGEST))
-
-    def _with_reason(self, shown: Text, why: str) -> Text:
-        return shown.append(f"\n{one_line(why)}", "not bold dim") if self._explain else shown
-
-    def _fold(self, lines: Sequence[ExplainedMessage]) -> TranscriptRow:
-        """Return the row that stands for messages that are out."""
-        found, first, last = self._found, lines[0].message, lines[-1].message
-        states = Counter(line.state for line in lines)
-        parts = [f"… {number:,} {MISSING[state]}" for state, number in states.items()]
-        receipts = {line.pruning for line in lines}
-        for done in [item for item in found.prunings if item.id in receipts][-1:]:
-            why = REASONS.get(done.trigger, SAVES)
-            parts.append(f"{why}, {format_age(done.at, found.now, self._view)}")
-        places = format_places(first.position or 0, last.position or 0)
-        shown = Text(DOT.join([*parts, f"expand {places} shows them"]), "dim")
-        tokens = sum(line.tokens for line in lines)
-        return TranscriptRow(shown, at=first.timestamp, tokens=tokens)
-
-
-def _tags(line: ExplainedMessage) -> Text:
-    """Return what is to be known of a message before what it says."""
-    found = Text()
-    if line.message.pinned:
-        found.append("[pinned] ", "bold yellow")
-    if line.state not in {MessageState.IN, MessageState.PINNED}:
-        found.append(f"[{line.state}] ", STATES.get(line.state, "red"))
-    return found.append("[image] " * len(line.message.images), "blue")

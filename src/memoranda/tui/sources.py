@@ -15,13 +15,11 @@ from memoranda.maintenance.facts import BELIEVED, Fact
 from memoranda.model.models import Hit, Message
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.conversations import (
+    MESSAGES,
     OVERVIEW,
-    ROLES,
     STATES,
     describe_pruning,
     format_age,
-    format_call,
-    format_unread,
     show_message,
 )
 from memoranda.rendering.facts import FACTS, describe_fact, show_provenance
@@ -207,27 +205,6 @@ class MessageList:
         texts = (text for each in found for text in show_message(each, panel.view))
         heading = f"{pluralize(len(found), 'message')} from #{found[0].position} on"
         panel.app.push_screen(TextScreen(heading, Group(*texts)))
-
-
-def _state(line: ExplainedMessage) -> Text:
-    state = "pinned" if line.message.pinned else line.state.value
-    return Text(state, STATES.get(line.state, "red"))
-
-
-def _shorten_message(line: ExplainedMessage, view: Display) -> str:
-    message = line.message
-    said = message.content or " ".join(map(format_call, message.tool_calls))
-    return view.brief(said or format_unread(message))
-
-
-MESSAGES = (
-    Column("#", "message.position", "dim", number=True),
-    Column("time", lambda line, view: f"{view.local(line.message.timestamp):%m-%d %H:%M}", "dim"),
-    Column("role", lambda line, _: Text(line.message.role, ROLES.get(line.message.role, ""))),
-    Column("state", lambda line, _: _state(line)),
-    Column("tokens", "tokens", number=True),
-    Column("text", _shorten_message),
-)
 
 
 @dataclass(frozen=True, slots=True)
