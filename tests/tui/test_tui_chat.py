@@ -258,13 +258,34 @@ async def test_an_unknown_command_gets_a_clear_line(runtimes, sitting):
 
 
 async def test_several_lines_are_one_message(runtimes, sitting):
-    """Alt+Enter begins another line; a warning of the library is a notice over the screen."""
+    """Alt+Enter begins another line; a warning of the library is a line in the chat."""
     runtime = runtimes()
     async with sitting(runtime) as person:
         await person.press("o", "n", "e", "alt+enter", "t", "w", "o", "enter")
         assert runtime.agent.chat.messages[0].content == "one\ntwo"
         logging.getLogger("memoranda.test").warning("[b]the disk is nearly full")
         assert "[b]the disk is nearly full" in await person.press()
+
+
+async def test_what_fails_in_the_background_is_told_once(runtimes, sitting):
+    """However often and in however many parts: a line in the chat, and no notice over it."""
+    async with sitting(runtimes()) as person:
+        for room in ("learning.consolidator", "services", "entities.pipeline") * 3:
+            logging.getLogger(f"memoranda.{room}").warning("%s failed: no answer", room)
+        text = await person.press()
+        assert text.count("failed: no answer") == 1
+        assert person.notices == []
+
+
+async def test_a_new_session_says_what_to_do(runtimes, sitting):
+    """What one can type, and what is remembered so far; who comes back is shown what was said."""
+    runtime = runtimes()
+    async with sitting(runtime) as person:
+        assert "press Enter. For example:" in person.text
+        assert "Remembered so far: nothing yet." in person.text
+        await person.say("My sister Rita lives in Porto.")
+        text = await person.say("/new")
+        assert "facts; F6 shows the facts, F7 the notes." in text
 
 
 async def test_the_screens_fit_without_colour(runtimes, sitting, monkeypatch):

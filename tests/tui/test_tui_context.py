@@ -3,7 +3,10 @@
 import re
 from datetime import timedelta
 
+from textual.widgets import DataTable
+
 from memoranda.model.models import ToolCall
+from memoranda.tui.lists import PAGE
 
 SMALL = {"context_limit": 1_200, "keep_recent": 2}
 
@@ -120,3 +123,24 @@ async def test_what_cannot_be_sent_says_why(runtimes, sitting):
     runtime.agent.chat.pin(message.id)
     async with sitting(runtime) as person:
         assert "more than the budget of 80" in " ".join((await person.press("f2")).split())
+
+
+async def test_a_long_conversation_is_turned_page_by_page(runtimes, sitting):
+    """No more than a page is drawn at once, the newest first; each message can be reached."""
+    runtime = runtimes()
+    roles = ("user", "assistant")
+    said = [{"role": roles[at % 2], "content": f"Remark {at}."} for at in range(2 * PAGE + 1)]
+    runtime.agent.chat.extend(said)
+    async with sitting(runtime) as person:
+        text = await person.press("f2", "2")
+        assert f"Remark {2 * PAGE}." in text
+        table = person.app.screen.query_one(DataTable)
+        assert table.row_count == PAGE
+        await person.press("b", "ctrl+home")
+        assert re.search(r"^ #1 ", person.text, re.MULTILINE)
+        await person.press("b", "ctrl+home")
+        assert re.search(r"^ #0 ", person.text, re.MULTILINE)
+        await person.press("n", "n", "ctrl+end")
+        assert re.search(rf"^ #{2 * PAGE} ", person.text, re.MULTILINE)
+        runtime.agent.chat.add("user", "one more")
+        assert "one more" in await person.press()  # The end is followed.

@@ -106,6 +106,25 @@ async def test_an_impossible_value_is_refused_in_place(runtimes, sitting, tmp_pa
             await person.press("escape")
 
 
+async def test_a_model_is_found_first_and_tried_before_it_is_saved(sitting, monkeypatch, tmp_path):
+    """``model`` finds llm.model before all else; one without its key says so, and is not saved."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    runtime = ChatRuntime(
+        lambda settings: Memory(tmp_path / "agent.db", settings=settings),
+        arguments={"embedding": {"model": "none"}},
+    )
+    async with sitting(runtime) as person:
+        await find(person, "model")
+        assert person.lines[3].split()[0] == "llm.model"
+        await person.press("enter")
+        for key in ("enter", "ctrl+s"):
+            person.app.screen.focused.value = "anthropic:claude"
+            assert "needs a key: set ANTHROPIC_API_KEY" in await person.press(key)
+        assert not (tmp_path / "config.toml").exists()
+        assert runtime.model is None
+    runtime.close()
+
+
 async def test_the_environment_is_named(runtimes, sitting, monkeypatch):
     """A saved value that the environment overrides says so; a secret is never shown."""
     monkeypatch.setenv("MEMORANDA_CONVERSATION__WINDOW", "3")

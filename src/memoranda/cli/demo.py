@@ -27,7 +27,7 @@ from rich.text import Text
 from memoranda.cli.command import LINE, Session, command
 from memoranda.errors import EmbeddingError, InvalidInput
 from memoranda.memory import Memory
-from memoranda.rendering import records as drawing
+from memoranda.rendering.conversations import show_context
 from memoranda.rendering.layout import Column, Display, details, safe_text, table
 from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.plain import one_line
@@ -183,7 +183,7 @@ class Story:
         chat = self.memory.conversation(asked["id"], system=asked["system"])
         built = chat.context(asked["prompt"], budget=asked["budget"])
         title = f"What a model is sent in a new conversation, in at most {asked['budget']} tokens"
-        return title, built, [*drawing.show_context(built, self.view)]
+        return title, built, [*show_context(built, self.view)]
 
     def _note(self) -> Scene:
         text = self.memory.notes.read_memory()

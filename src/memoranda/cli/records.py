@@ -29,6 +29,7 @@ from memoranda.errors import InvalidInput
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind
 from memoranda.rendering import records as drawing
+from memoranda.rendering.conversations import show_context
 from memoranda.rendering.forms import explain_hit
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import pluralize
@@ -298,7 +299,7 @@ def context(
         memory.stored_conversations.open_read_only(conversation)  # It is there, or this says so.
         chat = memory.conversation(conversation, system=system)
     built = chat.context(read_words(prompt), budget=budget)
-    session.show(built, *drawing.show_context(built, session.view))
+    session.show(built, *show_context(built, session.view))
 
 
 @command(commands, "show")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rich.console import RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from memoranda.conversation.conversation_store import ConversationOverview
@@ -19,6 +20,7 @@ from memoranda.conversation.explain import SHOWN, ExplainedMessage, MessageState
 from memoranda.conversation.formats.parse import unread_parts
 from memoranda.conversation.pruning import ContextUsage
 from memoranda.model.models import (
+    Context,
     ContextReceipt,
     Message,
     MessageSpan,
@@ -43,6 +45,7 @@ MISSING = {
     MessageState.ORPHAN: "without counterpart",
     MessageState.WAITING: "waiting for results",
 }
+EXPAND = "memoranda conversations expand"
 # Why messages left the view, by what set it off (R7.2).
 REASONS = {
     "manual": "as you asked",
@@ -135,6 +138,16 @@ def show_budget(receipt: ContextReceipt, view: Display) -> Iterator[RenderableTy
     if receipt.left_out:
         out = sum(item.tokens for item in receipt.left_out)
         yield view.fit(Text(f"{out:,} tokens stayed out; they can still be found", "dim"))
+
+
+def show_context(built: Context, view: Display) -> Iterator[RenderableType]:
+    """Yield the messages of what ``Conversation.context`` built, and what they take."""
+    for message in built.messages:
+        yield safe_text(str(message["role"]), "bold cyan")
+        text, calls = str(message.get("content") or ""), message.get("tool_calls")
+        yield Padding(safe_text(f"{text}\n{calls}".strip() if calls else text), (0, 0, 0, 2))
+    yield Text()
+    yield from show_budget(built.receipt, view)
 
 
 def format_age(moment: datetime, now: datetime, view: Display) -> str:
@@ -272,7 +285,8 @@ def format_text(message: Message, view: Display) -> Text:
 
 
 def _state(line: ExplainedMessage) -> Text:
-    state = "pinned" if line.message.pinned else line.state.value
+    pinned = line.message.pinned and line.state != MessageState.CLEARED
+    state = "pinned" if pinned else line.state.value
     return Text(state, STATES.get(line.state, "red"))
 
 
@@ -336,11 +350,12 @@ def show_conversation(
     shown = lines[-options.limit :] if options.limit else lines
     if len(shown) < len(lines):
         more = f"… {pluralize(len(lines) - len(shown), 'earlier message')}"
-        yield Text(f"{more}; --limit {len(lines)} shows all", "dim")
+        yield from view.hang("", f"{more}; --limit {len(lines)} shows all", "dim")
     columns = EXPLAINED if options.explain else MESSAGES
     yield table(shown, columns, view, empty="no messages")
     if found.markers:
-        yield Text("\nout of view; memoranda conversations expand ID PLACE shows them", "dim")
+        yield Text()
+        yield from view.hang("", f"out of view; {EXPAND} ID PLACE shows them", "dim")
         yield table(found.markers, SPANS, view)
     if len(found.tasks) > 1:
         yield Text()

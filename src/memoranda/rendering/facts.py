@@ -8,25 +8,14 @@ from datetime import datetime
 from rich.console import RenderableType
 from rich.text import Text
 
-from memoranda.maintenance.facts import (
-    BELIEVED,
-    ENDED,
-    Fact,
-    FactVersion,
-    LearnedFacts,
-    Provenance,
-    Source,
-)
+from memoranda.maintenance.facts import BELIEVED, ENDED, Fact, FactVersion, LearnedFacts, Provenance
 from memoranda.model.models import Record
-from memoranda.rendering.layout import Column, Display, details, safe_text, table
-from memoranda.rendering.plain import DOT, join, one_line, pluralize
-from memoranda.rendering.records import NAME, show_changes
+from memoranda.rendering.layout import Column, Display, bar, safe_text, table
+from memoranda.rendering.plain import DOT, join, one_line
+from memoranda.rendering.records import NAME, show_changes, show_record
 
-BLOCKS = " ▏▎▍▌▋▊▉█"
-EIGHTHS = 8
 CONFIDENCE = 6  # columns of a confidence
 SHORT = 80
-QUOTE = "▎ "
 LEVELS = ((0.7, "green"), (0.4, "yellow"), (0.0, "red"))
 FACTS = (
     Column("confidence", lambda fact, _: confidence_bar(fact.confidence), whole=True),
@@ -35,14 +24,12 @@ FACTS = (
 )
 
 
-def confidence_bar(value: float, *, width: int = CONFIDENCE) -> Text:
-    """Return a confidence as a bar of ``width`` columns, and its figure."""
-    share = min(max(value, 0.0), 1.0)
-    eighths = max(1, round(share * width * EIGHTHS)) if share > 0 else 0
-    full, rest = divmod(eighths, EIGHTHS)
-    blocks = (BLOCKS[-1] * full + (BLOCKS[rest] if rest else "")).ljust(width)
-    colour = next(colour for least, colour in LEVELS if share >= least)
-    return Text(blocks, colour).append(f" {value:.2f}", "not bold")
+def confidence_bar(value: float) -> Text:
+    """Return a confidence as a bar and its figure."""
+    colour = next(colour for least, colour in LEVELS if value >= least)
+    shown = bar(value, CONFIDENCE, colour)
+    shown.pad_right(CONFIDENCE - shown.cell_len)
+    return shown.append(f" {value:.2f}", "default")
 
 
 def show_facts(found: Sequence[Fact], view: Display) -> RenderableType:
@@ -89,11 +76,7 @@ def _marks(fact: Fact, view: Display) -> Iterator[str]:
     if fact.said > 1:
         yield f"said {fact.said} times"
     if fact.state != ENDED:
-        yield _fading(fact, view)
-
-
-def _fading(fact: Fact, view: Display) -> str:
-    return "never fades" if fact.fades_on is None else f"fades {view.day(fact.fades_on)}"
+        yield "never fades" if fact.fades_on is None else f"fades {view.day(fact.fades_on)}"
 
 
 def _link(how: str, other: FactVersion, view: Display) -> Text:
@@ -104,56 +87,17 @@ def _link(how: str, other: FactVersion, view: Display) -> Text:
 def show_provenance(found: Provenance, view: Display) -> Iterator[RenderableType]:
     """Yield a fact, the turns it rests on as they were said, its versions and its history."""
     fact = found.fact
-    yield safe_text(fact.record.content, "bold" if fact.state == BELIEVED else "bold strike")
-    yield details(_about(fact, view))
-    yield from _sources(found.sources, view)
+    yield show_record(fact.record, view)
+    marks = [fact.state, *_marks(fact, view), f"said first {view.minute(fact.said_at)}"]
+    yield from view.hang("", join(*dict.fromkeys(marks)), "cyan")
+    yield Text("\nsaid in", "bold")
+    yield table(found.sources, SOURCES, view, empty="no turn: it was told as it is")
     for title, versions in (("it replaces", found.before), ("it was replaced by", found.after)):
         if versions:
             yield Text(f"\n{title}", "bold")
             yield show_facts(versions, view)
     yield Text("\nhistory", "bold")
     yield show_changes(found.history, view)
-
-
-def _about(fact: Fact, view: Display) -> Iterator[tuple[str, RenderableType | None]]:
-    record, until, fades = fact.record, fact.record.valid_until, None
-    if fact.state != ENDED:
-        rate = f"{record.decay_rate:g} a day; {_fading(fact, view)} if nobody asks"
-        fades = rate if record.decay_rate else "never"
-    yield "id", Text(record.id)
-    yield "state", fact.state if until is None else f"{fact.state}, until {view.minute(until)}"
-    yield "confidence", confidence_bar(fact.confidence, width=2 * CONFIDENCE)
-    yield "fades", fades
-    yield "said", f"{view.minute(fact.said_at)}, by {name_source(record)}"
-    yield "happened", view.stretch(record.event_time, record.event_until)
-    subject = record.metadata.get("subject")
-    yield "about", subject if isinstance(subject, str) else None
-    yield "category", fact.category
-    yield "session", record.session_id
-    yield "origin", f"{record.origin}, {record.trust.value}"
-    yield "recalled", pluralize(record.access_count, "time")
-
-
-def _sources(sources: Sequence[Source], view: Display) -> Iterator[RenderableType]:
-    if not sources:
-        yield Text("\nit rests on no turn: it was told as it is", "dim")
-        return
-    yield Text("\nsaid in" if len(sources) == 1 else f"\nsaid {len(sources)} times", "bold")
-    room = None if view.width is None else view.width - len(QUOTE)
-    for source in sources:
-        yield Text()
-        if source.text is None or source.said_at is None:
-            yield safe_text(f"{source.id} is no longer there", "dim")
-            continue
-        place = place_of(source.session, source.position)
-        head = [
-            safe_text(one_line(source.speaker or "", SHORT), "bold cyan"),
-            Text(view.minute(source.said_at)),
-            *(safe_text(each, "dim") for each in (place, source.id) if each),
-        ]
-        yield from view.flow(head)
-        for line in view.wrap(map(safe_text, source.text.splitlines()), room):
-            yield Text(QUOTE, "cyan").append_text(safe_text(line.plain, "not cyan default"))
 
 
 def place_of(session: str | None, position: int | None) -> str:
@@ -163,6 +107,13 @@ def place_of(session: str | None, position: int | None) -> str:
     return one_line(session, 40) + ("" if position is None else f" #{position}")
 
 
+SOURCES = (
+    Column("when", "said_at", whole=True),
+    Column("who", lambda source, _: one_line(source.speaker or "", NAME), "cyan"),
+    Column("words", lambda source, _: safe_text(source.text or "no longer there")),
+    Column("where", lambda source, _: join(place_of(source.session, source.position), source.id),
+           "dim"),
+)  # fmt: skip
 SIGNS = {"+": "bold green", "=": "bold cyan", "-": "bold red", "~": "bold yellow"}
 LEARNED = (
     Column("", lambda row, _: Text(row[0], SIGNS.get(row[0], "")), whole=True),

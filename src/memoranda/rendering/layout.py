@@ -7,9 +7,9 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from enum import Enum
 from operator import attrgetter
 from typing import Any
@@ -54,12 +54,6 @@ class Display:
         """Return date and time of ``moment`` in the user's zone."""
         return self.local(moment).strftime("%Y-%m-%d %H:%M")
 
-    def stretch(self, since: datetime, until: datetime | None) -> str:
-        """Return the first and the last day of a time, or the minute where there is no other."""
-        last = since if until is None else until - timedelta(microseconds=1)
-        first, last_day = self.day(since), self.day(last)
-        return self.minute(since) if first == last_day else f"{first} \u2013 {last_day}"
-
     def brief(self, text: str, longest: int = LONGEST) -> str:
         """Return ``text`` on one line, cut to ``longest`` characters where a terminal shows it."""
         return one_line(text, longest if self.console.is_terminal else None)
@@ -74,6 +68,8 @@ class Display:
             value = self.minute(value)
         elif isinstance(value, Enum):
             value = value.value
+        elif isinstance(value, Mapping):
+            value = ", ".join(f"{key}={each}" for key, each in value.items())
         elif isinstance(value, tuple | list):
             value = ", ".join(map(str, value))
         elif isinstance(value, int | float):
@@ -88,20 +84,19 @@ class Display:
             text.truncate(self.width, overflow="ellipsis")
         return text
 
-    def wrap(self, paragraphs: Iterable[Text], room: int | None) -> Iterator[Text]:
-        """Yield the paragraphs in lines of at most ``room`` columns, where that is given."""
-        for paragraph in paragraphs:
-            if room is None:
-                yield paragraph
-            else:
-                yield from paragraph.wrap(self.console, max(1, room), overflow="fold")
-
     def hang(self, start: str | Text, text: str | Text, style: str = "") -> Iterator[Text]:
         """Yield a paragraph behind ``start``, its other lines indented as far."""
         start = Text(start, style) if isinstance(start, str) else start
         body = safe_text(text, style) if isinstance(text, str) else text
-        room = None if self.width is None else self.width - start.cell_len
-        yield from put_beside(start, self.wrap([body], room))
+        lines = [body]
+        if self.width is not None:
+            room = max(1, self.width - start.cell_len)
+            lines = list(body.wrap(self.console, room, overflow="fold"))
+        for line in lines:
+            made = Text.assemble(start, line)
+            made.rstrip()
+            yield made
+            start = Text(" " * start.cell_len)
 
     def flow(self, parts: Iterable[Text], start: str = "") -> Iterator[Text]:
         """Yield parts joined by dots behind ``start``, in lines that break between them."""
@@ -115,15 +110,6 @@ class Display:
             begun = True
         if begun:
             yield self.fit(line)
-
-
-def put_beside(start: Text, lines: Iterable[Text]) -> Iterator[Text]:
-    """Yield lines behind ``start``, all but the first indented as far."""
-    indent = Text(" " * start.cell_len)
-    for number, line in enumerate(lines):
-        made = Text.assemble(start if number == 0 else indent, line)
-        made.rstrip()
-        yield made
 
 
 @dataclass(frozen=True, slots=True)

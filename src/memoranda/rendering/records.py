@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
-from memoranda.model.models import Change, Context, Entity, ForgetReceipt, Hit, Record
+from memoranda.model.models import Change, Entity, ForgetReceipt, Hit, Record
+from memoranda.rendering.forms import form_of
 from memoranda.rendering.layout import Column, Display, bar, details, safe_text, table
 from memoranda.rendering.plain import escape_controls, join, one_line, pluralize
 
 NAME = 14  # characters of a speaker
 # Records that are named where there may be many.
 NAMED = 3
+MANY = {"summary": "summaries"}
+# Fields of a record that are shown apart, or say the same as another.
+APART = ("content", "type", "content_hash", "strength", "strength_at", "enriched_at")
 CHANGES = (
     Column("when", "at", whole=True),
     Column("what", "action"),
     Column("why", "reason"),
-    Column("detail", lambda change, view: _pairs(change.detail, view), "dim"),
+    Column("detail", "detail", "dim"),
 )
 ENTITIES = (
     Column("name", "name"),
     Column("type", "type", "dim"),
     Column("records", "mention_count", number=True),
     Column("also called", "aliases", "dim"),
-)
-RECEIPT = (
-    Column("receipt", "what"),
-    Column("tokens", lambda item, _: str(item.tokens), number=True),
-    Column("why", "why", "dim"),
 )
 RECORDS = (
     Column("when", lambda record, view: view.day(record.event_time), whole=True),
@@ -77,27 +71,19 @@ def _stack(record: Record, view: Display, style: str = "") -> RenderableType:
 
 def _reasons(hit: Hit, view: Display) -> RenderableType:
     """Return the arms of a hit with rank, score and share; the factors; the neighbours."""
-    made = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for name in ("arm", "rank", "score", "share"):
-        made.add_column(name, justify="left" if name == "arm" else "right", no_wrap=True)
-    made.add_column()
     why = hit.why
+    lines = [Text(f"{'arm':<9}{'rank':>5}{'score':>7}{'share':>7}", "dim")]
     for name, arm in sorted(why.arms.items(), key=lambda item: -item[1].share):
-        part = arm.share / hit.score if hit.score else 0.0
-        score, share = f"{arm.score:.2f}", f"{arm.share:.3f}"
-        made.add_row(safe_text(name), str(arm.rank), score, share, bar(part))
-    factors = f"recency x{why.recency:.2f}  confidence x{why.confidence:.2f}"
-    if why.precedence != 1:
-        factors += f"  precedence x{why.precedence:.2f}"
-    if why.words:
-        pairs = (f"{each.asked} = {each.found} {each.cosine:.2f}" for each in why.words)
-        factors += f"\nwords  {'  '.join(pairs)}"
-    beside = [
-        Text(f"{name:<7}", "dim").append(view.brief(text), "dim italic")
-        for name, text in (("before", why.before), ("after", why.after))
-        if text
-    ]
-    return Group(made, safe_text(factors, "dim"), *beside)
+        figures = f"{one_line(name):<9}{arm.rank:>5}{arm.score:>7.2f}{arm.share:>7.3f}  "
+        lines.append(Text(figures).append_text(bar(arm.share / (hit.score or 1))))
+    factors = {"recency": why.recency, "confidence": why.confidence, "precedence": why.precedence}
+    shown = "  ".join(f"{name} x{value:.2f}" for name, value in factors.items() if value != 1)
+    words = "  ".join(f"{each.asked} = {each.found} {each.cosine:.2f}" for each in why.words)
+    beside = {"factors": shown, "words": words, "before": why.before, "after": why.after}
+    for name, text in beside.items():
+        if text:
+            lines.append(Text(f"{name:<9}", "dim").append(view.brief(text), "dim italic"))
+    return Group(*lines)
 
 
 def show_records(found: Sequence[Record], view: Display) -> RenderableType:
@@ -106,44 +92,18 @@ def show_records(found: Sequence[Record], view: Display) -> RenderableType:
 
 
 def show_record(found: Record, view: Display) -> RenderableType:
-    """Return everything about a record."""
-    decay = f", fades {found.decay_rate:g} a day" if found.decay_rate else ""
-    last = f", last {view.minute(found.last_accessed)}" if found.last_accessed else ""
-    rows = {
-        "kind": found.kind.value,
-        "namespace": " / ".join(found.namespace),
-        "key": found.key,
-        "happened": view.stretch(found.event_time, found.event_until),
-        "recorded": view.minute(found.created_at),
-        "until": view.minute(found.valid_until) if found.valid_until else None,
-        "replaced by": found.superseded_by,
-        "said by": found.source_role,
-        "session": found.session_id,
-        "agent": found.agent,
-        "tags": ", ".join(found.tags),
-        "metadata": ", ".join(f"{key}={value}" for key, value in found.metadata.items()),
-        "derived from": ", ".join(found.source_ids),
-        "confidence": f"{found.confidence:.2f}{decay}",
-        "recalled": f"{found.access_count} times{last}",
-        "origin": f"{found.origin}, {found.trust.value}",
-    }
-    return Panel(
-        Group(safe_text(found.content), Text(), details(rows.items())),
-        title=Text(found.id),
-        title_align="left",
-        border_style="dim",
-        box=box.ROUNDED,
-    )
+    """Return everything about a record: its text, and its other fields by their names."""
+    rest = [
+        (name.replace("_", " "), view.cell(value))
+        for name, value in form_of(found).items()
+        if name not in APART and value not in (None, "", (), {}, 0.0)
+    ]
+    return Group(safe_text(found.content, "bold"), details(rest))
 
 
 def show_changes(found: Sequence[Change], view: Display) -> RenderableType:
     """Return the history of a record, oldest first."""
     return table(found, CHANGES, view)
-
-
-def _pairs(values: Any, view: Display) -> Text:
-    pairs = (f"{key}={view.brief(str(value))}" for key, value in values.items())
-    return safe_text(", ".join(pairs), "dim")
 
 
 def show_entity(found: Entity, view: Display) -> RenderableType:
@@ -154,24 +114,6 @@ def show_entity(found: Entity, view: Display) -> RenderableType:
     if found.aliases:
         head.append(f"  also {view.brief(', '.join(found.aliases))}", "dim")
     return Group(head, show_records(found.records, view))
-
-
-def show_context(built: Context, view: Display) -> Iterator[RenderableType]:
-    """Yield the messages of what ``Conversation.context`` built, and its receipt."""
-    for message in built.messages:
-        yield safe_text(str(message["role"]), "bold cyan")
-        text, calls = str(message.get("content") or ""), message.get("tool_calls")
-        yield Padding(safe_text(f"{text}\n{calls}".strip() if calls else text), (0, 0, 0, 2))
-    receipt = built.receipt
-    yield table(receipt.included, RECEIPT, view)
-    left = "; nothing stayed out"
-    if receipt.left_out:
-        tokens = sum(item.tokens for item in receipt.left_out)
-        messages = pluralize(len(receipt.left_out), "message")
-        left = f"; {messages} ({tokens} tokens) stayed out, still searchable"
-    about = "" if receipt.exact else "about "
-    total = Text(f"{about}{receipt.tokens} of {receipt.budget} tokens", "bold")
-    yield total.append(left, "not bold")
 
 
 def list_erased(receipt: ForgetReceipt) -> list[str]:
@@ -189,16 +131,12 @@ def list_erased(receipt: ForgetReceipt) -> list[str]:
     found = [pluralize(number, one, many) for number, one, many in counts if number]
     cut = Counter(place.kind.value for place in receipt.places)
     found += [
-        f"cut out of {pluralize(number, kind, _plural(kind))}" for kind, number in cut.items()
+        f"cut out of {pluralize(number, kind, MANY.get(kind))}" for kind, number in cut.items()
     ]
     if receipt.independent:
         same = pluralize(len(receipt.independent), "text that says", "texts that say")
         found.append(f"but not {same} the same: {', '.join(receipt.independent[:NAMED])}")
     return found
-
-
-def _plural(kind: str) -> str:
-    return "summaries" if kind == "summary" else f"{kind}s"
 
 
 def warn_of_rest(receipt: ForgetReceipt) -> list[str]:
