@@ -19,6 +19,8 @@ from memoranda.model.models import Image
 JUDGED = Path(__file__).with_name("judged.txt")
 ROLES = {"call": "assistant", "failed": "tool"}
 LANGUAGES = 10
+CUES = ["rule", "error", "correction", "casual", "completion", "reference", "opening"]
+CUES += ["decision", "finished", "announcement"]
 
 
 def said(text, who="user"):
@@ -95,7 +97,7 @@ def test_content_scores_agree_with_a_person():
         ("user", "yes", set(), {"casual", "directive"}),
         ("user", "👍👍", {"casual"}, {"directive"}),
         ("user", "42", set(), {"casual"}),
-        ("user", "Perfect, that works. Now let's do it.", {"completion", "opening"}, {"casual"}),
+        ("user", "Great, that works. Now let's start.", {"completion", "opening"}, {"casual"}),
         ("user", "Is that all?", set(), {"completion"}),
         ("user", "Thank you! ###STOP###", {"casual"}, set()),
         ("user", "Don’t EVER do that", {"constraint"}, set()),
@@ -182,14 +184,14 @@ def test_head_and_tail_of_a_long_text_are_read():
 
 
 def test_every_language_knows_the_certain_cues():
-    """In ten languages there are phrases for each signal that words give."""
+    """In ten languages there are forms for each signal that words give."""
     folder = Path(__file__).parents[2] / "src/memoranda/languages"
-    files = sorted(folder.glob("*/signals.txt"))
+    files = sorted(folder.glob("*/signals.toml"))
     assert len(files) == LANGUAGES
     for file in files:
         text = file.read_text("utf-8")
-        for cue in ("rule", "error", "correction", "casual", "completion", "opening", "reference"):
-            assert f": {cue}]" in text, f"{file} has no {cue}"
+        for cue in CUES:
+            assert f"\n{cue} = '''" in text, f"{file} has no {cue}"
 
 
 def test_there_are_enough_judgements():

@@ -10,7 +10,7 @@ went are told in short, in a recap, so that no tool is run again.
 from __future__ import annotations
 
 import logging
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,7 +21,7 @@ from typing import Unpack
 from memoranda.conversation.context import RECALL_SHARE, RECAPPED
 from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, runs_of, span_of
 from memoranda.conversation.scoring import score
-from memoranda.conversation.segments import Segmenter
+from memoranda.conversation.segments import LOOK_BACK, find_boundaries
 from memoranda.conversation.selection import Selection, Unit
 from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES, find_strategy
 from memoranda.conversation.summary import ExtractiveSummarizer
@@ -139,7 +139,6 @@ DEFAULT_SERVICES = ConversationServices()
 log = logging.getLogger("memoranda.conversation")
 BATCH = 5  # one in so many of the most messages leave a full window together
 PERCENT = 100
-REMEMBERED = 60  # messages before the first new one in which the present task is looked for
 
 MANUAL = "manual"
 AUTOMATIC = "automatic"
@@ -268,8 +267,6 @@ class Pruner:
         self._limits = limits
         self._services = services
         self._events = events
-        self._segmenter: Segmenter | None = None
-        self._read_to = -1
         self._owed: TaskBoundary | None = None  # whose pruning is yet to succeed
         self._full: float = inf  # tokens in use when it was last asked whether pruning is due
 
@@ -421,19 +418,14 @@ class Pruner:
         self._events.emit("summarized", receipt)
 
     def _boundaries(self, ledger: Ledger, fresh: Sequence[Message]) -> list[TaskBoundary]:
-        # Others may have added messages, too, which this conversation has not read yet.
-        unread = ledger.messages[bisect_right(ledger.messages, self._read_to, key=place_of) :]
-        if self._segmenter is None:
-            self._segmenter = Segmenter(ledger.signals)
-            unread = unread[-REMEMBERED - len(fresh) :]
         new = {item.id for item in fresh}
-        found = []
-        for item in unread:
-            boundary = self._segmenter.add(item)
-            self._read_to = place_of(item)
-            if boundary is not None and item.id in new:
-                found.append(TaskBoundary(message=item, title=boundary.title, why=boundary.why))
-        return found
+        said = ledger.messages[-LOOK_BACK - len(fresh) :]
+        first = next((place for place, item in enumerate(said) if item.id in new), len(said))
+        return [
+            TaskBoundary(message=said[place], title=boundary.title, why=boundary.why)
+            for place, boundary in find_boundaries(said, first, ledger.signals)
+            if said[place].id in new  # others may have added messages, too
+        ]
 
 
 # The trigger of a pruning after which a recap stands for the newest messages.

@@ -26,9 +26,8 @@ is finished: the later copy has all of it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 from memoranda.conversation.signals import Signals, signals
 from memoranda.model.models import Message, ToolCall
@@ -37,7 +36,6 @@ from memoranda.text.patterns import compile_pattern
 RECENCY = ((5, 0.4), (10, 0.2), (20, 0.1))
 FAR = 20  # messages from the end, from where only the content of a message counts
 
-_A_DAY = timedelta(days=1)
 _DECIMALS = 6  # sums of tenths are tenths
 _SUBSTANCE = 20  # letters and digits that a text needs to be redundant: "yes" never is
 _FOLDED = 10_000  # characters up to which writings of the same text are compared
@@ -120,18 +118,17 @@ def scores(
         read: what gives the signals of a message, where they are known already.
     """
     newest = max((message.timestamp for message in messages), default=None)
-    found = []
-    for index, (message, again) in enumerate(zip(messages, redundant(messages), strict=True)):
-        scored = score(
+    return [
+        score(
             message,
             read(message),
             from_end=len(messages) - 1 - index,
-            days=(newest - message.timestamp) // _A_DAY if newest else 0,
+            days=(newest - message.timestamp).days if newest else 0,
             completed=index in completed,
             repeated=again,
         )
-        found.append(scored)
-    return found
+        for index, (message, again) in enumerate(zip(messages, redundant(messages), strict=True))
+    ]
 
 
 def redundant(messages: Sequence[Message]) -> list[bool]:
@@ -141,20 +138,20 @@ def redundant(messages: Sequence[Message]) -> list[bool]:
     same result of the same call. A text is said again by one that differs in case, spaces and
     punctuation at most, if it is long enough to mean the same at another place.
     """
-    seen: set[tuple[str, ...]] = set()
     calls: dict[str, str] = {}
-    keys: list[list[tuple[str, ...]]] = []
+    keys = []
     for message in messages:
         calls.update((call.id, _call(call)) for call in message.tool_calls)
         keys.append(_statement_keys(message, calls))
-    found = [False] * len(messages)
-    for index in reversed(range(len(messages))):
-        found[index] = bool(keys[index]) and seen.issuperset(keys[index])
-        seen.update(keys[index])
-    return found
+    seen: set[tuple[str, ...]] = set()
+    found = []
+    for each in reversed(keys):
+        found.append(bool(each) and seen.issuperset(each))
+        seen.update(each)
+    return found[::-1]
 
 
-def _statement_keys(message: Message, calls: dict[str, str]) -> list[tuple[str, ...]]:
+def _statement_keys(message: Message, calls: Mapping[str, str]) -> list[tuple[str, ...]]:
     """Return what a message says, as keys: calls, result, text and pictures."""
     if message.role == "system":
         return []
@@ -162,14 +159,11 @@ def _statement_keys(message: Message, calls: dict[str, str]) -> list[tuple[str, 
     if len(said) <= _FOLDED:
         said = _SEPARATORS.sub(" ", said.casefold()).strip()
     if message.tool_result is not None:
-        call = calls.get(message.tool_result.call_id)
-        known = call is not None or len(said) >= _SUBSTANCE
-        return [("result", call or "", said)] if known else []
-    claims: list[tuple[str, ...]] = [("call", _call(call)) for call in message.tool_calls]
-    claims += [("image", image.url) for image in message.images]
-    if len(said) >= _SUBSTANCE:
-        claims.append((message.role, said))
-    return claims
+        call = calls.get(message.tool_result.call_id, "")
+        return [("result", call, said)] if call or len(said) >= _SUBSTANCE else []
+    keys: list[tuple[str, ...]] = [("call", _call(call)) for call in message.tool_calls]
+    keys += [("image", image.url) for image in message.images]
+    return [*keys, (message.role, said)] if len(said) >= _SUBSTANCE else keys
 
 
 def _call(call: ToolCall) -> str:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
 from memoranda.conversation.scoring import scores
-from memoranda.conversation.segments import START, Boundary, Segmenter
+from memoranda.conversation.segments import START, Boundary, find_boundaries, is_completed
 from memoranda.conversation.signals import Signals
 from memoranda.model.models import Message
 
@@ -74,7 +74,7 @@ class TaskReader:
         self._start_over()
 
     def _start_over(self) -> None:
-        self._segmenter = Segmenter(self.read)
+        self._messages: list[Message] = []
         self._units: list[Unit] = []
         self._starts: dict[int, Boundary] = {}
         self._done: list[bool] = []  # after each unit, whether its task was said to be complete
@@ -86,11 +86,12 @@ class TaskReader:
             # Units only come at the end; else they were all made anew.
             self._start_over()
         for unit in units[len(self._units) :]:
-            for message in unit.messages:
-                if boundary := self._segmenter.add(message):
-                    self._starts[len(self._units)] = boundary
+            new = len(self._messages)
+            self._messages += unit.messages
+            for _, boundary in find_boundaries(self._messages, new, self.read):
+                self._starts[len(self._units)] = boundary
             self._units.append(unit)
-            self._done.append(self._segmenter.completed)
+            self._done.append(is_completed(self._messages, self.read))
         starts = {0: START} | self._starts
         places = [*(start for start in starts if start < len(units)), len(units)]
         return [

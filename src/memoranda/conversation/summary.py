@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memoranda.conversation.particulars import FIGURE, find_names
-from memoranda.conversation.signals import Cue, Signals, excerpt, prose, read_words, signals
+from memoranda.conversation.signals import Signals, excerpt, prose, signals, signals_of
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Message
 from memoranda.text.lines import cut
@@ -30,13 +30,13 @@ LABELS = (
 )
 MOST = {RULE: 5, CORRECTION: 3, DECISION: 3, ERROR: 3, DONE: 3, ASKED: 4, FACT: 3, SAID: 3}
 CUES = {
-    "assistant": {CORRECTION: Cue.CORRECTION, DECISION: Cue.DECISION, DONE: Cue.COMPLETION},
+    "assistant": {CORRECTION: "correction", DECISION: "decision", DONE: "completion"},
     "user": {
-        RULE: Cue.RULE,
-        CORRECTION: Cue.CORRECTION,
-        ERROR: Cue.ERROR,
-        DECISION: Cue.DECISION,
-        ASKED: Cue.REQUEST | Cue.IMPERATIVE,
+        RULE: "constraint",
+        CORRECTION: "correction",
+        ERROR: "error",
+        DECISION: "decision",
+        ASKED: "directive",
     },
 }
 
@@ -96,11 +96,11 @@ def _quotations(place: int, message: Message, kind: Signals) -> Iterator[Summary
         sentence = part.strip()
         if not sentence:
             continue
-        words = read_words(sentence, message.role)
-        if not first and (words.substance or not words.cues & Cue.CASUAL):
+        said = signals_of(sentence, message.role)
+        if not first and not said.casual:
             first = sentence  # that is not mere courtesy
         wanted = CUES[message.role].items()
-        about = next((about for about, cue in wanted if words.cues & cue), None)
+        about = next((about for about, signal in wanted if getattr(said, signal)), None)
         if about is None and user and next(find_names(sentence), None):
             about = FACT
         if about is not None:
