@@ -96,7 +96,10 @@ def test_an_editor_that_fails_says_so(run, editing, monkeypatch):
     remember("Ana is vegetarian")
     editing("x", "y", code=3)
     assert "failed with 3" in run("edit", code=1).stderr
-    for editor, told in (("/no/such/editor", "cannot be started"), ("'unclosed", "is no command")):
+    for editor, told in (
+        ("/no/such/editor", "cannot be started"),
+        ("'unclosed", "cannot be started"),
+    ):
         monkeypatch.setenv("EDITOR", editor)
         assert told in run("edit", code=1).stderr
     assert facts() == ["Ana is vegetarian"]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer import Option
 from typer.core import TyperCommand
 
 import memoranda
@@ -119,10 +120,7 @@ def _print_version(value: bool) -> None:  # noqa: FBT001 - Typer calls it so
 def _begin(
     *,
     version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
+        bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """The memory that any LLM agent can be given: one package, one file, no API key.

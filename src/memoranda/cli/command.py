@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, fields
@@ -25,7 +25,7 @@ import typer
 from rich.console import Console, RenderableType
 from rich.measure import measure_renderables
 from rich.text import Text
-from typer import Argument, Option
+from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
 from memoranda.errors import ConfigError, InvalidInput, MissingExtra
@@ -38,6 +38,7 @@ from memoranda.serving.signals import SIGNALLED
 
 if TYPE_CHECKING:  # Help is printed without them.
     from memoranda.memory import Memory
+    from memoranda.model.models import ForgetReceipt
     from memoranda.settings.settings import Settings
 
 T = TypeVar("T")
@@ -63,13 +64,6 @@ def keep(session: typer.Context, param: typer.CallbackParam, value: Any) -> None
 # An option that no function is given, as what all commands share needs it.
 Kept = partial(Option, expose_value=False, callback=keep, show_default=False)
 
-Limit = Annotated[int, Option("--limit", "-n", min=1, help="How many at most.")]
-Shown = Annotated[int, Option("--limit", "-n", min=0, help="How many of a kind to show.")]
-Offset = Annotated[int, Option(min=0, help="How many to leave out before.")]
-Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
-Erase = Annotated[bool, Option("--erase", help="Remove the text for good, wherever it is kept.")]
-DryRun = Annotated[bool, Option("--dry-run", help="Change nothing; say what would be done.")]
-RecordId = Annotated[str, Argument(metavar="ID", help="The record, such as fact_01JD….")]
 # What a chat is begun with.
 ChatName = Annotated[
     str, Option("--session", metavar="NAME", help="The conversation that goes on, or begins.")
@@ -226,6 +220,14 @@ class Session(typer.Context):
             lines = captured.get().splitlines()
             self.out.file.writelines(f"{line.rstrip()}\n" for line in lines)  # It pads them.
         self.out.file.flush()
+
+    def show_erasure(self, receipt: ForgetReceipt, done: str, end: str = "") -> None:
+        """Print what was forgotten or erased, and warn of what is left of it."""
+        from memoranda.rendering.records import list_erased, warn_of_rest  # noqa: PLC0415 - as above
+
+        line = f"{', '.join([one_line(done), *list_erased(receipt)])}{end}"
+        self.show(receipt, safe_text(line))
+        self.warn(*warn_of_rest(receipt))
 
     def note(self, text: str) -> None:
         """Tell a person something that is no result."""
@@ -412,16 +414,6 @@ def make_group(commands: typer.Typer, name: str, cls: type[CommandGroup]) -> typ
     made = typer.Typer(cls=cls, help=cls.__doc__)
     commands.add_typer(made, name=name)
     return made
-
-
-def complete(names: Callable[[], Iterable[str]] | Iterable[str]) -> Callable[[str], list[str]]:
-    """Return what completes the beginning of one of ``names``."""
-
-    def found(incomplete: str) -> list[str]:
-        known = names() if callable(names) else names
-        return [name for name in known if name.startswith(incomplete)]
-
-    return found
 
 
 @contextmanager

@@ -14,25 +14,16 @@ OPERATORS = {">=": "gte", "<=": "lte", "!=": "ne", ">": "gt", "<": "lt", "=": ""
 CONDITION = compile_pattern(r"(.+?)(>=|<=|!=|>|<|=)(.*)", re.DOTALL)
 
 
-def parse_attached(texts: Sequence[str] | None) -> dict[str, Any]:
-    """Return the metadata that ``key=value`` or a JSON object attaches.
+def parse_metadata(texts: Sequence[str] | None, *, comparing: bool = False) -> dict[str, Any]:
+    """Return the metadata that ``key=value`` or a JSON object attaches, or a filter of it.
 
-    Raises:
-        InvalidInput: a text is neither.
-    """
-    return _parse(texts, comparing=False)
-
-
-def parse_conditions(texts: Sequence[str] | None) -> dict[str, Any]:
-    """Return the metadata filter of ``key=value``, ``key!=value``, ``key>=3`` or a JSON object.
+    Args:
+        texts: what stands on the command line.
+        comparing: whether it is a filter, which may also say ``key!=value`` or ``key>=3``.
 
     Raises:
         InvalidInput: a text is none of these, or a key is asked for twice in ways that conflict.
     """
-    return _parse(texts, comparing=True)
-
-
-def _parse(texts: Sequence[str] | None, *, comparing: bool) -> dict[str, Any]:
     parsed: dict[str, Any] = {}
     for text in texts or ():
         if text.lstrip().startswith(("{", "[")):

@@ -11,7 +11,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from typer import Argument, Option
 
-from memoranda.cli.command import CommandGroup, Session, command, complete, make_group, read_words
+from memoranda.cli import options
+from memoranda.cli.command import CommandGroup, Session, command, make_group, read_words
 from memoranda.providers.embedding import model_files
 from memoranda.rendering.layout import details, safe_text
 from memoranda.settings import configure
@@ -23,7 +24,7 @@ Name = Annotated[
     str,
     Argument(
         help="Such as conversation.strategy, or tokens.limits.my-model.",
-        autocompletion=complete(lambda: [each.name for each in configure.list_fields()]),
+        autocompletion=options.complete(lambda: [each.name for each in configure.list_fields()]),
     ),
 ]
 commands = typer.Typer()
@@ -62,9 +63,7 @@ def show(session: Session) -> None:
 @command(config, "explain")
 def explain_(
     session: Session,
-    name: Annotated[
-        str | None, Argument(help="A setting, or a group of them; otherwise all.")
-    ] = None,
+    name: Annotated[str | None, Argument(help="A setting or a group; else all.")] = None,
 ) -> None:
     """Say what a setting means, takes and is.
 

@@ -10,24 +10,14 @@ import typer
 from rich.text import Text
 from typer import Argument, Option
 
-from memoranda.cli.command import (
-    CommandGroup,
-    DryRun,
-    Erase,
-    Limit,
-    Session,
-    Yes,
-    command,
-    complete,
-    make_group,
-)
+from memoranda.cli import options
+from memoranda.cli.command import CommandGroup, Session, command, make_group
 from memoranda.conversation.conversation_store import expand_place, message_at
 from memoranda.conversation.explain import SHOWN
 from memoranda.errors import MemorandaError
 from memoranda.rendering import conversations as drawing
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line, pluralize
-from memoranda.rendering.records import list_erased, warn_of_rest
 from memoranda.settings.parsing import STRATEGIES, strategy_names
 
 
@@ -46,7 +36,7 @@ StrategyName = Annotated[
     Option(
         help=f"How messages are chosen: {', '.join(STRATEGIES)}, or an installed strategy; "
         "otherwise as the settings say.",
-        autocompletion=complete(strategy_names),
+        autocompletion=options.complete(strategy_names),
     ),
 ]
 
@@ -69,7 +59,7 @@ conversations = make_group(commands, "conversations", ConversationsGroup)
 
 
 @command(conversations, "list")
-def list_(session: Session, *, limit: Limit = 50) -> None:
+def list_(session: Session, *, limit: options.Limit = 50) -> None:
     """List the stored conversations, the newest first.
 
     Examples:
@@ -89,14 +79,10 @@ def show(
     session: Session,
     id: Id,
     *,
-    explain: Annotated[
-        bool, Option("--explain", help="Say why each message is in view or not.")
-    ] = False,
+    explain: Annotated[bool, Option("--explain", help="Say why each is in view or not.")] = False,
     budget: Annotated[int | None, Option(help="What it would be within so many tokens.")] = None,
     strategy: StrategyName = None,
-    everything: Annotated[
-        bool, Option("--all", help="Also each message that was pruned or cleared.")
-    ] = False,
+    everything: Annotated[bool, Option("--all", help="Also what was pruned or cleared.")] = False,
     limit: Annotated[
         int | None, Option("--limit", "-n", min=1, help="The newest so many rows only.")
     ] = None,
@@ -132,7 +118,7 @@ def prune(
         Option(metavar="TOKENS", help="What is left fits so many; otherwise as automatically."),
     ] = None,
     strategy: StrategyName = None,
-    dry_run: DryRun = False,
+    dry_run: options.DryRun = False,
 ) -> None:
     """Take older messages out of view, and print the receipt.
 
@@ -152,7 +138,7 @@ def prune(
 
 
 @command(conversations, "clear")
-def clear(session: Session, id: Id, *, yes: Yes = False) -> None:
+def clear(session: Session, id: Id, *, yes: options.Yes = False) -> None:
     """Start afresh: take all messages out of view, but not the system prompt.
 
     They stay in the transcript, and show --all still prints them.
@@ -174,7 +160,9 @@ def clear(session: Session, id: Id, *, yes: Yes = False) -> None:
 
 
 @command(conversations, "delete")
-def delete(session: Session, id: Id, *, erase: Erase = False, yes: Yes = False) -> None:
+def delete(
+    session: Session, id: Id, *, erase: options.Erase = False, yes: options.Yes = False
+) -> None:
     """Delete a conversation, with what was said in it and what was learned only from it.
 
     Examples:
@@ -185,10 +173,7 @@ def delete(session: Session, id: Id, *, erase: Erase = False, yes: Yes = False) 
     end = " for good" if erase else ""
     question = f"Delete conversation {one_line(id)} and what was learned only from it{end}?"
     session.require_yes(question, "nothing was deleted", yes=yes)
-    receipt = memory.delete_conversation(id, erase=erase)
-    parts = [f"deleted {one_line(id)}", *list_erased(receipt)]
-    session.show(receipt, safe_text(", ".join(parts)))
-    session.warn(*warn_of_rest(receipt))
+    session.show_erasure(memory.delete_conversation(id, erase=erase), f"deleted {id}")
 
 
 @command(conversations, "pin")

@@ -7,16 +7,8 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from memoranda.cli.command import (
-    CommandGroup,
-    Limit,
-    RecordId,
-    Session,
-    command,
-    complete,
-    make_group,
-    read_words,
-)
+from memoranda.cli import options
+from memoranda.cli.command import CommandGroup, Session, command, make_group, read_words
 from memoranda.maintenance.facts import CATEGORIES
 from memoranda.rendering import facts as known
 from memoranda.rendering import records as drawing
@@ -65,12 +57,15 @@ def list_facts(
     *,
     category: Annotated[
         str | None,
-        Option(help=f"Only one of {', '.join(CATEGORIES)}.", autocompletion=complete(CATEGORIES)),
+        Option(
+            help=f"Only one of {', '.join(CATEGORIES)}.",
+            autocompletion=options.complete(CATEGORIES),
+        ),
     ] = None,
     everything: Annotated[
-        bool, Option("--all", help="Also those that were replaced, forgotten or faded.")
+        bool, Option("--all", help="Also replaced, forgotten and faded ones.")
     ] = False,
-    limit: Limit = 20,
+    limit: options.Limit = 20,
 ) -> None:
     """List facts: how far each is believed, since when, and on whose word.
 
@@ -89,7 +84,7 @@ def list_facts(
 
 
 @command(facts, "show")
-def show(session: Session, id: RecordId) -> None:
+def show(session: Session, id: options.RecordId) -> None:
     """Show where a fact comes from: the turns that say it, its versions and its history.
 
     Examples:
@@ -104,7 +99,7 @@ def list_entities(
     session: Session,
     *,
     type: Annotated[str | None, Option(help="Only person, organization, location, …")] = None,
-    limit: Limit = 50,
+    limit: options.Limit = 50,
 ) -> None:
     """List what records speak of, most mentioned first; dates only with --type date.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,8 @@ import typer
 from rich.text import Text
 from typer import Argument, Option
 
-from memoranda.cli.command import CommandGroup, Limit, Session, command, make_group, read_words
+from memoranda.cli import options
+from memoranda.cli.command import CommandGroup, Session, command, make_group, read_words
 from memoranda.errors import ConfigError, InvalidInput, StoreError
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.notes.sync import NotesReport, SyncedNotes
@@ -24,6 +24,7 @@ from memoranda.rendering.plain import one_line, pluralize
 from memoranda.serving.existing import require_user
 from memoranda.store.locations import medium, place
 
+EDITORS = ("vi", "notepad")
 MOST_READ, READ_LENGTH = 3, 120  # of the edits that were read by the way
 ACCEPT = "memoranda notes sync --accept-removals"
 NO_FOLDER = (
@@ -158,16 +159,13 @@ def edit(session: Session) -> None:
 
 
 def _run_editor(file: Path) -> None:
-    named = os.environ.get("VISUAL", "").strip() or os.environ.get("EDITOR", "").strip()
-    editor = named or next(filter(shutil.which, ("nano", "vim", "vi", "notepad")), "")
-    if not editor:
-        raise InvalidInput("there is no editor; set EDITOR, such as EDITOR=nano")
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or EDITORS[os.name == "nt"]
     try:
         words = shlex.split(editor, posix=os.name == "posix")
         code = subprocess.call([*words, str(file)])  # noqa: S603 - the user's own editor
     except (ValueError, OSError) as error:
-        problem = "is no command" if isinstance(error, ValueError) else "cannot be started"
-        raise InvalidInput(f"the editor {editor!r:.80} {problem}: {error}; set EDITOR") from error
+        message = f"the editor {editor!r:.80} cannot be started: {error}; set EDITOR"
+        raise InvalidInput(message) from error
     if code:
         message = f"the editor {editor!r:.80} failed with {code}; what it wrote is read by "
         raise StoreError(f"{message}memoranda notes sync")
@@ -202,7 +200,7 @@ def search(
     session: Session,
     words: Annotated[list[str], Argument(help="A text, or a part of a date.")],
     *,
-    limit: Limit = 20,
+    limit: options.Limit = 20,
 ) -> None:
     """Find the entries of the history that have these very words, the newest first.
 
@@ -226,7 +224,7 @@ def search(
 def history(
     session: Session,
     *,
-    limit: Limit = 20,
+    limit: options.Limit = 20,
     since: Annotated[str | None, Option(metavar="DATE", help="None before this date.")] = None,
 ) -> None:
     """Print the entries of the history, the newest first.

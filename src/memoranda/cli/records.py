@@ -10,21 +10,9 @@ import typer
 from rich.text import Text
 from typer import Argument, Option
 
-from memoranda.cli.command import (
-    Command,
-    Erase,
-    Kept,
-    Limit,
-    Offset,
-    RecordId,
-    Session,
-    Yes,
-    command,
-    complete,
-    declare_options,
-    read_words,
-)
-from memoranda.cli.conditions import parse_attached, parse_conditions
+from memoranda.cli import options
+from memoranda.cli.command import Command, Kept, Session, command, declare_options, read_words
+from memoranda.cli.conditions import parse_metadata
 from memoranda.errors import InvalidInput
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind
@@ -52,7 +40,8 @@ class FilterOptions:
     """The options that say which records are meant; a record has to meet all that are given."""
 
     kind: Annotated[
-        str | None, Kept(help=f"Only one of {', '.join(KINDS)}.", autocompletion=complete(KINDS))
+        str | None,
+        Kept(help=f"Only one of {', '.join(KINDS)}.", autocompletion=options.complete(KINDS)),
     ] = None
     in_session: Annotated[str | None, Kept("--session", help="Only of this conversation.")] = None
     tag: Annotated[list[str] | None, Kept(help="Only with this tag; repeat for more.")] = None
@@ -80,7 +69,7 @@ class FilterOptions:
             "kind": found.kind,
             "session": found.in_session,
             "tags": found.tag,
-            "metadata": parse_conditions(found.metadata),
+            "metadata": parse_metadata(found.metadata, comparing=True),
             "since": session.parse_moment(found.since, "since"),
             "until": session.parse_moment(found.until, "until"),
             "namespace": _parts(found.namespace) or None,
@@ -107,13 +96,11 @@ def remember(
         str | None,
         Option(
             help=f"One of {', '.join(KINDS)}; an item with a key, a fact otherwise.",
-            autocompletion=complete(KINDS),
+            autocompletion=options.complete(KINDS),
         ),
     ] = None,
     tag: Annotated[list[str] | None, Option(help="A label; repeat for more.")] = None,
-    in_session: Annotated[
-        str | None, Option("--session", help="The conversation it belongs to.")
-    ] = None,
+    in_session: Annotated[str | None, Option("--session", help="Of which conversation.")] = None,
     role: Annotated[str | None, Option(help="Who said it.")] = None,
     event_time: Annotated[
         str | None, Option(metavar="DATE", help="When it happened: 2025-03-31T18:30.")
@@ -135,7 +122,7 @@ def remember(
         memoranda remember dark --namespace app/settings --key theme
         memoranda remember - < note.txt
     """
-    content, attached = read_words(text), parse_attached(metadata)
+    content, attached = read_words(text), parse_metadata(metadata)
     happened = session.parse_moment(event_time, "event-time")
     record = session.memory(writes=True).remember(
         content,
@@ -154,7 +141,9 @@ def remember(
 
 @command(commands, "correct")
 def correct(
-    session: Session, id: RecordId, text: Annotated[list[str], Argument(help="What it should say.")]
+    session: Session,
+    id: options.RecordId,
+    text: Annotated[list[str], Argument(help="What it should say.")],
 ) -> None:
     """Replace what a record says; the old one is kept.
 
@@ -166,7 +155,7 @@ def correct(
 
 
 @command(commands, "confirm")
-def confirm(session: Session, id: RecordId) -> None:
+def confirm(session: Session, id: options.RecordId) -> None:
     """Believe a record fully, for ever.
 
     Examples:
@@ -183,8 +172,8 @@ def forget(
     *,
     namespace: Namespace = None,
     key: Key = None,
-    erase: Erase = False,
-    yes: Yes = False,
+    erase: options.Erase = False,
+    yes: options.Yes = False,
 ) -> None:
     """Stop believing a record, or erase every trace of it.
 
@@ -201,10 +190,8 @@ def forget(
             session.err.print(drawing.show_record(found, session.view))
         session.require_yes("Erase this for good?", "nothing was erased", yes=yes or found is None)
     receipt = memory.forget(**place, erase=erase)
-    done = f"{'erased' if erase else 'forgotten'} {receipt.id}"
-    line = ", ".join([done, *drawing.list_erased(receipt)])
-    session.show(receipt, safe_text(line if erase else f"{line}; history and as-of still know it"))
-    session.warn(*drawing.warn_of_rest(receipt) if erase else ())
+    done, end = ("erased", "") if erase else ("forgotten", "; history and as-of still know it")
+    session.show_erasure(receipt, f"{done} {receipt.id}", end)
 
 
 def _place(id: str | None, namespace: list[str] | None, key: str | None) -> dict[str, Any]:
@@ -225,14 +212,12 @@ def search(
     query: Annotated[list[str], Argument(help="A question or words, in any language.")],
     *,
     why: Annotated[bool, Option("--why", help="Say why each record was found.")] = False,
-    limit: Limit = 5,
-    offset: Offset = 0,
+    limit: options.Limit = 5,
+    offset: options.Offset = 0,
     as_of: Annotated[
         str | None, Option(metavar="DATE", help="What was believed at this moment.")
     ] = None,
-    min_score: Annotated[
-        float | None, Option(min=0, max=1, help="None with a lower score.")
-    ] = None,
+    min_score: Annotated[float | None, Option(min=0, max=1, help="None below this score.")] = None,
 ) -> None:
     """Find what answers a question: when, who, what and why.
 
@@ -273,15 +258,9 @@ def context(
     session: Session,
     prompt: Prompt,
     *,
-    conversation: Annotated[
-        str | None, Option(help="The stored conversation it continues.")
-    ] = None,
-    budget: Annotated[
-        int | None, Option(help="Most tokens; otherwise 80 % of the model's window.")
-    ] = None,
-    system: Annotated[
-        str | None, Option(help="The system prompt; a stored conversation keeps it.")
-    ] = None,
+    conversation: Annotated[str | None, Option(help="A stored one that goes on.")] = None,
+    budget: Annotated[int | None, Option(help="Most tokens; else 80 % of the window.")] = None,
+    system: Annotated[str | None, Option(help="The system prompt, which is kept.")] = None,
 ) -> None:
     """Print all that a model would be sent for a prompt.
 
@@ -322,8 +301,8 @@ def show(
 def list_(
     session: Session,
     *,
-    limit: Limit = 20,
-    offset: Offset = 0,
+    limit: options.Limit = 20,
+    offset: options.Offset = 0,
     newest_first: Annotated[
         bool, Option("--newest-first", help="The one recorded last first.")
     ] = False,
@@ -346,7 +325,7 @@ def list_(
 
 
 @command(commands, "history")
-def history(session: Session, id: RecordId) -> None:
+def history(session: Session, id: options.RecordId) -> None:
     """Show what was done to a record, when and why.
 
     Examples:

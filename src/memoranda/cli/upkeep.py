@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -12,8 +13,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from typer import Argument, Option
 
-from memoranda.cli.command import FAILED, DryRun, Limit, Session, Shown, Yes, command, complete
-from memoranda.cli.worker import stage_outcome
+from memoranda.cli import options
+from memoranda.cli.command import FAILED, Session, command
+from memoranda.cli.worker import list_failures, stage_outcome
 from memoranda.maintenance.audit import REMEDIES
 from memoranda.maintenance.facts import LearnedFacts
 from memoranda.maintenance.service import STAGES, parse_stages
@@ -63,13 +65,11 @@ def audit(
         str | None,
         Option(
             help="Only this kind; its beginning is enough.",
-            autocompletion=complete([kind.replace(" ", "-") for kind in REMEDIES]),
+            autocompletion=options.complete([kind.replace(" ", "-") for kind in REMEDIES]),
         ),
     ] = None,
-    limit: Shown = 3,
-    strict: Annotated[
-        bool, Option("--strict", help="Exit with code 1 if anything was found.")
-    ] = False,
+    limit: options.Shown = 3,
+    strict: Annotated[bool, Option("--strict", help="Exit with 1 if anything is found.")] = False,
 ) -> None:
     """Look for junk: duplicates, contradictions, loops, secrets and more. Changes nothing.
 
@@ -88,15 +88,9 @@ def audit(
 def doctor(
     session: Session,
     *,
-    reembed: Annotated[
-        bool, Option("--reembed", help="Make every vector anew, with the present model.")
-    ] = False,
-    rebuild: Annotated[
-        bool, Option("--rebuild", help="Derive index and counts anew, and queue the rest.")
-    ] = False,
-    purge: Annotated[
-        bool, Option("--purge", help="Overwrite what erased text left in the files.")
-    ] = False,
+    reembed: Annotated[bool, Option("--reembed", help="Make every vector anew.")] = False,
+    rebuild: Annotated[bool, Option("--rebuild", help="Derive the index anew.")] = False,
+    purge: Annotated[bool, Option("--purge", help="Overwrite what erasing left.")] = False,
 ) -> None:
     """Check the memory, the model and the machine.
 
@@ -141,8 +135,8 @@ def consolidate(
         str | None, Argument(metavar="SESSION", help="Only this one; otherwise all that wait.")
     ] = None,
     *,
-    dry_run: DryRun = False,
-    limit: Limit = 200,
+    dry_run: options.DryRun = False,
+    limit: options.Limit = 200,
 ) -> None:
     """Turn what was said in sessions into facts, and show what was learned.
 
@@ -180,13 +174,15 @@ def maintain(
     session: Session,
     stage: Annotated[
         list[str] | None,
-        Argument(help=f"Only these, of {', '.join(STAGES)}.", autocompletion=complete(STAGES)),
+        Argument(
+            help=f"Only these, of {', '.join(STAGES)}.", autocompletion=options.complete(STAGES)
+        ),
     ] = None,
     *,
-    dry_run: DryRun = False,
+    dry_run: options.DryRun = False,
     all_users: Annotated[bool, Option("--all-users", help="For every user of the store.")] = False,
-    limit: Shown = 8,
-    yes: Yes = False,
+    limit: options.Shown = 8,
+    yes: options.Yes = False,
 ) -> None:
     """Run the upkeep of a memory: show what it would do, ask, and do it.
 
@@ -228,30 +224,18 @@ def _show_stages(
     for each in done:
         if len(done) > 1:
             yield safe_text(one_line(each.user), "bold")
-        yield _tabulate(memory.as_user(each.user), each.stages, view, limit)
+        describe = partial(_describe, memory.as_user(each.user), limit)
+        dry = any(report.dry_run for report in each.stages)
+        title = "what would be done" if dry else "what was done"
+        yield table(each.stages, (Column("stage", "stage", "cyan"), Column(title, describe)), view)
 
 
-def _tabulate(
-    memory: Memory, reports: Sequence[StageReport], view: Display, limit: int
-) -> RenderableType:
-    title = "what would be done" if any(each.dry_run for each in reports) else "what was done"
-    columns = (
-        Column("stage", "stage", "cyan"),
-        Column(title, lambda report, view: Group(*_describe(memory, report, limit, view))),
-    )
-    return table(reports, columns, view)
-
-
-def _describe(
-    memory: Memory, report: StageReport, limit: int, view: Display
-) -> Iterator[RenderableType]:
-    yield stage_outcome(report)
-    for name, why in report.failed.items():
-        yield safe_text(f"{one_line(name)}: {one_line(why)}", "red")
-    for line in report.lines[:limit]:
-        yield _describe_action(memory, line, view)
+def _describe(memory: Memory, limit: int, report: StageReport, view: Display) -> RenderableType:
+    lines = [stage_outcome(report), *list_failures(report)]
+    lines += (_describe_action(memory, line, view) for line in report.lines[:limit])
     if len(report.lines) > limit:
-        yield Text(f"… {len(report.lines) - limit:,} more: --limit", "dim")
+        lines.append(Text(f"… {len(report.lines) - limit:,} more: --limit", "dim"))
+    return Group(*lines)
 
 
 def _describe_action(memory: Memory, line: str, view: Display) -> Text:

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from memoranda.cli.command import CommandGroup, Session, Yes, command, make_group
-from memoranda.rendering.layout import Column, safe_text, table
+from memoranda.cli import options
+from memoranda.cli.command import CommandGroup, Session, command, make_group
+from memoranda.rendering.layout import Column, table
 from memoranda.rendering.plain import one_line
-from memoranda.rendering.records import list_erased, warn_of_rest
 
 commands = typer.Typer()
 USERS = (
@@ -53,7 +53,7 @@ def delete(
     keep_texts: Annotated[
         bool, Option("--keep-texts", help="Only forget what they have; history and as-of know it.")
     ] = False,
-    yes: Yes = False,
+    yes: options.Yes = False,
 ) -> None:
     """Delete a user with everything they have, their notes included.
 
@@ -67,7 +67,4 @@ def delete(
     end = "" if keep_texts else " for good"
     question = f"Delete user {one_line(name)} and everything they have{end}?"
     session.require_yes(question, "nobody was deleted", yes=yes)
-    receipt = admin.delete_user(name, erase=not keep_texts)
-    parts = [f"deleted {one_line(name)}", *list_erased(receipt)]
-    session.show(receipt, safe_text(", ".join(parts)))
-    session.warn(*warn_of_rest(receipt))
+    session.show_erasure(admin.delete_user(name, erase=not keep_texts), f"deleted {name}")

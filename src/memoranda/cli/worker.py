@@ -42,9 +42,7 @@ commands = typer.Typer()
 def worker(
     session: Session,
     *,
-    once: Annotated[
-        bool, Option("--once", help="Work off what waits and what is due, then end.")
-    ] = False,
+    once: Annotated[bool, Option("--once", help="Work off what is due, then end.")] = False,
     metrics: Annotated[
         str | None,
         Option(metavar="HOST:PORT", help="Serve metrics for Prometheus there; port 0: any."),
@@ -156,23 +154,15 @@ class WorkerCommand:
 
     def _show_report(self, user: str, report: StageReport) -> None:
         """Write what a stage did for a user."""
-        at, line = self._line(report.stage, user)
-        line.append_text(stage_outcome(report))
-        failed = (
-            safe_text(f"  {one_line(name)}: {one_line(why)}", "red")
-            for name, why in report.failed.items()
-        )
-        found = {"at": at, "user": user, "report": report}
-        self._session.show(found, line, *failed, indent=None)
+        outcome = Text("\n  ").join((stage_outcome(report), *list_failures(report)))
+        self._tell(report.stage, user, outcome, user=user, report=report)
 
     def _show_derived(self) -> None:
         """Write how far the derivations are."""
-        at, line = self._line("derive", "all users")
         derived = self._worker.schedule.figures.derived
         waiting = {work: self._services.derivations.waiting(None, work) for work in derived}
-        line.append(f"{_counted(derived)} since the start; waiting: {_counted(waiting)}")
-        found = {"at": at, "derived": derived, "waiting": waiting}
-        self._session.show(found, line, indent=None)
+        line = f"{_counted(derived)} since the start; waiting: {_counted(waiting)}"
+        self._tell("derive", "all users", Text(line), derived=derived, waiting=waiting)
 
     def _show_end(self) -> None:
         """Write what was done in all."""
@@ -181,14 +171,14 @@ class WorkerCommand:
         line = "ended; derived: {}; stages run {:,} times, {:,} failed"
         self._session.hint(line.format(_counted(figures.derived), *stages))
         if self._session.shared.as_json:
-            found = {"at": self._services.clock.now(), "ended": figures}
-            self._session.show(found, indent=None)
+            self._tell("", "", Text(), ended=figures)
 
-    def _line(self, what: str, whom: str) -> tuple[Any, Text]:
-        """Return the present, and the beginning of a line."""
+    def _tell(self, what: str, whom: str, outcome: Text, **found: Any) -> None:
+        """Write a line, for a person or as JSON, with the present."""
         at = self._services.clock.now()
         line = Text(self._session.view.minute(at), "dim").append(f"  {what:<12}", "not dim cyan")
-        return at, line.append(f"{one_line(whom)}: ", "not dim default")
+        line.append(f"{one_line(whom)}: ", "not dim default").append_text(outcome)
+        self._session.show({"at": at, **found}, line, indent=None)
 
 
 def _counted(records: dict[str, int]) -> str:
@@ -201,3 +191,9 @@ def stage_outcome(report: StageReport) -> Text:
     if report.failed:
         return safe_text(line, "red")
     return safe_text(line, "" if report.count else "dim")
+
+
+def list_failures(report: StageReport) -> list[Text]:
+    """Return what failed in a stage, and why, a line each."""
+    told = (f"{one_line(name)}: {one_line(why)}" for name, why in report.failed.items())
+    return [safe_text(each, "red") for each in told]
