@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
+from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.maintenance.audit import Audit, Finding
 from memoranda.rendering.layout import Column, Display, safe_text, table
-from memoranda.rendering.plain import one_line, pluralize
+from memoranda.rendering.plain import pluralize
 
 IDS_SHOWN = 3
-INDENT = (0, 0, 0, 2)
 SIGNAL = {True: "yellow", False: "green"}
 COLUMNS = (
     Column("kind", "kind"),
@@ -22,6 +20,16 @@ COLUMNS = (
     ),
     Column("what mends it", lambda fault, _: fault.remedy if fault.count else "", "dim"),
 )
+EXAMPLES = (
+    Column("example", "example"),
+    Column("why", "why", "yellow"),
+    Column("records", lambda finding, _: _name_records(finding), "dim"),
+)
+
+
+def _name_records(finding: Finding) -> str:
+    rest = len(finding.ids) - IDS_SHOWN
+    return ", ".join([*finding.ids[:IDS_SHOWN], *[f"{rest} more"] * (rest > 0)])
 
 
 def show_audit(found: Audit, view: Display, limit: int) -> Iterator[RenderableType]:
@@ -33,19 +41,8 @@ def show_audit(found: Audit, view: Display, limit: int) -> Iterator[RenderableTy
     for fault in found.faults if limit else ():
         if fault.count:
             yield from (Text(), safe_text(fault.kind, "bold"))
-            yield from (Padding(_show_example(each), INDENT) for each in fault.findings[:limit])
+            yield table(fault.findings[:limit], EXAMPLES, view)
         if fault.count > limit:
             option = fault.kind.replace(" ", "-")
             more = f"… {fault.count - limit:,} more: --kind {option} --limit {fault.count}"
-            yield Padding(Text(more, "dim"), INDENT)
-
-
-def _show_example(finding: Finding) -> RenderableType:
-    ids = [one_line(each, 60) for each in finding.ids[:IDS_SHOWN]]
-    if len(finding.ids) > IDS_SHOWN:
-        ids.append(f"{len(finding.ids) - IDS_SHOWN} more")
-    return Group(
-        safe_text(one_line(finding.example)),
-        safe_text(one_line(finding.why), "yellow"),
-        safe_text(", ".join(ids), "dim"),
-    )
+            yield from view.hang("", more, "dim")

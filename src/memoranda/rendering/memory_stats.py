@@ -11,7 +11,7 @@ from rich.text import Text
 from memoranda.model.reports import MemoryStats
 from memoranda.model.sessions import describe_counts
 from memoranda.model.usage import StageUsage, Usage
-from memoranda.rendering.layout import Column, Display, details, safe_text, table
+from memoranda.rendering.layout import Column, Display, details, table
 from memoranda.rendering.plain import format_size, one_line, pluralize
 from memoranda.store.locations import medium
 
@@ -38,7 +38,7 @@ def show_stats(
         view: where they are shown.
         place: where the memory is, if that is to be shown otherwise than in the figures.
     """
-    yield details(_figures(found, view, place))
+    yield details(_figures(found, view, place).items())
     if found.usage:
         rows = list(found.usage)
         if len(rows) > 1:
@@ -48,36 +48,29 @@ def show_stats(
         yield table(rows, USAGE, view)
 
 
-def _figures(found: MemoryStats, view: Display, place: str | None) -> Iterator[tuple[str, Any]]:
-    llm = safe_text(one_line(found.llm))
-    if found.llm == "none":
-        llm.append("; rules do without", "dim")
+def _figures(found: MemoryStats, view: Display, place: str | None) -> dict[str, Any]:
     waits = pluralize(found.pending_sessions, "session")
-    yield "user", one_line(found.user)
-    yield "records", ", ".join(f"{number:,} {kind}" for kind, number in found.records.items())
-    yield "conversations", f"{found.conversations:,}"
-    yield "newest", "never" if found.newest is None else view.minute(found.newest)
-    yield "vectors", found.vectors
-    yield "waiting", f"{found.pending_vectors:,} without a vector"
-    yield "to consolidate", f"{waits}{': memoranda consolidate' if found.pending_sessions else ''}"
-    if found.unread_messages:
-        yield "never read", f"{pluralize(found.unread_messages, 'message')}: took too long"
-    yield "language model", llm
-    yield "names", Text("\n").join(_recognizers(found))
-    yield "notes", one_line(found.notes)
+    unread = pluralize(found.unread_messages, "message") if found.unread_messages else None
     runs = ((run, view.minute(run.finished_at)) for run in found.upkeep)
     ran = [f"{one_line(run.job)}: ran {at}, {describe_counts(run.counts)}" for run, at in runs]
-    yield "upkeep", "\n".join(ran) or "has not run on schedule yet"
-    yield "size", format_size(found.size)
-    yield medium(found.location), Text(place or found.location)
-
-
-def _recognizers(found: MemoryStats) -> Iterator[Text]:
-    for strategy, order in found.names.items():
-        names = ", ".join(map(one_line, order)) or "nothing"
-        yield safe_text(f"{one_line(strategy)}: {names}")
-    for name, why in found.missing.items():
-        yield safe_text(f"without {one_line(name)}: {one_line(why)}", "dim")
+    names = [f"{name}: {', '.join(order) or 'nothing'}" for name, order in found.names.items()]
+    names += [f"without {name}: {why}" for name, why in found.missing.items()]
+    return {
+        "user": one_line(found.user),
+        "records": ", ".join(f"{number:,} {kind}" for kind, number in found.records.items()),
+        "conversations": f"{found.conversations:,}",
+        "newest": "never" if found.newest is None else view.minute(found.newest),
+        "vectors": found.vectors,
+        "waiting": f"{found.pending_vectors:,} without a vector",
+        "to consolidate": f"{waits}{': memoranda consolidate' * (found.pending_sessions > 0)}",
+        "never read": unread and f"{unread}: took too long",
+        "language model": found.llm + "; rules do without" * (found.llm == "none"),
+        "names": "\n".join(map(one_line, names)),
+        "notes": one_line(found.notes),
+        "upkeep": "\n".join(ran) or "has not run on schedule yet",
+        "size": format_size(found.size),
+        medium(found.location): place or found.location,
+    }
 
 
 def _show_failures(usage: Usage) -> Text:

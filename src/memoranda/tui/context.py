@@ -21,8 +21,8 @@ from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import show_hits
-from memoranda.tui.layout import OverlayScreen
-from memoranda.tui.lists import KeyAction, ListPanel
+from memoranda.tui.layout import KeyAction, OverlayScreen
+from memoranda.tui.lists import ListPanel
 from memoranda.tui.runtime import ChatRuntime
 from memoranda.tui.sources import MessageList
 from memoranda.tui.threads import run_in_thread

@@ -19,7 +19,7 @@ from textual.widgets import DataTable, Input, Static
 from memoranda.errors import MemorandaError
 from memoranda.rendering.layout import Column, Display, safe_text
 from memoranda.rendering.plain import one_line
-from memoranda.tui.layout import ChatApp, OverlayScreen, make_display
+from memoranda.tui.layout import ChatApp, EditScreen, KeyAction, OverlayScreen, make_display
 from memoranda.tui.runtime import ChatRuntime
 from memoranda.tui.threads import run_in_thread
 
@@ -27,21 +27,6 @@ Row = TypeVar("Row")
 
 PAGE = 200  # rows that are drawn at once
 WIDEST = 30  # characters of what takes the room that is left
-
-
-@dataclass(frozen=True, slots=True)
-class KeyAction:
-    """What a key does.
-
-    Attributes:
-        key: the key.
-        label: what it does, in a word or two.
-        run: does it; of a list a coroutine, given the panel and the row at the cursor.
-    """
-
-    key: str
-    label: str
-    run: Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +216,14 @@ class ListPanel(Vertical, Generic[Row]):
         await run_in_thread(change)
         self.notify(done, markup=False)
         self.reload()
+
+    async def edit(self, asked: EditScreen) -> bool:
+        """Let the person type in a dialog; return whether it did something, which is said."""
+        done = await self.app.push_screen_wait(asked)
+        if done:
+            self.notify(done, markup=False)
+            self.reload()
+        return bool(done)
 
 
 def _cell(column: Column, row: Any, view: Display) -> RenderableType:

@@ -14,8 +14,8 @@ from memoranda.settings import configure
 from memoranda.settings.configure import Setting, format_value
 from memoranda.settings.fields import MASK
 from memoranda.settings.settings import DEFAULT, config_path
-from memoranda.tui.dialogs import EditScreen
-from memoranda.tui.lists import KeyAction, ListPanel, ListSource
+from memoranda.tui.layout import EditScreen, KeyAction
+from memoranda.tui.lists import ListPanel, ListSource
 from memoranda.tui.runtime import ChatRuntime
 
 VALUE_WIDTH, SOURCE_WIDTH = 26, 16
@@ -25,12 +25,7 @@ def settings_source(runtime: ChatRuntime) -> ListSource[Setting]:
     """Return every setting; the one at the cursor can be changed."""
 
     async def edit(panel: ListPanel[Setting], setting: Setting) -> None:
-        if panel.app.is_busy():
-            return
-        done = await panel.app.push_screen_wait(edit_setting(runtime, setting))
-        if done:
-            panel.notify(done, markup=False)
-            panel.reload()
+        if not panel.app.is_busy() and await panel.edit(edit_setting(runtime, setting)):
             await panel.app.reopen_chat()
 
     return ListSource(

@@ -26,9 +26,8 @@ from memoranda.rendering.facts import FACTS, describe_fact, show_provenance
 from memoranda.rendering.layout import Column, Display, details, safe_text
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import HITS, show_hits, show_record
-from memoranda.tui.dialogs import EditScreen
-from memoranda.tui.layout import ConfirmScreen, TextScreen
-from memoranda.tui.lists import KeyAction, ListPanel, ListScreen, ListSource
+from memoranda.tui.layout import ConfirmScreen, EditScreen, KeyAction, TextScreen
+from memoranda.tui.lists import ListPanel, ListScreen, ListSource
 from memoranda.tui.runtime import ChatRuntime
 from memoranda.tui.threads import run_in_thread
 
@@ -55,12 +54,16 @@ def facts_source(runtime: ChatRuntime) -> ListSource[Fact]:
             runtime.memory.correct(fact.record.id, text)
             return f"Corrected: {one_line(text, QUOTED)}"
 
-        about = Text("The text below takes the place of what is believed now.", "dim")
+        about = safe_text(fact.record.content, "dim")
         action = KeyAction("enter", "Correct", replace)
-        asked = EditScreen("Correct a fact", about, fact.record.content, [action])
-        if done := await panel.app.push_screen_wait(asked):
-            panel.notify(done, markup=False)
-            panel.reload()
+        await panel.edit(
+            EditScreen(
+                "Correct a fact: what you type takes its place",
+                about,
+                fact.record.content,
+                [action],
+            )
+        )
 
     async def confirm(panel: ListPanel[Fact], fact: Fact) -> None:
         await panel.change(lambda: runtime.memory.confirm(fact.record.id),
@@ -228,10 +231,8 @@ def notes_source(runtime: ChatRuntime) -> ListSource[NoteLine]:
         lasting = "" if notes.is_lasting else ", until this ends"
         about = safe_text(f"in {notes.folder}{lasting}; a line that you take out is forgotten")
         text = await run_in_thread(notes.read_memory)
-        asked = EditScreen(MEMORY_FILE, about, text, [KeyAction("ctrl+s", "Save", save)])
-        if done := await panel.app.push_screen_wait(asked):
-            panel.notify(done, markup=False)
-            panel.reload()
+        action = KeyAction("ctrl+s", "Save", save)
+        await panel.edit(EditScreen(MEMORY_FILE, about, text, [action]))
 
     def find(words: str) -> Sequence[NoteLine]:
         lines = [*read_notes(runtime.memory.notes.read_memory())] or [NoteLine("", NO_NOTES)]
