@@ -90,12 +90,12 @@ class AsyncConversation(_PartOfMemory):
         self._id = conversation.id  # Read here, where the conversation was opened.
 
     @classmethod
-    async def open(cls, *args: Any, **kwargs: Any) -> Self:
-        """Open the conversation that lives in a session file, or start it.
+    async def read_jsonl(cls, *args: Any, **kwargs: Any) -> Self:
+        """Return a new conversation with what a file of JSON Lines holds.
 
-        The arguments are those of :meth:`memoranda.Conversation.open`.
+        The arguments are those of :meth:`memoranda.Conversation.read_jsonl`.
         """
-        return await to_thread(lambda: cls(Conversation.open(*args, **kwargs)))
+        return await to_thread(lambda: cls(Conversation.read_jsonl(*args, **kwargs)))
 
     def __repr__(self) -> str:
         """Return its name."""
@@ -128,6 +128,7 @@ class AsyncConversation(_PartOfMemory):
     by_role = in_thread(Conversation.by_role)
     window = in_thread(Conversation.window)
     dump = in_thread(Conversation.dump)
+    write_jsonl = in_thread(Conversation.write_jsonl)
     view = in_thread(Conversation.view)
     context = in_thread(Conversation.context)
     count_tools = in_thread(Conversation.count_tools)

@@ -874,8 +874,8 @@ class Memory:
 
         Args:
             path: the file to make, or one that is open for bytes.
-            conversation: only this conversation, as a session file with which it can go on
-                alone (``Conversation.open``).
+            conversation: only this conversation, as the file that ``Conversation.read_jsonl``
+                reads.
 
         Raises:
             InvalidInput: the file exists already.

@@ -169,17 +169,14 @@ def test_a_model_that_stalls_keeps_the_old_messages_raw(tmp_path):
         assert read_until(memory, "chat") == (13, 13)
 
 
-def filed(path):
-    """Return a conversation in a session file, or in memory alone."""
-    arguments = {"system": "Be kind.", "settings": chosen(), "max_messages": 1_000}
-    return Conversation.open(path, **arguments) if path else Conversation(**arguments)
+def by_itself():
+    """Return a conversation that belongs to no memory."""
+    return Conversation(system="Be kind.", settings=chosen(), max_messages=1_000)
 
 
-@pytest.mark.parametrize("in_file", [True, False])
-def test_a_conversation_without_a_memory_has_recaps(tmp_path, in_file):
+def test_a_conversation_without_a_memory_has_recaps():
     """``start_session(recap=n)``: everything leaves the view, n messages are told; laws 1 to 3."""
-    path = tmp_path / "talk.jsonl" if in_file else None
-    chat = filed(path)
+    chat = by_itself()
     assert chat.start_session(recap=4) is None
     for number in range(8):
         chat.add("user", f"Question {number}?")
@@ -207,16 +204,13 @@ def test_a_conversation_without_a_memory_has_recaps(tmp_path, in_file):
         assert tight.tokens <= budget
         assert sum(item.tokens for item in tight.receipt.included) == tight.tokens
         assert problems_openai(tight.messages) == []
-    if in_file:
-        again = filed(path)
-        assert again.context("Go on.", budget=ALL).messages == context.messages
     chat.clear()
     assert "## Recap" not in system_of(chat.context("Go on.", budget=ALL))
 
 
 def test_what_is_pinned_is_not_told_twice():
     """A message of a recap that is pinned leaves it; where all are pinned, there is none."""
-    chat = filed(None)
+    chat = by_itself()
     chat.add("user", "Go on, please.")
     said = [chat.add("assistant", f"Answer {number}.") for number in range(6)]
     chat.start_session(recap=2)

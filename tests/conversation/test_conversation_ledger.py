@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 )
 from talks import ALL, PICTURE, STRATEGIES, accounted, alone, chosen, remembering, sized
 
-from memoranda import Conversation, errors
+from memoranda import errors
 from memoranda.conversation import strategies
 from memoranda.conversation.view import Policy
 from memoranda.model.models import ToolCall
@@ -261,23 +261,13 @@ class StoredLives(Lives):
             assert one == two
 
 
-class FiledLives(StoredLives):
-    """The same in a session file."""
-
-    def open(self):
-        """Open the file once more."""
-        path = self.folder / "c.jsonl"
-        return Conversation.open(path, settings=chosen(**self.options), **self.arguments)
-
-
 def test_a_view_is_what_the_transcript_gives_and_nothing_is_lost():
     """Whatever is done, and in whatever order, of a conversation in memory alone."""
     run_state_machine_as_test(Lives, settings=settings(stateful_step_count=30))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lives", [StoredLives, FiledLives])
-def test_a_stored_conversation_is_one_in_every_hand_and_after_a_restart(lives):
+def test_a_stored_conversation_is_one_in_every_hand_and_after_a_restart():
     """The store changes nothing: the same views, markers, receipts and figures for everybody."""
     fewer = settings(max_examples=examples(6), stateful_step_count=25)
-    run_state_machine_as_test(lives, settings=fewer)
+    run_state_machine_as_test(StoredLives, settings=fewer)

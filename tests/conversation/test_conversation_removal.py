@@ -1,20 +1,18 @@
 """What is popped, removed or replaced is out of a conversation; all else stays as it was."""
 
 import pytest
-from talks import alone, chosen, fill, heard, remembering, sized, texts
+from talks import alone, fill, heard, remembering, sized, texts
 
-from memoranda import Conversation, errors
+from memoranda import errors
 
 
-@pytest.fixture(params=["alone", "file", "stored"])
+@pytest.fixture(params=["alone", "stored"])
 def chat(request, tmp_path):
-    """An empty conversation in memory alone, in a session file, and in a store."""
+    """An empty conversation in memory alone, and in a store."""
     limits = {"context_limit": 1_000, "keep_recent": 2, "max_messages": 12}
     if request.param == "stored":
         with remembering(tmp_path / "m.db") as memory:
             yield memory.conversation("c", **limits)
-    elif request.param == "file":
-        yield Conversation.open(tmp_path / "c.jsonl", settings=chosen(), **limits)
     else:
         yield alone(**limits)
 
@@ -85,7 +83,7 @@ def test_bad_input_changes_nothing(chat):
 
 
 def test_exports_carry_tombstones(tmp_path):
-    """An archive and a session file; what was removed does not come back with an older archive."""
+    """What was removed does not come back with an older archive."""
     with remembering(tmp_path / "one.db") as one, remembering(tmp_path / "two.db") as two:
         chat = one.conversation("c")
         fill(chat, [20, 30, 40])

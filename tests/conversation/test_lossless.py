@@ -78,7 +78,7 @@ def test_a_tail_is_read_as_a_tail():
 
 @pytest.mark.parametrize("form", sorted(SAMPLES))
 def test_what_was_put_in_outlives_the_process(form, tmp_path):
-    """A reopened memory, its export in another and a session file give the same items back."""
+    """A reopened memory, its export in another and JSON Lines give the same items back."""
     items = json.loads(as_json([item for group in SAMPLES[form] for item in group]))
     settings = Settings(embedding={"background": False})
     with Memory(tmp_path / "a.db", settings=settings) as memory:
@@ -91,11 +91,13 @@ def test_what_was_put_in_outlives_the_process(form, tmp_path):
     with Memory(tmp_path / "b.db", settings=settings) as memory:
         memory.import_(tmp_path / "all.jsonl")
         assert as_json(memory.conversation("talk").dump(form)) == as_json(items)
-    Conversation.open(tmp_path / "talk.jsonl", **WINDOW).extend(items)
-    assert as_json(Conversation.open(tmp_path / "talk.jsonl").dump(form)) == as_json(items)
+    chat = Conversation(**WINDOW)
+    chat.extend(items)
+    chat.write_jsonl(tmp_path / "talk.jsonl")
+    assert as_json(Conversation.read_jsonl(tmp_path / "talk.jsonl").dump(form)) == as_json(items)
     with Memory(tmp_path / "c.db", settings=settings) as memory:
         memory.import_(tmp_path / "talk.jsonl")
-        assert as_json(memory.conversation("talk").dump(form)) == as_json(items)
+        assert as_json(memory.conversation(chat.id).dump(form)) == as_json(items)
 
 
 def sent(chat, form, budget=None):

@@ -97,7 +97,7 @@ def test_an_unknown_argument_is_refused(tmp_path):
     with pytest.raises(InvalidInput, match=meant):
         Conversation(contextlimit=5)
     with pytest.raises(InvalidInput, match=meant):
-        Conversation.open(tmp_path / "trip.jsonl", contextlimit=5)
+        Conversation.read_jsonl(tmp_path / "trip.jsonl", contextlimit=5)
     with Memory(":memory:") as memory, pytest.raises(InvalidInput, match=meant):
         memory.conversation("trip", contextlimit=5)
 

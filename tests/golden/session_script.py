@@ -408,7 +408,7 @@ def without_line(text: str, word: str) -> str:
 
 
 def session_lines(memory: Memory, conversation: str, path: Path) -> list[Any]:
-    """Return the lines of the session file of one conversation."""
+    """Return the lines of the file of one conversation."""
     memory.export(path, conversation=conversation)
     return read_lines(path)
 

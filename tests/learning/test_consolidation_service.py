@@ -1,7 +1,6 @@
 """Consolidation into notes without a store (seed 002): results, order, time-out, fallback."""
 
 import asyncio
-import json
 import time
 from contextlib import closing
 from threading import Event, Thread
@@ -10,7 +9,7 @@ import pytest
 from model_server import said as answering
 from tables import each_row
 
-from memoranda import Conversation, Memory, Settings, errors
+from memoranda import Memory, Settings, errors
 from memoranda.errors import LLMError
 from memoranda.model.usage import Reply, Usage
 from memoranda.notes import Notes
@@ -336,28 +335,3 @@ def test_an_object_without_its_fields_is_no_success(tmp_path, server, answer):
         made.consolidate_into(notes, SAID)
     assert ["[raw-fallback]" in entry.text for entry in notes.history()] == [True]
     assert notes.read_memory() == HAND
-
-
-def test_a_session_file_is_consolidated_from_where_it_was(tmp_path):
-    """S2.27, S2.35: ``lastConsolidated`` is where it begins, and moves on; ``createdAt`` stays."""
-    path = tmp_path / "s.jsonl"
-    lines = [
-        {"_type": "metadata", "createdAt": "2026-01-05T09:00:00.000Z", "lastConsolidated": 2},
-        *user("I live in Lisbon."),
-        {"role": "assistant", "content": "Noted."},
-        *user("My sister Rosa is a nurse.", "I work at Tidepool."),
-    ]
-    path.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
-    notes = Notes(tmp_path / "notes")
-    with rules() as made:
-        assert made.consolidate_session(notes, path, keep=1)
-        assert json.loads(path.read_text().splitlines()[0])["lastConsolidated"] == 3
-        assert "Rosa" in notes.read_memory()
-        assert "Lisbon" not in notes.read_memory() + notes.history()[0].text
-        Conversation.open(path).add("assistant", "Good to know.")
-        assert made.consolidate_session(notes, path)
-        assert not made.consolidate_session(notes, path)
-    head = json.loads(path.read_text().splitlines()[0])
-    assert (head["lastConsolidated"], head["createdAt"]) == (5, "2026-01-05T09:00:00.000Z")
-    assert "Tidepool" in notes.read_memory()
-    assert len(notes.history()) == 2

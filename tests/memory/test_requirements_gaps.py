@@ -238,13 +238,12 @@ def test_a_text_is_stored_once(tmp_path):
     sentence = "Keep the marlinspike out of the hammock."
     with remembering(tmp_path / "m.db") as memory:
         stored = memory.conversation("c", context_limit=1_000, keep_recent=2)
-        filed = Conversation.open(tmp_path / "c.jsonl", context_limit=1_000, keep_recent=2)
-        for chat in (stored, filed):
-            said = chat.add("user", sentence)
-            fill(chat, [60] * 40)
-            assert len(chat.prunings) > 1
-            chat.context("And now?")
-            chat.pin(said.id)
+        said = stored.add("user", sentence)
+        fill(stored, [60] * 40)
+        assert len(stored.prunings) > 1
+        stored.context("And now?")
+        stored.pin(said.id)
+        stored.write_jsonl(tmp_path / "c.jsonl")
         memory.embed_pending()
     held = {path.name: path.read_bytes().count(sentence.encode()) for path in tmp_path.iterdir()}
     assert {name: count for name, count in held.items() if count} == {"m.db": 2, "c.jsonl": 1}

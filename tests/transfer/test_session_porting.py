@@ -1,6 +1,5 @@
-"""One conversation as a session file: into a memory, out of it, and by itself."""
+"""One conversation as a file of JSON Lines: into a memory, out of it, and by itself."""
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -8,11 +7,7 @@ import pytest
 from file_samples import START, every, opened, written
 
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.pruning import ConversationServices
-from memoranda.conversation.session_file import FileTranscript
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.clock import SystemClock
-from memoranda.tokens.catalog import Catalog
 
 CREATED = "2026-02-27T14:30:00.123Z"
 HEAD = {"_type": "metadata", "key": "telegram:42", "createdAt": CREATED, "lastConsolidated": 1}
@@ -51,14 +46,6 @@ def told(chat):
     return [replace(item, **plain) for item in messages], chat.system
 
 
-def on_file(path):
-    """The conversation in a file, by itself."""
-    catalog = Catalog()
-    transcript = FileTranscript(path, created_at=SystemClock().now(), meters=catalog.meter)
-    transcript.open({})
-    return Conversation.over(transcript, services=ConversationServices(catalog=catalog))
-
-
 def test_a_conversation_goes_out_and_comes_in_the_same(tmp_path):
     """Store, file and another store: messages, settings and creation."""
     path = tmp_path / "out.jsonl"
@@ -71,7 +58,7 @@ def test_a_conversation_goes_out_and_comes_in_the_same(tmp_path):
         assert (report.format, report.messages, report.records) == ("session", 45, 0)
         back = two.import_(path)
         assert (back.format, back.messages, back.skipped) == ("session", 45, 0)
-        assert told(two.conversation("trip")) == told(chat) == told(on_file(path))
+        assert told(two.conversation("trip")) == told(chat) == told(Conversation.read_jsonl(path))
         (before,), (after,) = one.conversations(), two.conversations()
         assert after.created_at == before.created_at
         assert (after.model, after.context_limit) == ("gpt-4o", 9_000)
@@ -85,8 +72,9 @@ def test_a_file_goes_on_by_itself(tmp_path):
     with opened() as memory:
         trip(memory).end()
         export(memory, path)
-        alone = on_file(path)
+        alone = Conversation.read_jsonl(path)
         alone.add("user", "one more thing")
+        alone.write_jsonl(path)
         report = memory.import_(path, "session")
         assert (report.messages, report.skipped) == (1, 45)
         chat = memory.conversation("trip")
@@ -129,30 +117,12 @@ def test_another_conversation_of_that_name_is_left_alone(tmp_path):
 
 
 def test_a_torn_session_is_refused_as_it_is(tmp_path):
-    """An import does not repair what it only reads; it says how."""
+    """Nothing of it is imported; the error names the line."""
     path = written(tmp_path, "torn.jsonl", HEAD, HI)
     path.write_bytes(path.read_bytes() + b'{"role":"user","con')
     before = path.read_bytes()
     with opened() as memory:
-        with pytest.raises(InvalidInput, match=r"last line: it is not finished.*repairs it"):
+        with pytest.raises(InvalidInput, match=r"torn\.jsonl, line 3: not valid JSON"):
             memory.import_(path)
         assert memory.conversations() == []
-        assert path.read_bytes() == before
-        on_file(path)
-        assert memory.import_(path).messages == 1
-
-
-def test_an_exported_session_says_how_far_it_was_consolidated(tmp_path):
-    """``lastConsolidated`` counts the messages that the store has read, and no more."""
-    with opened() as memory:
-        chat = memory.conversation("trip", system="Plan.")
-        for number in range(4):
-            chat.add("user", f"My box number {number} is red.")
-            chat.add("assistant", "I see.")
-        memory.consolidate("trip")
-        (session,) = memory.sessions()
-        chat.add("user", "One more thing.")
-        export(memory, tmp_path / "s.jsonl")
-    head = json.loads((tmp_path / "s.jsonl").read_text().splitlines()[0])
-    assert head["lastConsolidated"] == session.through + 1 == 8
-    assert FileTranscript(tmp_path / "s.jsonl").last_consolidated == 8
+    assert path.read_bytes() == before

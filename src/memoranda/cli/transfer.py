@@ -112,7 +112,7 @@ def export(
     session: Session,
     path: Annotated[Path, Argument(help="The file to make; - writes to standard output.")],
     *,
-    conversation: Annotated[str | None, Option(help="Only this one, as a session file.")] = None,
+    conversation: Annotated[str | None, Option(help="Only this one, in JSON Lines.")] = None,
 ) -> None:
     """Write the user's whole memory, or one conversation, to a JSON Lines file.
 

@@ -1,6 +1,6 @@
 """Conversation: the messages of one conversation and the contexts made of them.
 
-It works alone, in memory or in a session file, and as a part of a Memory.
+It works alone, in memory, and as a part of a Memory.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from threading import RLock
-from typing import Any, Self, Unpack, cast
+from typing import Any, Self, Unpack
 
+from memoranda.conversation import jsonl
 from memoranda.conversation.context import RECAPPED, ContextBuilder, drop_lines, drop_recalled_lines
 from memoranda.conversation.explain import (
     ConversationStats,
@@ -44,7 +45,6 @@ from memoranda.conversation.pruning import (
     read_session,
 )
 from memoranda.conversation.scoring import score
-from memoranda.conversation.session_file import FileTranscript
 from memoranda.conversation.transcript import RemovalOptions, Transcript
 from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall, InvalidInput, MemorandaError, NotFound
@@ -121,37 +121,48 @@ class Conversation:
         settings = _checked(settings)
         chosen = check_limits(settings.conversation, **options)
         transcript = Transcript.alone("conversation", CLOCK.now(), options)
-        catalog = Catalog(**dict(settings.tokens))
-        services = ConversationServices(catalog=catalog, summarizer=options.get("summarizer"))
-        self._begin(transcript, chosen, services)
+        self._begin(transcript, chosen, _services_of(settings, options))
 
     @classmethod
     @list_arguments(ConversationOptions)
-    def open(
+    def read_jsonl(
         cls,
         path: str | Path,
         *,
         settings: Settings | None = None,
         **options: Unpack[ConversationOptions],
     ) -> Self:
-        """Open the conversation that lives in the session file ``path``, or start it.
+        """Return a new conversation, in memory, with what a file of JSON Lines holds.
 
-        Several processes may hold it. Arguments and errors are those of :class:`Conversation`,
-        and ``StoreError`` if the file cannot be used; what is not given is as it says.
+        The file is only read: :meth:`write_jsonl` writes one.
+
+        Args:
+            path: the file; metadata, then a message in each line.
+            settings, options: as for :class:`Conversation`; what is not given is as the file says.
+
+        Raises:
+            InvalidInput: an argument cannot be used, or a line of the file cannot be read, which
+                the message names; nothing of it is taken.
         """
         settings = _checked(settings)
         chosen = check_limits(settings.conversation, **options)
-        catalog = Catalog(**dict(settings.tokens))
-        transcript = FileTranscript(
-            path,
-            created_at=CLOCK.now(),
-            meters=catalog.meter,
-            power_safe=settings.storage.durability == "power",
-            busy_timeout=settings.storage.busy_timeout,
-        )
-        other = transcript.open(options)
-        services = ConversationServices(catalog=catalog, summarizer=options.get("summarizer"))
-        return cls.over(cast("Transcript", transcript), chosen, services, other_model=other)
+        held = jsonl.read(path)
+        transcript = held.transcript()
+        other = transcript.open(options, held.info.created_at)
+        uncounted = not all(each.tokens for each in held.messages)
+        services = _services_of(settings, options)
+        return cls.over(transcript, chosen, services, other_model=other or uncounted)
+
+    def write_jsonl(self, path: str | Path) -> None:
+        """Write settings and all messages to a file of JSON Lines, in the place of one there.
+
+        Also the messages that were cleared; nothing of those that were removed, and no receipts of
+        prunings: nothing of a view. The file is there whole, or as it was.
+
+        Raises:
+            InvalidInput: the file cannot be written.
+        """
+        jsonl.write(path, self._transcript)
 
     @classmethod
     def over(
@@ -773,6 +784,11 @@ class Conversation:
         if needed > most:
             raise BudgetTooSmall(needed=needed, budget=most)
         return shown
+
+
+def _services_of(settings: Settings, options: ConversationOptions) -> ConversationServices:
+    catalog = Catalog(**dict(settings.tokens))
+    return ConversationServices(catalog=catalog, summarizer=options.get("summarizer"))
 
 
 def _checked(settings: Settings | None) -> Settings:

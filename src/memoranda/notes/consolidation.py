@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from memoranda.conversation.formats.parse import NewMessage, parse_messages
-from memoranda.conversation.session_file import FileTranscript
-from memoranda.conversation.transcript import place_of
+from memoranda.conversation.formats.parse import parse_messages
 from memoranda.entities.rules import RuleExtractor as RuleNames
 from memoranda.errors import InvalidInput, LLMError
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Turn
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.stage_models import ModelRunner
-from memoranda.model.checks import EPOCH, known, limited, number, require_aware, storable
+from memoranda.model.checks import EPOCH, known, number, require_aware, storable
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.models import Message
 from memoranda.model.notes import MEMORY_BYTES
@@ -133,35 +130,6 @@ class ConsolidationService:
         turns = self._turns(messages)
         return self._queue.submit(self._write, notes, turns).result()
 
-    def consolidate_session(self, notes: Notes, path: str | Path, *, keep: int = 0) -> bool:
-        """Consolidate a session file into ``notes`` from where it was last, and move it on.
-
-        Messages from ``lastConsolidated`` on are read, but for the newest ``keep``; then the file
-        says how far they were (requirements S2.26, S2.27). Returns whether there were any.
-
-        Args:
-            notes: where the entry and the update go.
-            path: the file of :meth:`memoranda.Conversation.open`.
-            keep: how many of the newest messages are left for the next time.
-
-        Raises:
-            InvalidInput: the file is no session, or ``keep`` is below 0.
-            StoreError: the notes or the session file cannot be written.
-        """
-        newest = limited(keep, "keep", least=0)
-        return self._queue.submit(self._write_session, notes, FileTranscript(path), newest).result()
-
-    def _write_session(self, notes: Notes, session: FileTranscript, keep: int) -> bool:
-        messages = session.messages(cleared=True)
-        start = session.last_consolidated
-        span = [each for each in messages[: len(messages) - keep] if place_of(each) >= start]
-        if not span:
-            return False
-        if turns := self._read_turns(span):
-            self._write(notes, turns)
-        session.advance_consolidated(place_of(span[-1]) + 1)
-        return True
-
     def _write(self, notes: Notes, turns: Sequence[Turn]) -> ConsolidationResult:
         entry: str | None = None
         while True:
@@ -178,15 +146,8 @@ class ConsolidationService:
                 return ConsolidationResult(entry, update)
 
     def _turns(self, messages: Iterable[Message | Mapping[str, Any]]) -> list[Turn]:
-        found = self._read_turns(parse_messages(messages))
-        if not found:
-            message = "messages hold nothing that was said; give it the messages of a talk"
-            raise InvalidInput(message)
-        return found
-
-    def _read_turns(self, messages: Iterable[Message | NewMessage]) -> list[Turn]:
         now = require_aware(self._clock.now(), "clock")
-        return [
+        found = [
             Turn(
                 id=f"m{place}",
                 speaker=said.role,
@@ -194,9 +155,13 @@ class ConsolidationService:
                 at=(known(said.timestamp, "timestamp") or now).astimezone(self._settings.zone),
                 person=said.role == "user",
             )
-            for place, said in enumerate(messages, 1)
+            for place, said in enumerate(parse_messages(messages), 1)
             if said.content.strip() and said.role != "system"
         ]
+        if not found:
+            message = "messages hold nothing that was said; give it the messages of a talk"
+            raise InvalidInput(message)
+        return found
 
     def _made(self, turns: Sequence[Turn], memory: str) -> ConsolidationResult:
         if self._model is None:

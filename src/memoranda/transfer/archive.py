@@ -11,6 +11,7 @@ stays behind; its episodes, which have ended, do not.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import Any
 
+from memoranda.conversation.transcript import place_of
 from memoranda.errors import InvalidInput, StoreError
 from memoranda.model.changes import AuditTrail, Insert
 from memoranda.model.checks import ErrorPrefix, content_hash, iso, storable
@@ -37,7 +39,6 @@ from memoranda.model.sessions import AgentSession, ErasedRecord, UserMetadata
 from memoranda.records.pages import record_pages
 from memoranda.store.sql.store import Store, Transaction
 from memoranda.text.json_values import list_of, object_of, parse_as, to_object, words_of
-from memoranda.transfer.message_files import numbered_prunings
 from memoranda.transfer.sources import FileFormat, ImportCounts, ImportTarget, JsonItem, batched
 
 
@@ -105,7 +106,7 @@ def _transcript_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str
     messages = store.messages(scope, id, cleared=True)
     for message in messages:
         yield _line("message", message, conversation=id)
-    for pruning in numbered_prunings(store.prunings(scope, id), messages):
+    for pruning in _numbered_prunings(store.prunings(scope, id), messages):
         cuts = [
             to_object(cut) | {"first": messages[cut.first].id, "last": messages[cut.last].id}
             for cut in pruning.cuts
@@ -113,6 +114,23 @@ def _transcript_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str
         yield _line("pruning", pruning, conversation=id, cuts=cuts)
     for tombstone in store.tombstones(scope, id):
         yield _line("tombstone", tombstone, conversation=id)
+
+
+def _numbered_prunings(prunings: Sequence[Pruning], messages: Sequence[Message]) -> list[Pruning]:
+    """Return receipts by the numbers of messages, from 0, instead of their positions.
+
+    Of cuts whose messages were all erased nothing is told.
+    """
+    places = [place_of(message) for message in messages]
+    found = []
+    for pruning in prunings:
+        cuts = []
+        for cut in pruning.cuts:
+            first, end = bisect_left(places, cut.first), bisect_right(places, cut.last)
+            if first < end:
+                cuts.append(replace(cut, first=first, last=end - 1, messages=end - first))
+        found.append(replace(pruning, cuts=tuple(cuts)))
+    return found
 
 
 def _line(kind: str, *parts: object, **more: Any) -> tuple[str, bytes]:

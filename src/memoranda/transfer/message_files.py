@@ -1,29 +1,17 @@
-"""Conversations in files of messages: session files, in and out, and OpenAI's chat form.
-
-A session file can be gone on with by itself; here its messages become episodes that can be found,
-or a stored conversation becomes a file.
-"""
+"""Conversations in files of messages: JSON Lines, in and out, and OpenAI's chat form."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 
+from memoranda.conversation import jsonl
 from memoranda.conversation.formats.parse import NewMessage, parse_messages
-from memoranda.conversation.session_file import FileTranscript
-from memoranda.conversation.session_format import (
-    FIRST_LINE,
-    dump_line,
-    message_value,
-    metadata_value,
-)
 from memoranda.conversation.transcript import place_of
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.checks import ErrorPrefix
-from memoranda.model.models import ConversationInfo, Message, Pruning, Scope
+from memoranda.model.models import ConversationInfo, Scope
 from memoranda.store.sql.store import Store
 from memoranda.text.json_values import list_of
 from memoranda.transfer.sources import (
@@ -39,10 +27,7 @@ from memoranda.transfer.sources import (
 
 
 def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, bytes]]:
-    """Yield type and text of each line of a session file that holds a stored conversation.
-
-    Positions are those of the lines, so receipts and what was cleared are as in the store,
-    also where messages were erased.
+    """Yield type and text of each line of JSON Lines that hold a stored conversation.
 
     Raises:
         NotFound: there is no such conversation.
@@ -50,41 +35,10 @@ def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, by
     info = store.conversations(scope, id).get(id)
     if info is None:
         raise NotFound(f"there is no conversation {id!r} for user {scope.user!r}")
-    messages = store.messages(scope, id, cleared=True)
-    settings = replace(info, start=bisect_left(messages, info.start, key=place_of))
-    prunings = numbered_prunings(store.prunings(scope, id), messages)
-    line = {"lastConsolidated": _count_consolidated(store, scope, id, messages)}
-    value = metadata_value(settings, prunings, line, store.tombstones(scope, id))
-    yield "metadata", dump_line(value) + b"\n"
-    for message in messages:
-        yield "message", dump_line(message_value(message)) + b"\n"
-
-
-def _count_consolidated(store: Store, scope: Scope, id: str, messages: Sequence[Message]) -> int:
-    """Return how many messages were consolidated, as the store says how far its session was."""
-    info = store.sessions(scope, id=id).get(id)
-    through = -1 if info is None else info.through
-    held = store.get(scope, [message.record_id for message in messages if message.record_id])
-    read = {key for key, episode in held.items() if (episode.position or 0) <= through}
-    done = (count for count, each in enumerate(messages, 1) if each.record_id in read)
-    return max(done, default=0)
-
-
-def numbered_prunings(prunings: Sequence[Pruning], messages: Sequence[Message]) -> list[Pruning]:
-    """Return receipts by the numbers of messages, from 0, instead of their positions.
-
-    Of cuts whose messages were all erased nothing is told.
-    """
-    places = [place_of(message) for message in messages]
-    found = []
-    for pruning in prunings:
-        cuts = []
-        for cut in pruning.cuts:
-            first, end = bisect_left(places, cut.first), bisect_right(places, cut.last)
-            if first < end:
-                cuts.append(replace(cut, first=first, last=end - 1, messages=end - first))
-        found.append(replace(pruning, cuts=tuple(cuts)))
-    return found
+    head, *lines = jsonl.dump(info, store.messages(scope, id, cleared=True))
+    yield "metadata", head
+    for line in lines:
+        yield "message", line
 
 
 # In
@@ -93,27 +47,20 @@ def numbered_prunings(prunings: Sequence[Pruning], messages: Sequence[Message]) 
 def read_session(
     path: Path, target: ImportTarget, _: ImportCounts
 ) -> Iterator[ForeignConversation]:
-    """Yield the conversation in a session file: its messages, settings and creation.
+    """Yield the conversation in a file of JSON Lines: its messages, settings and creation.
 
     Messages that are stored under their own ids, as in the memory that wrote the file, are known.
 
     Raises:
         InvalidInput: a line is broken; the message names it.
     """
-    file = FileTranscript(path)
-    if problems := file.problems:
-        raise InvalidInput(f"{path}, {problems[0]}; correct or remove the line, and import again")
-    if file.torn:
-        raise InvalidInput(
-            f"{path}, the last line: it is not finished, as after a crash; "
-            f"Conversation.open({str(path)!r}) repairs it"
-        )
-    info = file.info()
+    file = jsonl.read(path)
+    info = file.info
     held = target.known_messages(info.id)
     messages = []
-    for message in file.messages(cleared=True):
+    for message in file.messages:
         key = message.id if message.id in held else f"{info.id}\n{message.id}"
-        with ErrorPrefix(f"{path}, line {place_of(message) + FIRST_LINE}"):
+        with ErrorPrefix(f"{path}, line {place_of(message) + jsonl.FIRST_LINE}"):
             (said,) = parse_messages([message])
             if _says_something(said) or said.raw is not None:
                 said.check()

@@ -96,8 +96,7 @@ def export(
     Args:
         source: the memory.
         to: the file to make, or one that is open for bytes.
-        conversation: instead of all, only this conversation, in the format ``session``, with
-            which it can go on without a memory.
+        conversation: instead of all, only this conversation, in the format ``session``.
 
     Raises:
         InvalidInput: the file exists already, or cannot be written.

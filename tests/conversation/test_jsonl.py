@@ -1,0 +1,228 @@
+"""A conversation as JSON Lines (seed 002): all of it goes out and comes in, or nothing does."""
+
+import asyncio
+import json
+import stat
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tables import each_row
+from talks import PICTURE, chosen, exchange, texts
+
+from memoranda import AsyncConversation, Conversation
+from memoranda.conversation import jsonl
+from memoranda.errors import InvalidInput
+from memoranda.model.checks import require_aware
+from memoranda.model.models import ConversationInfo, Image, Message, ToolCall, ToolResult
+
+CREATED = datetime(2026, 2, 27, 14, 30, tzinfo=UTC)
+HEAD = '{"_type":"metadata","key":"telegram:42","createdAt":"2026-02-27T14:30:00.123Z"'
+SEED = (
+    f'{HEAD},"lastConsolidated":1}}\n'
+    '{"role":"user","content":"Hi","timestamp":"2026-02-27T14:31:00.000Z"}\n'
+    '{"role":"assistant","content":"Done","toolsUsed":["bash"]}\n'
+)
+"""A file as the system of seed 002 writes it."""
+laws = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+any_text = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=30)
+some_text = any_text.filter(str.strip)
+moments = st.builds(
+    lambda at, hours: CREATED.astimezone(timezone(timedelta(hours=hours))) + at,
+    st.timedeltas(timedelta(-20_000), timedelta(20_000)),
+    st.integers(-12, 14),
+)
+calls = st.builds(ToolCall, any_text, any_text, any_text)
+images = st.builds(Image, any_text, st.sampled_from(["auto", "low", "high"]))
+any_message = st.builds(
+    Message,
+    id=some_text,
+    role=st.sampled_from(["system", "user", "assistant", "tool"]),
+    content=any_text,
+    timestamp=moments,
+    tokens=st.integers(1, 2**40),
+    importance=st.none() | st.floats(0, 1),
+    pinned=st.booleans(),
+    tool_calls=st.lists(calls, max_size=3).map(tuple),
+    tool_result=st.none() | st.builds(ToolResult, any_text, st.booleans()),
+    images=st.lists(images, max_size=2).map(tuple),
+    task=st.none() | some_text,
+)
+any_info = st.builds(
+    ConversationInfo,
+    id=some_text,
+    created_at=moments,
+    system=st.none() | some_text,
+    model=st.none() | some_text,
+    context_limit=st.none() | st.integers(1, 2**30),
+    ended_at=st.none() | moments,
+)
+
+
+@laws
+@given(any_info, st.lists(any_message, max_size=6, unique_by=lambda each: each.id), st.data())
+def test_everything_comes_back(tmp_path, info, said, data):
+    """Any Unicode, tool calls, images and settings; what was cleared stays out; S2.35: createdAt.
+
+    What is read is written to the same bytes again.
+    """
+    path = tmp_path / "s.jsonl"
+    start = data.draw(st.integers(0, len(said)))
+    places = [replace(item, position=place) for place, item in enumerate(said)]
+    path.write_bytes(b"".join(jsonl.dump(replace(info, start=start), places)))
+    chat = Conversation.read_jsonl(path, settings=chosen())
+    expected = [
+        replace(item, timestamp=require_aware(item.timestamp, "timestamp")) for item in places
+    ]
+    assert chat._transcript.messages(cleared=True) == expected
+    assert list(chat.messages) == expected[start:]
+    known = chat._transcript.info()
+    assert (known.id, known.system, known.model) == (info.id, info.system, info.model)
+    assert known.context_limit == info.context_limit
+    assert known.created_at == require_aware(info.created_at, "created_at")
+    assert (known.ended_at is None) == (info.ended_at is None)
+    chat.write_jsonl(tmp_path / "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes()
+
+
+def test_a_file_looks_as_the_specification_says(tmp_path):
+    """S2.24: metadata with createdAt first, then a line for each message, in camel case.
+
+    Text stands in the file as it is, so that grep finds it. The file is its owner's alone, and
+    keeps the permissions that it was given.
+    """
+    chat, path = Conversation(system="Plan.", settings=chosen()), tmp_path / "trip.jsonl"
+    chat.add("user", "Grüße ☂ 東京", timestamp=CREATED, images=[Image(PICTURE, "low")])
+    exchange(chat, "c1", "42")
+    chat.remove(chat.add("user", "Never mind").id)
+    chat.write_jsonl(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    text = path.read_text(encoding="utf-8")
+    assert "Grüße ☂ 東京" in text
+    assert "Never mind" not in text
+    head, first, second, third = map(json.loads, text.splitlines())
+    assert list(head) == ["_type", "key", "createdAt", "system"]
+    assert head["_type"] == "metadata"
+    assert list(first)[:3] == ["role", "content", "timestamp"]
+    assert first["timestamp"] == "2026-02-27T14:30:00.000Z"
+    assert first["images"] == [{"url": PICTURE, "detail": "low"}]
+    assert second["toolsUsed"] == ["look_up"]
+    assert second["toolCalls"][0]["id"] == "c1"
+    assert third["toolResult"] == {"callId": "c1", "isError": False}
+    path.chmod(0o640)
+    chat.write_jsonl(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert [each.name for each in tmp_path.iterdir()] == ["trip.jsonl"]
+
+
+@each_row(
+    "data",
+    [
+        SEED.encode(),
+        SEED.encode().removesuffix(b"\n"),
+        b"\xef\xbb\xbf" + SEED.encode().replace(b"\n", b"\r\n"),
+        SEED.replace("\n", "\n\n").encode(),
+    ],
+)
+def test_a_file_of_the_specification_can_be_read(tmp_path, data):
+    """S2.36: createdAt is that of the metadata; a line with role and content alone is a message.
+
+    Tokens that a line does not tell are counted. An editor's byte order mark, its line ends and
+    empty lines are passed over, and the file stays as it is.
+    """
+    path = tmp_path / "telegram.jsonl"
+    path.write_bytes(data)
+    chat = Conversation.read_jsonl(path)
+    assert (chat.id, texts(chat.messages)) == ("telegram:42", ["Hi", "Done"])
+    assert chat._transcript.info().created_at == CREATED + timedelta(milliseconds=123)
+    assert all(message.tokens for message in chat.messages)
+    assert chat.messages[0].timestamp == chat.messages[1].timestamp
+    chat.add("user", "next")
+    assert path.read_bytes() == data
+    chat.write_jsonl(path)
+    assert '"createdAt":"2026-02-27T14:30:00.123Z"' in path.read_text(encoding="utf-8")
+    assert texts(Conversation.read_jsonl(path).messages) == ["Hi", "Done", "next"]
+
+
+def test_what_is_given_stands_in_place_of_what_the_file_says(tmp_path):
+    """Settings are the file's where they are not given; another model counts anew."""
+    chat = Conversation(system="Plan.", model="gpt-4o", context_limit=9_000)
+    said = chat.add("user", "Where does the ferry to Stavanger leave? " * 9)
+    chat.write_jsonl(tmp_path / "trip.jsonl")
+    same = Conversation.read_jsonl(tmp_path / "trip.jsonl")
+    assert (same.system, same.messages) == ("Plan.", (said,))
+    assert same.stats().token_limit == chat.stats().token_limit
+    other = Conversation.read_jsonl(tmp_path / "trip.jsonl", system="Go.", model="claude-opus-4")
+    assert other.system == "Go."
+    assert other.messages[0].tokens != said.tokens
+
+
+BROKEN = (
+    b'{"role":"us{"role":"user","content":"two in one"}',
+    b'{"role":"user","con',
+    b'{"role":"cat","content":"x"}',
+    b'{"role":"user"}',
+    b'["role"]',
+    b'{"role":"user","content":"caf\xe9"}',
+    b'{"role":"user","content":"\\ud83d"}',
+    b'{"role":"user","content":"x","timestamp":"2026-02-27T14:31:00"}',
+    b'{"role":"user","content":"x","tokens":-1}',
+    b'{"role":"user","content":"x","importance":NaN}',
+    b'{"role":"user","content":"x","toolCalls":[{"id":1}]}',
+    b'{"role":"user","content":"x","id":"msg_000000000000"}',
+    b"[" * 100_000,
+)
+
+
+@each_row(
+    "data, line",
+    [
+        *((SEED.encode() + line + rest, 4) for line in BROKEN for rest in (b"", b"\n{}\n")),
+        (b"hello\n", 1),
+        (b"", 1),
+        (b'{"role":"user","content":"x"}\n', 1),
+        (b'{"_type":"metadata"}\n', 1),
+        (b'{"_type":"metadata","createdAt":"2026-02-27T14:30:00"}\n', 1),
+        (HEAD.encode() + b',"clearedBefore":"x"}\n', 1),
+        (HEAD.encode() + b',"contextLimit":-1}\n', 1),
+        (HEAD.encode() + b',"key":" "}\n', 1),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named(tmp_path, data, line):
+    """Also the last one that a crash cut off: the error says file and line; nothing is taken."""
+    path = tmp_path / "trip.jsonl"
+    path.write_bytes(data)
+    with pytest.raises(InvalidInput, match=rf"trip\.jsonl, line {line}: "):
+        Conversation.read_jsonl(path)
+    assert path.read_bytes() == data
+
+
+def test_places_that_cannot_be(tmp_path):
+    """No file, no folder, a folder, no name: our own errors, with the remedy."""
+    chat = Conversation()
+    for path in (tmp_path / "none.jsonl", tmp_path):
+        with pytest.raises(InvalidInput, match="check its folder and permissions"):
+            Conversation.read_jsonl(path)
+    for path in (tmp_path / "no" / "where.jsonl", tmp_path):
+        with pytest.raises(InvalidInput, match="check its folder and permissions"):
+            chat.write_jsonl(path)
+    for wrong in ("a\x00b", 3):
+        with pytest.raises(InvalidInput, match="path"):
+            chat.write_jsonl(wrong)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_code_that_must_not_block_reads_and_writes_too(tmp_path):
+    """``AsyncConversation`` has both verbs."""
+    Conversation().write_jsonl(tmp_path / "a.jsonl")
+
+    async def talk():
+        chat = await AsyncConversation.read_jsonl(tmp_path / "a.jsonl", system="Go.")
+        await chat.add("user", "Hello")
+        await chat.write_jsonl(tmp_path / "a.jsonl")
+
+    asyncio.run(talk())
+    back = Conversation.read_jsonl(tmp_path / "a.jsonl")
+    assert (back.system, texts(back.messages)) == ("Go.", ["Hello"])
