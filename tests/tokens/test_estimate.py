@@ -141,10 +141,8 @@ LONG = {
 }
 
 
-def test_the_work_grows_with_the_length_alone(monkeypatch):
+def test_the_work_grows_with_the_length_alone():
     """R1.6: no text is too long or too strange; eight times the text is about eight times more."""
-    monkeypatch.setattr(estimate, "STRETCH", 2_048)
-    monkeypatch.setattr(estimate, "NEAR_END", 512)
     EstimatedCounter().count("".join(LONG.values()))
     wrong = []
     for name, unit in LONG.items():
@@ -154,6 +152,22 @@ def test_the_work_grows_with_the_length_alone(monkeypatch):
     assert wrong == []
 
 
+def test_of_a_very_long_text_samples_are_enough(samples, encoding, oracle, dice):
+    """R1.6: never below; how far above depends on how different its parts are."""
+    mixed = [*(text for _, text in texts(samples, dice))] * 4
+    dice.shuffle(mixed)
+    for most, text in (
+        (1.06, samples["english"] * 200),
+        (1.06, base64.b64encode(dice.randbytes(400_000)).decode()),
+        (1.4, "".join(mixed)),
+    ):
+        exact, start = oracle(text), process_time()
+        count = EstimatedCounter(encoding).count(text)
+        assert process_time() - start < 1
+        assert exact <= count <= most * exact
+        assert count == EstimatedCounter(encoding).count(text)
+
+
 def seconds(text):
     """Return the processor time that a count takes."""
     start = process_time()
@@ -161,12 +175,12 @@ def seconds(text):
     return process_time() - start
 
 
-def test_the_known_pieces_change_no_count_and_are_bounded(monkeypatch, encoding):
-    """With a memory of 50 pieces, and with a full one, the counts are those without."""
+def test_the_known_words_change_no_count_and_are_bounded(monkeypatch, encoding):
+    """With a memory of 50 words, and with a full one, the counts are those without."""
     texts = [TALK, "naïve Grüße", TALK.upper()]
     expected = [EstimatedCounter(encoding).count(text) for text in texts]
     estimate.load(encoding).clear()
-    monkeypatch.setattr(estimate, "KNOWN_PIECES", 50)
+    monkeypatch.setattr(estimate, "KNOWN_WORDS", 50)
     assert [EstimatedCounter(encoding).count(text) for text in texts * 2] == expected * 2
     assert 0 < len(estimate.load(encoding)) <= 50
 
@@ -176,7 +190,7 @@ def test_threads_that_count_at_once_agree(monkeypatch, samples):
     text = "".join(samples.values())
     expected = EstimatedCounter().count(text)
     estimate.load("cl100k_base").clear()
-    monkeypatch.setattr(estimate, "KNOWN_PIECES", 100)
+    monkeypatch.setattr(estimate, "KNOWN_WORDS", 100)
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(EstimatedCounter().count, [text] * 8)) == {expected}
 
