@@ -39,14 +39,14 @@ def test_the_window_is_that_of_the_model(model, window):
 
 
 def test_settings_come_before_what_is_known():
-    """R8.2: a window by name or pattern, one for unknown models, and one of the caller's."""
+    """R8.2: a window by name or pattern, one for all other models, and one of the caller's."""
     settings = Settings(
         tokens={"limits": {"gpt-4": 6_000, "my-*": 9_000}}, conversation={"context_limit": 5_000}
     )
     windows = {
         "gpt-4": 6_000,
         "openai/my-model:latest": 9_000,
-        "gpt-4o": 128_000,
+        "gpt-4o": 5_000,
         "unheard-of": 5_000,
         None: 5_000,
     }
@@ -137,6 +137,15 @@ def test_pruning_starts_at_the_window_of_the_model():
     fill(chat, [39])
     assert events[0].subject.limit == 1_000
     assert [receipt.trigger for receipt in chat.prunings] == ["automatic"]
+
+
+def test_the_settings_cap_a_context():
+    """R8.2: a budget in tokens, whatever the window; an argument comes first."""
+    own = Settings(conversation={"max_tokens": 700})
+    for arguments, budget in (({}, 700), ({"max_tokens": 800}, 800)):
+        chat = Conversation(model="gpt-4o", settings=own, **arguments)
+        assert chat.context("hello").receipt.budget == budget
+        assert chat.stats().token_limit == 128_000
 
 
 WINDOW = 1_000

@@ -22,6 +22,7 @@ FEW = SMALL | {"conversation.keep_recent": 2, "conversation.context_limit": 800}
 CHANGES = {
     "conversation.context_limit": (2_800, {"agent.system": "Be kind."}),
     "conversation.budget_share": (0.4, SMALL),
+    "conversation.max_tokens": (900, {"agent.system": "Be kind."}),
     "conversation.max_messages": (8, {"conversation.keep_recent": 2}),
     "conversation.keep_recent": (2, SMALL | {"conversation.max_messages": 12}),
     "conversation.window": (2, {}),

@@ -29,6 +29,13 @@ KNOWN = {
     "meta-llama/Llama-3.1-8B-Instruct": ("Llama 3.1 to 3.3", 131_072, "estimate"),
     "llama3.2:3b": ("Llama 3.1 to 3.3", 131_072, "estimate"),
     "Qwen/Qwen2.5-7B-Instruct": ("Qwen", 32_768, "estimate"),
+    "moonshotai/kimi-k2": ("Kimi K2", 131_072, "estimate"),
+    "z-ai/glm-4.6": ("GLM since 4.6", 200_000, "estimate"),
+    "MiniMaxAI/MiniMax-M2": ("MiniMax M2", 196_608, "estimate"),
+    "us.amazon.nova-pro-v1:0": ("Nova Pro, Lite", 300_000, "estimate"),
+    "granite4": ("Granite since 3.1", 131_072, "estimate"),
+    "devstral:24b": ("Mistral", 128_000, "estimate"),
+    "codestral:22b": ("Codestral 22B, Mistral 7B, Mixtral 8x7B", 32_768, "estimate"),
 }
 
 
@@ -100,6 +107,10 @@ def test_the_users_limits_win():
     }
     catalog = Catalog(limits=limits)
     assert {model: catalog.known(model).window for model in windows} == windows
+    # A limit for all models comes before what is known of one, and after what the user says of it.
+    usual = {"gpt-4o-mini": 5_000, "gpt-4": 7, "unknown": 7, None: 7}
+    assert {model: catalog.window(model, 7) for model in usual} == usual
+    assert (catalog.window("gpt-4"), catalog.window("unknown")) == (8_192, None)
 
 
 @given(order=st.permutations(["*", "gpt-*", "gpt-4o*", "gpt-4o", "gpt-4o-mini*"]))

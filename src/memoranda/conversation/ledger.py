@@ -483,7 +483,7 @@ class StateReader:
         transcript: what is read.
         catalog: what is known of models.
         context_limit: the context window as the caller gave it.
-        default_limit: that of a model that is not known, as the settings say.
+        default_limit: that of all models, as the settings say.
     """
 
     def __init__(
@@ -524,8 +524,8 @@ class StateReader:
                 new = self._transcript.messages(after=self.ledger.next - 1, expired=expired < 0)
                 self.ledger.extend(new)
             self._count, self._removed = info.messages, set()
-        usual = self._catalog.known(info.model).window
-        given = self._context_limit or info.context_limit or usual or self._default_limit
+        usual = self._catalog.window(info.model, self._default_limit)
+        given = self._context_limit or info.context_limit or usual
         return ConversationState(
             ledger=self.ledger,
             info=replace(info, calibration=limit_to_tools(info.calibration, self.tools)),

@@ -66,7 +66,7 @@ class Limits:
 
     Attributes:
         context_limit: the model's context window as the caller gave it.
-        max_tokens: the budget of a context as the caller gave it.
+        max_tokens: the budget of a context as the caller or the settings gave it.
         policy: how a view is chosen.
         settings: all else.
     """
@@ -100,7 +100,8 @@ def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOpt
         keep_recent=recent,
         stable=settings.stable_prefix,
     )
-    return Limits(number("context_limit"), number("max_tokens"), policy, settings)
+    most = number("max_tokens") or settings.max_tokens
+    return Limits(number("context_limit"), most, policy, settings)
 
 
 DEFAULT_LIMITS = check_limits(ConversationSettings())

@@ -225,9 +225,11 @@ class ConversationSettings(SettingsSection):
     """Defaults of conversations that do not say otherwise.
 
     Attributes:
-        context_limit: Context window, in tokens, of a model that is not known. Such as ``32000``;
-            without it 8,192 is assumed, to be on the safe side; and 128,000 where no model is
-            named.
+        context_limit: Context window, in tokens, whatever the model. Such as ``32000``;
+            ``tokens.limits`` comes first. Without it it is the model's own; of a model that is not
+            known 8,192 is assumed, to be on the safe side, and 128,000 where no model is named.
+        max_tokens: Most tokens of a context. Such as ``8000``; without it it is the share of the
+            window that ``budget_share`` says.
         budget_share: Share of the window that a context may take.
         max_messages: Most messages in a view.
         keep_recent: How many of the newest messages always stay.
@@ -252,7 +254,8 @@ class ConversationSettings(SettingsSection):
     """
 
     context_limit: PositiveInt | None = None
-    budget_share: Share = 0.8  # R8.2
+    max_tokens: PositiveInt | None = None  # R8.2
+    budget_share: Share = 0.8
     max_messages: PositiveInt = 50  # R8.1
     keep_recent: PositiveInt = 10  # R8.4
     window: PositiveInt = 5  # S1.37: context_window_size

@@ -168,6 +168,7 @@ class ModelFamily:
     Attributes:
         name: of the family; ``None`` if the model is not known.
         window: its context window in tokens, if that is known.
+        window_given: whether the user's limits say so.
         tokenizer: what is to count: ``o200k_base``, ``cl100k_base``, the path of a
             ``tokenizer.json``, or ``estimate``. Where it cannot be loaded an estimate counts;
             ``Catalog.meter(model).counter`` tells.
@@ -178,6 +179,7 @@ class ModelFamily:
 
     name: str | None = None
     window: int | None = None
+    window_given: bool = False
     tokenizer: str = ESTIMATE
     encoding: str = DEFAULT
     factor: float = 1.0
@@ -217,6 +219,11 @@ class Catalog:
         # Names come from outside, in any number.
         self.known = lru_cache(KEPT_MODELS)(self._look_up)
 
+    def window(self, model: str | None, usual: int | None = None) -> int | None:
+        """Return the context window of a model: by the user's limits, ``usual``, or as known."""
+        known = self.known(model)
+        return known.window if known.window_given else usual or known.window
+
     def _look_up(self, model: str | None) -> ModelFamily:
         """Return what is known of ``model``. Loads nothing."""
         name = (model or "").strip().lower()
@@ -225,7 +232,7 @@ class Catalog:
         limit, tokenizer = _best(names, self._limits), _best(names, self._tokenizers)
         known = families()[listed] if listed else ModelFamily()
         if limit:
-            known = replace(known, window=self._limits[limit])
+            known = replace(known, window=self._limits[limit], window_given=True)
         return replace(known, tokenizer=self._tokenizers[tokenizer]) if tokenizer else known
 
     def meter(self, model: str | None) -> ChatMeter:

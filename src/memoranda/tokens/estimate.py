@@ -314,7 +314,8 @@ def _extrapolate(text: str, tokens: Callable[[str], int]) -> int:
     """Return about how many tokens a long text has, by samples at equal distances."""
     step = (len(text) - SAMPLE) / (SAMPLES - 1)
     found = [tokens(text[(at := int(step * each)) : at + SAMPLE]) for each in range(SAMPLES)]
-    return math.ceil((mean(found) + ERRORS * stdev(found) / SAMPLES**0.5) * len(text) / SAMPLE)
+    likely: float = mean(found) + ERRORS * stdev(found) / SAMPLES**0.5
+    return math.ceil(likely * len(text) / SAMPLE)
 
 
 log = logging.getLogger("memoranda.tokens")

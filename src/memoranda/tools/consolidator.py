@@ -16,12 +16,11 @@ from memoranda.learning.consolidation_plan import SUPERSEDED
 from memoranda.learning.consolidator import CANDIDATES, PAGE, SPEAKER, Consolidator
 from memoranda.learning.extraction.exclusions import is_refused
 from memoranda.model.changes import Insert, Supersede
-from memoranda.model.checks import ErrorPrefix, clean, number, parse_moment, several
+from memoranda.model.checks import ErrorPrefix, clean, parse_moment
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
 from memoranda.records.pages import session_episodes
 from memoranda.search.recall import fenced, remembered
-from memoranda.text.json_values import object_of
 from memoranda.text.secrets import has_secret
 from memoranda.tools.agent import find_fact
 from memoranda.tools.tool import TEXT, Tool, described
@@ -34,7 +33,9 @@ AFTER = described("Position of the last turn of the page before.", {"type": "int
 FACT = {
     "type": "object",
     "properties": {
-        "content": described("One self-contained sentence, with names and dates in full."),
+        "content": described(
+            "One self-contained sentence, with names and dates in full.", {**TEXT, "minLength": 1}
+        ),
         "source_ids": described(
             "Ids of the episodes that say it; one of a person at least.",
             {"type": "array", "items": TEXT, "minItems": 1},
@@ -48,6 +49,7 @@ FACT = {
         "confidence": described("0 to 1.", {"type": "number", "minimum": 0, "maximum": 1}),
     },
     "required": ["content", "source_ids"],
+    "additionalProperties": False,
 }
 FACTS = described("The facts.", {"type": "array", "items": FACT})
 
@@ -101,51 +103,52 @@ class ConsolidatorTools:
         """Save facts drawn from the session. What is known already is credited instead."""
         self._session(session_id)
         claims = []
-        for place, fact in enumerate(several(facts, "facts")):
+        for place, fact in enumerate(facts):
             with ErrorPrefix(f"facts[{place}]"):
-                claims.append(self._claim(session_id, fact))
+                claims.append(self._claim(session_id, **fact))
         actions = self._consolidator.plan(session_id, claims, only=Relation.DUPLICATE)
         self._records.apply(actions)
         made = [action.record.id for action in actions if isinstance(action, Insert)]
         known = len(claims) - len(made)
         return f"Saved {len(made)} ({', '.join(made) or 'none'}); {known} were known already."
 
-    def _claim(self, session: str, fact: object) -> Claim:
-        fields = object_of(fact)
-        sources = self._sources(session, fields.get("source_ids"))
-        first, speaker = sources[0], sources[0].source_role or SPEAKER
-        category = Category.STATE if fields.get("category") is None else fields.get("category")
-        if not isinstance(category, str) or category not in set(Category):
-            raise InvalidInput(f"category={category!r} is none of {', '.join(Category)}")
-        content = clean(fields.get("content"), "content")
+    def _claim(
+        self,
+        session: str,
+        *,
+        content: str,
+        source_ids: Sequence[str],
+        subject: str | None = None,
+        category: str = Category.STATE,
+        event_time: str | None = None,
+        confidence: float = CONFIDENCE,
+    ) -> Claim:
+        content = clean(content, "content")
         if has_secret(content) or is_refused(content):
             raise InvalidInput("it holds a secret, or an order to the assistant; leave it out")
-        at, confidence = fields.get("event_time"), number(fields.get("confidence"), "confidence")
-        confidence = CONFIDENCE if confidence is None else confidence
-        if not 0 <= confidence <= 1:
-            raise InvalidInput(f"confidence={confidence!r} must be a number between 0 and 1")
+        sources = self._sources(session, source_ids)
+        first, speaker = sources[0], sources[0].source_role or SPEAKER
+        at = first.event_time if event_time is None else parse_moment(event_time, "event_time")
         return Claim(
             content=content,
-            subject=str(fields.get("subject") or speaker),
+            subject=subject or speaker,
             category=Category(category),
             sources=tuple(record.id for record in sources),
             speaker=speaker,
             person=first.trust is Trust.PERSON,
             said_at=first.event_time,
-            event_time=parse_moment(at, "event_time") if at is not None else first.event_time,
+            event_time=at,
             confidence=confidence,
         )
 
-    def _sources(self, session: str, ids: object) -> list[Record]:
-        named = [ids] if isinstance(ids, str) else ids
-        if not isinstance(named, Sequence) or not all(isinstance(id_, str) for id_ in named):
-            raise InvalidInput(f"source_ids must list the ids of episodes, got {ids!r:.80}")
-        found = self._store.get(self._scope, list(named)).values()
+    def _sources(self, session: str, ids: Sequence[str]) -> list[Record]:
+        """Return the episodes of a session among ``ids``, those of a person first."""
+        found = self._store.get(self._scope, list(ids)).values()
         own = [item for item in found if item.session_id == session and item.kind is Kind.EPISODE]
         own.sort(key=lambda item: item.trust is not Trust.PERSON)
         if not own or own[0].trust is not Trust.PERSON:
             raise InvalidInput(
-                f"source_ids={named!r:.200} names no turn of a person in session {session!r}; "
+                f"source_ids={ids!r:.200} names no turn of a person in session {session!r}; "
                 f"only what a person said is evidence"
             )
         return own

@@ -23,20 +23,7 @@ LONGEST_ERROR = 600
 NO_RESULT = "(no result)"
 
 
-class Signature:
-    """The signature of a tool, where frameworks look for that of a function."""
-
-    def __get__(self, tool: Tool | None, owner: type | None = None) -> inspect.Signature:
-        """Return the arguments that a model may give, all of them by name."""
-        if tool is None:  # The class has the signature of its own constructor.
-            raise AttributeError
-        signature = inspect.signature(tool.function, eval_str=True)
-        own = signature.parameters.values()
-        named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
-        return signature.replace(parameters=named, return_annotation=str)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Tool:
     """A function for a model to call. Called with keyword arguments, it returns a text.
 
@@ -56,7 +43,16 @@ class Tool:
     parameters: Schema = field(repr=False)
     function: Callable[..., Any] = field(repr=False)
 
-    __signature__ = Signature()
+    def __post_init__(self) -> None:
+        """Have name, docstring and signature where frameworks look for those of a function."""
+        self.__name__, self.__doc__ = self.name, self.description
+        with suppress(NameError, TypeError, ValueError):  # Of some functions nobody knows it.
+            signature = inspect.signature(self.function, eval_str=True)
+            named = [
+                each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+                for each in signature.parameters.values()
+            ]
+            self.__signature__ = signature.replace(parameters=named, return_annotation=str)
 
     @classmethod
     def of(cls, function: Callable[..., str]) -> Self:
@@ -73,16 +69,6 @@ class Tool:
         }
         description = " ".join((function.__doc__ or "").split())
         return cls(function.__name__, description, schema, function)
-
-    @property
-    def __name__(self) -> str:
-        """The name, as of any function: frameworks look here."""
-        return self.name
-
-    @property
-    def __doc__(self) -> str:  # type: ignore[override]
-        """The description, as of any function."""
-        return self.description
 
     def __call__(self, /, **arguments: Any) -> str:
         """Call the function with what a model gave as arguments; null is as not given."""
@@ -142,12 +128,11 @@ TYPES: Mapping[str, tuple[type, ...]] = {
     "array": (list, tuple),
     "object": (Mapping,),
 }
-BOUNDS = "minimum", "maximum"
 NAMES = {"string": "text", "integer": "a whole number", "array": "a list", "object": "an object"}
 
 
-def check_arguments(tool: str, parameters: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call if they fit the schema of the tool.
+def check_arguments(where: str, schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call, or the fields of an object in it, if they fit their schema.
 
     Null is as not given where an argument may be left out. A list or an object may come as JSON
     in a text, as some clients send it.
@@ -155,17 +140,17 @@ def check_arguments(tool: str, parameters: Schema, given: Mapping[str, Any]) -> 
     Raises:
         InvalidInput: one is unknown, missing, or of another type; the message names it.
     """
-    takes, needed = parameters.get("properties", {}), parameters.get("required", ())
-    if parameters.get("additionalProperties") is False:
-        refuse_unknown(given, takes, f"{tool}: argument")
+    takes, needed = schema.get("properties", {}), schema.get("required", ())
+    if schema.get("additionalProperties") is False:
+        refuse_unknown(given, takes, f"{where}: argument")
     checked = {
-        name: _check_value(f"{tool}: {name}", value, takes.get(name, {}))
+        name: _check_value(f"{where}: {name}", value, takes.get(name, {}))
         for name, value in given.items()
         if value is not None or name in needed
     }
     for name in needed:
         if name not in checked:
-            raise InvalidInput(f"{tool}: {name} is missing; it must be given")
+            raise InvalidInput(f"{where}: {name} is missing; it must be given")
     return checked
 
 
@@ -182,13 +167,22 @@ def _check_value(name: str, value: Any, schema: Schema) -> Any:
         raise InvalidInput(f"{name}={value!r:.80} must be {NAMES.get(str(kind), f'a {kind}')}")
     if "enum" in schema:
         refuse_unknown([value], schema["enum"], name)
-    is_text = isinstance(value, str)
-    size, kinds = (len(value), ("minLength", "maxLength")) if is_text else (value, BOUNDS)
-    least, most = (schema.get(each, bound) for each, bound in zip(kinds, (-inf, inf), strict=True))
+    _check_size(name, value, schema)
+    if kind == "array" and "items" in schema:
+        items = enumerate(value)
+        return [_check_value(f"{name}[{at}]", each, schema["items"]) for at, each in items]
+    return check_arguments(name, schema, value) if "properties" in schema else value
+
+
+def _check_size(name: str, value: object, schema: Schema) -> None:
+    """Refuse a number, or a text or list by its length, beyond the bounds of its schema."""
+    unit, kind, size = "", "imum", value
+    if isinstance(value, str | list | tuple):
+        unit, kind = (" characters", "Length") if isinstance(value, str) else (" items", "Items")
+        size = len(value)
+    least, most = schema.get(f"min{kind}", -inf), schema.get(f"max{kind}", inf)
     if isinstance(size, int | float) and not least <= size <= most:
-        unit = " characters" if is_text else ""
         raise InvalidInput(f"{name} must be from {least:,} to {most:,}{unit}, got {size:,}")
-    return value
 
 
 def _shorten(error: str) -> str:
@@ -197,9 +191,6 @@ def _shorten(error: str) -> str:
 
 class AsyncTool(Tool):
     """A tool for code that must not block: awaited, it does its work in a thread."""
-
-    __slots__ = ()
-    __doc__ = Tool.__doc__  # Of a tool that is its description.
 
     @classmethod
     def over(cls, tool: Tool) -> Self:
