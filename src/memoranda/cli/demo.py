@@ -39,9 +39,9 @@ HITS = 5
 SHOWN = 4
 MOST = 1_000
 TALKS = (
-    Column("conversation", "id", "cyan"),
-    Column("turns", lambda chat, _: len(chat.messages), number=True),
-    Column("it begins with", lambda chat, _: one_line(chat.messages[0].content, 44)),
+    Column("conversation", lambda talk, _: talk["id"], "cyan"),
+    Column("turns", lambda talk, _: len(talk["turns"]), number=True),
+    Column("it begins with", lambda talk, _: one_line(talk["turns"][0]["content"], 44)),
 )
 FACTS = (
     Column("sure", "confidence", "green", number=True),
@@ -53,8 +53,8 @@ ANSWERS = (
     Column("found first", lambda asked, _: one_line(asked["hits"][0].record.content, 110)),
     Column("said", lambda asked, view: view.day(asked["hits"][0].record.event_time), whole=True),
 )
-# What a scene shows: its title, what a program gets, and what a person sees.
-Scene = tuple[str, Any, Sequence[RenderableType]]
+# What a program gets of a scene, and what a person sees.
+Shown = tuple[Any, Sequence[RenderableType]]
 
 commands = typer.Typer()
 
@@ -83,23 +83,19 @@ def demo(session: Session) -> None:
         if any(info.id == story["sessions"][0]["id"] for info in memory.conversations()):
             message = f"{place} holds the demo of user {user!r} already; name another --db"
             raise InvalidInput(message)
-        scenes = Story(memory, clock, story, session.view).tell()
-        for number, (title, result, shown) in enumerate(scenes, 1):
+        for title, result, shown in Story(memory, clock, story, session.view).tell():
             told.append({"title": title, "result": result})
             if not session.shared.as_json:
-                heading = Rule(Text(f"{number}  {title}", "bold"), align="left", style="dim")
-                session.print(Text(), heading, *shown)
-    if session.shared.as_json:
-        session.show(told)
-        return
+                heading = Text(f"{len(told)}  {title}", "bold")
+                session.print(Text(), Rule(heading, align="left", style="dim"), *shown)
     where = f"--db {shlex.quote(place)} --user {shlex.quote(user)}"
-    tries = (
-        f'search {where} "{story["questions"][0]["ask"]}" --why',
-        f"facts {where}",
-        f"chat {where}",
-    )
-    session.print(Text(f"\nAll this took {perf_counter() - start:.1f} s. Try on it:"))
-    session.print(*(safe_text(f"  memoranda {each}", "bold") for each in tries))
+    ask = story["questions"][0]["ask"]
+    end = f"""
+All this took {perf_counter() - start:.1f} s. Try on it:
+  memoranda search {where} "{ask}" --why
+  memoranda facts {where}
+  memoranda chat {where}"""
+    session.show(told, safe_text(end))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,42 +107,38 @@ class Story:
     story: Mapping[str, Any]
     view: Display
 
-    def tell(self) -> Iterator[Scene]:
+    def tell(self) -> Iterator[tuple[str, Any, Sequence[RenderableType]]]:
         """Yield each scene when it is done."""
-        yield self._talk()
-        yield self._learn()
-        yield self._ask()
-        yield self._correct()
-        yield self._send()
-        yield self._note()
+        yield "Four months of talk go into one memory", *self._talk()
+        yield "What was said becomes facts, without a model", *self._learn()
+        yield f"Questions on {self.view.day(self.clock.now())}", *self._ask()
+        yield "A fact changes; nothing is overwritten", *self._correct()
+        yield "What a model is sent when a new conversation begins", *self._send()
+        yield "Notes that you can read, and edit in any editor", *self._note()
 
-    def _talk(self) -> Scene:
-        chats = []
+    def _talk(self) -> Shown:
         for each in self.story["sessions"]:
             chat, date = self.memory.conversation(each["id"]), datetime.fromisoformat(each["date"])
             for number, turn in enumerate(each["turns"]):
                 self.clock.set(date + number * TURN)
                 calls, answered = turn.get("tool_calls", ()), turn.get("tool_call_id")
                 chat.add(turn["role"], turn["content"], tool_calls=calls, tool_result=answered)
-            chats.append(chat)
         with suppress(EmbeddingError):  # It goes on without vectors, and says so.
             self.memory.embed_pending()
         vectors = self.memory.stats().vectors
-        shown = [table(chats, TALKS, self.view), safe_text(f"Vectors: {vectors}.", "dim")]
-        told = [{"id": chat.id, "turns": len(chat.messages)} for chat in chats]
-        return "Four months of talk go into one memory", told, shown
+        told = table(self.story["sessions"], TALKS, self.view)
+        return {"vectors": vectors}, [told, safe_text(f"Vectors: {vectors}.", "dim")]
 
-    def _learn(self) -> Scene:
+    def _learn(self) -> Shown:
         self.clock.set(datetime.fromisoformat(self.story["asked"]))
         self.memory.notes.sync()  # Of a memory without a file they are there from then on.
         self.memory.consolidate()
         learned = self.memory.facts(limit=MOST)
         surest = sorted(learned, key=lambda fact: (fact.fades_on is not None, -fact.confidence))
         line = Text(f"The surest of {len(learned)} that were learned by rules alone.")
-        shown = [table(surest[:SHOWN], FACTS, self.view), line]
-        return "What was said becomes facts, without a model", learned, shown
+        return learned, [table(surest[:SHOWN], FACTS, self.view), line]
 
-    def _ask(self) -> Scene:
+    def _ask(self) -> Shown:
         answers = []
         for each in self.story["questions"]:
             hits = self.memory.search(each["ask"], limit=HITS)
@@ -157,11 +149,10 @@ class Story:
             f"Of {len(places)} questions the first hit answers {places.count(1)}, "
             f"one of the first {HITS} {len(places) - places.count(None)}."
         )
-        shown = table([each for each in answers if each["hits"]][:SHOWN], ANSWERS, self.view)
-        title = f"Questions on {self.view.day(self.clock.now())}"
-        return title, answers, [shown, Text(line)]
+        shown = [each for each in answers if each["hits"]][:SHOWN]
+        return answers, [table(shown, ANSWERS, self.view), Text(line)]
 
-    def _correct(self) -> Scene:
+    def _correct(self) -> Shown:
         change, before = self.story["correction"], self.clock.now()
         find = partial(self.memory.search, change["ask"], kind="fact", limit=1)
         (old,) = find()
@@ -171,25 +162,20 @@ class Story:
         history = self.memory.history(old.record.id)
         rows = {when: hit.record.content for when, hits in found.items() for hit in hits}
         rows["history"] = " → ".join(f"{each.reason} {self.view.day(each.at)}" for each in history)
-        shown: Sequence[RenderableType] = [
-            safe_text(f"? {change['ask']}", "yellow"),
-            details(rows.items()),
-        ]
-        return "A fact changes; nothing is overwritten", {**found, "history": history}, shown
+        shown = safe_text(f"? {change['ask']}", "yellow"), details(rows.items())
+        return {**found, "history": history}, shown
 
-    def _send(self) -> Scene:
+    def _send(self) -> Shown:
         asked = self.story["conversation"]
         self.clock.advance(LATER)
         chat = self.memory.conversation(asked["id"], system=asked["system"])
         built = chat.context(asked["prompt"], budget=asked["budget"])
-        title = f"What a model is sent in a new conversation, in at most {asked['budget']} tokens"
-        return title, built, [*show_context(built, self.view)]
+        return built, [*show_context(built, self.view)]
 
-    def _note(self) -> Scene:
+    def _note(self) -> Shown:
         text = self.memory.notes.read_memory()
         lines = [line for line in show_markdown(text) if line.plain.strip()]
         (entry,) = self.memory.notes.history(limit=1)
         more = Text(f"… {len(lines) - SHOWN} more lines; the newest entry of the history:", "dim")
-        told = {"memory": text, "entry": entry.text}
-        shown = [*lines[:SHOWN], more, safe_text(one_line(entry.text, LINE))]
-        return "Notes that you can read, and edit in any editor", told, shown
+        newest = safe_text(one_line(entry.text, LINE))
+        return {"memory": text, "entry": entry.text}, [*lines[:SHOWN], more, newest]
