@@ -36,6 +36,7 @@ from memoranda.store.locations import medium, open_store
 
 if TYPE_CHECKING:
     from memoranda.conversation.conversation_store import ConversationStore
+    from memoranda.learning.claims import Claim
     from memoranda.learning.consolidator import Consolidator
     from memoranda.maintenance.schedule import Schedule
     from memoranda.maintenance.service import Maintenance
@@ -233,6 +234,12 @@ class Services:
             notes=None if notes is None else partial(show_read, notes.context_text, secrets),
             requests=partial(self.keep_requests, scope),
         )
+
+    def read_claims(self, scope: Scope, session: str, message: Message) -> Sequence[Claim]:
+        """Return what the rules read in a stored message; nothing is stored."""
+        from memoranda.learning.request_keeper import RequestKeeper  # noqa: PLC0415 - see the module
+
+        return RequestKeeper(self.consolidator(scope)).read_claims(session, message)
 
     def keep_requests(
         self, scope: Scope, session: str, messages: Sequence[Message]

@@ -12,6 +12,7 @@ from tables import each_row
 from memoranda import Memory, Settings
 from memoranda.agent import Agent
 from memoranda.agent.agent import SILENT
+from memoranda.agent.answers import ALL_RIGHT, GLAD, HELLO
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.errors import BudgetTooSmall
 from memoranda.model.chat import ChatReply
@@ -205,12 +206,15 @@ def test_what_was_forgotten_is_not_told_by_its_turn(memory):
     assert "peanuts" in memory.recall("Am I allergic to peanuts?").text
 
 
+GREETINGS = {HELLO, GLAD, ALL_RIGHT}
+
+
 @each_row("said", ["hi", "Hello!", "thanks a lot", "ok", "Good morning", "Danke!"])
 def test_small_talk_recalls_nothing(memory, said):
     """A greeting is no question: nothing of what was said is put before a model for it."""
     talk(memory, "one", "hi", "I live in Porto.", "thanks")
     assert memory.recall(said).hits == ()
-    assert Agent(memory).process(said).text == "Noted, and kept in memory."
+    assert Agent(memory).process(said).text in GREETINGS
 
 
 def test_the_words_of_memorys_own_tools_are_no_episodes(memory):

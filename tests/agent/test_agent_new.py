@@ -55,7 +55,8 @@ def test_all_is_there_when_new_returns(tmp_path, automatic, modelled):
         say(agent, PORTO, "I have a dog named Rex.")
         first = agent.chat
         answer = agent.process("/new")
-        assert (answer.text, answer.command) == ("Session cleared.", "/new")
+        assert answer.text.startswith("Session ended; learned: ")
+        assert ("you live in Porto" in answer.text, answer.command) == (True, "/new")
         assert FACT in facts(memory)
         assert FACT in items(memory)
         (entry,) = told(memory)
@@ -79,7 +80,7 @@ def test_a_model_that_stalls_holds_nobody_up(tmp_path, automatic):
         agent = agent_of(memory)
         say(agent, PORTO, *[f"Number {n} {'x' * 300}" for n in range(6)])
         begun = monotonic()
-        assert agent.process("/new").text == "Session cleared."
+        assert agent.process("/new").text.startswith("Session ended")
         assert monotonic() - begun < PATIENCE / 3
         assert model.asked.wait(PATIENCE)
         (entry,) = told(memory)
@@ -116,7 +117,7 @@ def test_a_model_that_fails_is_made_up_for(tmp_path, failing):
         talker = talking(always="Nice.")
         agent = agent_of(memory, talker)
         say(agent, PORTO, "It is warm.")
-        assert agent.process("/new").text == "Session cleared."
+        assert agent.process("/new").text.startswith("Session ended")
         assert facts(memory) == ([FACT] if failing == "entry" else [])
         (raw,) = told(memory)
         assert raw.startswith("[2026-03-02 09:01] [raw-fallback] last 4 of 4 messages:")
@@ -166,7 +167,7 @@ def test_a_crash_before_new_keeps_the_session(tmp_path):
     """
     lost = noting(tmp_path / "a.db")
     agent = agent_of(lost, session="work")
-    assert agent.process("  /new\n").text == "Session cleared."
+    assert agent.process("  /new\n").text == "Session ended."
     assert agent.chat.id == "work"
     assert history(lost) == []
     assert not lost.notes.folder.exists()

@@ -75,7 +75,7 @@ def test_a_pipe_gets_plain_text(talk):
     """There is no prompt, no code of a terminal, no greeting; the talk goes in order."""
     out = talk(HOSTILE, "", "/memory").stdout
     assert not any(sign in out for sign in ("\x1b", "\x07", "> "))
-    assert out.startswith("Noted, and kept in memory.\n")
+    assert out.startswith("Noted")
 
 
 def test_a_session_goes_on(talk):
@@ -83,7 +83,7 @@ def test_a_session_goes_on(talk):
     talk("I have two cats.")
     talk("And a dog.")
     assert [text for role, text in stored() if role == "user"] == ["I have two cats.", "And a dog."]
-    assert "Session cleared." in talk("/new", "hello there").stdout
+    assert "Session ended; learned: " in talk("/new", "hello there").stdout
     assert ("user", "hello there") in stored("chat-2")
     talk("something else", options=("--session", "trip"))
     assert stored("trip")[0] == ("user", "something else")
@@ -125,7 +125,7 @@ def test_a_session_that_waits_is_told(server, model, talk, answers):
     """Where /new could not consolidate, a line says that the rest is done later."""
     server.play(talked("Noted."), failing(401))
     out = talk("I have two cats.", "/new", options=model).stdout
-    assert "Session cleared.\nnot consolidated yet: the last messages are kept" in out
+    assert "Session ended.\nnot consolidated yet: the last messages are kept" in out
     first, second = answers("I have a fish.", "/new", options=("--session", "other"))
     assert "note" not in first | second
 
@@ -157,8 +157,8 @@ def test_a_wrong_command_is_one_line_and_never_said(talk, line, told):
 def test_a_command_may_be_short(talk):
     """The beginning of one command alone is that command, in any case; a path is talk."""
     out = talk("I have two cats.", "/NEW", "/ne", "/h", "/etc/hosts is broken here").stdout
-    assert out.count("Session cleared.") == 2
-    assert out.endswith("Noted, and kept in memory.\n")
+    assert out.count("Session ended") == 2
+    assert out.endswith("Noted.\n")
     assert all(name in out for name in ("/new", "/forget", "/context", "Ctrl+D", "Alt+Enter"))
     talk("/exit", "never said")
     assert "never said" not in str(stored("chat-2"))
@@ -247,7 +247,7 @@ def test_end_makes_memory_of_the_session_and_leaves(talk, answers):
     """/end consolidates, the chat is over, and the next one begins a session of its own."""
     said = answers("I live in Porto.", "/end", "never heard")
     assert [each["command"] for each in said] == [None, "/end"]
-    assert said[-1]["text"] == "Session ended."
+    assert said[-1]["text"] == "Session ended; learned: 1 fact (you live in Porto)."
     assert facts() == ["The user lives in Porto."]
     talk("Hello again.")
     assert ("user", "Hello again.") in stored("chat-2")
@@ -256,7 +256,7 @@ def test_end_makes_memory_of_the_session_and_leaves(talk, answers):
 def test_new_learns_what_was_cleared(talk):
     """What /clear took out of view becomes memory with /new all the same."""
     out = talk("I live in Porto.", "/clear --yes", "/new").stdout
-    assert "Session cleared." in out
+    assert "Session ended; learned: 1 fact (you live in Porto)." in out
     assert "not consolidated" not in out
     assert facts() == ["The user lives in Porto."]
     with Memory() as memory:

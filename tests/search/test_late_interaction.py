@@ -102,8 +102,12 @@ def test_an_answer_has_a_part_of_what_speaks_for_its_question():
     """Only right after it, in the same talk, and the less the farther apart their middles are."""
     rows = rows_of([(1, 100, None), (1, 100, None), (1, 100, None), (2, 100, None)])
     rows.table["asks"][[0, 2]] = True
-    found = weigh_question_before(rows, np.array([0.5, 0.9, 0.8, 0], np.float32))
+    rows.table["speaker"] = [0, 1, 0, 1]
+    evidence = np.array([0.5, 0.9, 0.8, 0], np.float32)
+    found = weigh_question_before(rows, evidence)
     np.testing.assert_allclose(found, [0, 0.5 * np.exp(-100 / FADE), 0, 0], rtol=1e-5)
+    rows.table["speaker"] = 0  # Who goes on after a question of their own does not answer it.
+    assert not weigh_question_before(rows, evidence).any()
 
 
 def test_pieces_of_a_word_are_known_by_the_word():

@@ -30,6 +30,6 @@ async def test_the_interface_goes_on_without_its_server(sitting, clock):
                 restart(server)
                 await person.settle()
                 assert "answering" not in person.text
-                assert person.log.count("Noted, and kept in memory.") == 2
+                assert person.log.count("Noted: ") == 2
         finally:
             runtime.close()

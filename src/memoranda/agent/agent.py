@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
-from memoranda.agent import console
+from memoranda.agent.answers import MemoryAnswerer, tell_learned
 from memoranda.agent.commands import END, NEW
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.pruning import ContextUsage
@@ -36,10 +36,8 @@ from memoranda.tools.tool import show_result
 
 log = logging.getLogger("memoranda.agent")
 
-CLEARED, ENDED = "Session cleared.", "Session ended."
+ENDED = "Session ended."
 STAGE = "chat"
-# Tokens of what an answer without a model is made from.
-RECALL_BUDGET = 1_000
 WAITS = "not consolidated yet: the last messages are kept as they were, the rest is done later"
 STUCK = "I could not finish this within {steps} steps."
 SILENT = "The model gave no answer. What you said is stored; say it again, or in other words."
@@ -79,6 +77,11 @@ class Answer:
     def __str__(self) -> str:
         """The words."""
         return self.text
+
+    @property
+    def untold_requests(self) -> tuple[RequestReceipt, ...]:
+        """Of the requests those of which the words do not tell what became of them."""
+        return tuple(each for each in self.requests if each.line not in self.text)
 
 
 class Agent:
@@ -174,7 +177,7 @@ class Agent:
         self._read_notes()
         self._consolidate(old)
         if self._model is None:
-            answer = self._recalled(said, on_text)
+            answer = self._recalled(on_text)
         else:
             answer = self._answered(self._model, said, on_text)
         warnings = self._happened("approaching_limit")
@@ -194,7 +197,7 @@ class Agent:
         """
         ended = self.end()
         self._chat = self._opened()
-        return replace(ended, text=CLEARED, command=NEW)
+        return replace(ended, command=NEW)
 
     def end(self) -> Answer:
         """End the conversation as :meth:`new` does, and begin no other until something is said."""
@@ -206,7 +209,9 @@ class Agent:
         info = self._services.store.sessions(self._scope, id=ended).get(ended)
         waits = info is not None and info.consolidated_at is None
         self._ended = True
-        return Answer(ENDED, command=END, note=WAITS if waits else None)
+        learned = tell_learned(self.memory, ended)
+        text = f"{ENDED.rstrip('.')}; learned: {learned}." if learned else ENDED
+        return Answer(text, command=END, note=WAITS if waits else None)
 
     def context(self, text: str | None = None) -> Context:
         """Return what the model would be sent for the user's message ``text``."""
@@ -288,13 +293,12 @@ class Agent:
         self._chat.add("tool", show_result(result), tool_result=answered)
         return call.name
 
-    def _recalled(self, said: str, on_text: OnText | None) -> Answer:
-        found = self.memory.recall(said, budget=RECALL_BUDGET)
-        sources = console.sources(found)
-        text = console.said(said, sources, self.memory.settings.zone)
+    def _recalled(self, on_text: OnText | None) -> Answer:
+        answerer, asked = MemoryAnswerer(self.memory), self._happened("request")
+        text, sources = answerer.answer(self._chat.id, self._chat.recent(1)[-1], asked)
         if on_text is not None:
             on_text(text)
-        self._chat.add("assistant", text)
+        answerer.forget(self._chat.add("assistant", text))
         return Answer(text, sources=sources)
 
     # Sessions

@@ -190,7 +190,7 @@ class ChatLoop:
         words.end()
         if plain and self.model is not None:
             self._print(*show_usage(answer, view))
-        for receipt in answer.requests:
+        for receipt in answer.untold_requests:
             self._print(*view.hang("", safe_text(one_line(receipt.line), "dim")))
         for line in describe_changes(answer):
             self._print(*view.hang("", line))

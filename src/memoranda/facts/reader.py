@@ -310,6 +310,30 @@ def _tell_in_first_person(sentence: str, code: str, speaker: Speaker) -> str:
     return sentence
 
 
+def address_user(sentence: str) -> str:
+    """Return the sentence of a fact as it is said to the user it is about, without a full stop.
+
+    "The user's sister lives in Delft." becomes "your sister lives in Delft". Empty in a language
+    that does not tell how, and where the sentence is about nobody that it names.
+    """
+    code = next((each for each in possible_languages(sentence) if each in _addressing()), "")
+    if not code:
+        return ""
+    words = load(code, "facts")["words"]
+    sentence = sentence.replace("'", "\u2019").rstrip(".")
+    told = _tell_in_first_person(sentence, code, Speaker()) or sentence
+    for source, becomes in words["in_second_person"].items():
+        told = compile_form(source).sub(lambda found, told=becomes: _fill_groups(told, found), told)
+    return told.replace("\u2019", "'")
+
+
+@cache
+def _addressing() -> frozenset[str]:
+    """Return the languages that tell how a sentence is said to whom it is about."""
+    codes = languages_with("facts")
+    return frozenset(each for each in codes if "in_second_person" in load(each, "facts")["words"])
+
+
 def _fill_groups(template: str, found: Any) -> str:
     """Return a replacement with what a form captured: RE2's own takes only ASCII."""
     return _GROUP.sub(lambda group: found[int(group[1])] or "", template)

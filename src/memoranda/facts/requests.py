@@ -48,6 +48,8 @@ _LOOSE = " ,;(\u2013\u2014-"
 # Words of an instruction that says nothing but in which language to answer.
 _SHORT = 10
 _SHORT_UNSPACED = 24
+# Characters of a message that asks to forget or to correct something, and says nothing else.
+_LONGEST_CHANGE = 240
 _UNSPACED = compile_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
 _KANA = compile_pattern(r"[\u3040-\u309f]")
 _CLAUSE = compile_pattern(r"\s*[,;\u3001\uff0c\uff1b]\s*")
@@ -93,6 +95,11 @@ class Request:
 
 def asks_memory(text: str) -> bool:
     """Return whether a text may ask something of memory; false is sure, and quickly said."""
+    return asks_to_keep(text) or find_memory_change(text) is not None
+
+
+def asks_to_keep(text: str) -> bool:
+    """Return whether a text may ask to keep something, or how to be answered from now on."""
     text = text[:MOST_READ]
     for mark, broken in _BREAKS:
         text = text.replace(mark, broken)
@@ -103,6 +110,47 @@ def asks_memory(text: str) -> bool:
         for code in sorted(codes)
         for each in _ways_to_read(text, code)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """What a person asks to be forgotten, or to be another value.
+
+    Attributes:
+        about: words of what it is about; empty where that is what was said last.
+        new: the value that is right; ``None`` where something is to be forgotten.
+        old: the value that was wrong; empty where the message does not tell it.
+    """
+
+    about: str
+    new: str | None = None
+    old: str = ""
+
+
+def find_memory_change(text: str) -> MemoryChange | None:
+    """Return what a text asks to forget or to correct, if that is all it says."""
+    if len(text) > _LONGEST_CHANGE:
+        return None
+    plain = mask_halves(" ".join(text.split())).replace("'", "\u2019")
+    for code in languages_with("facts"):
+        for _, form in _change_forms(code).find(plain):
+            found = form.search(plain)
+            groups = found.groupdict() if found else {}
+            about = (groups.get("what") or "").strip(_TIDY)
+            new, old = ((groups.get(name) or "").strip(_TIDY) for name in ("new", "old"))
+            if about or new:
+                old = old or (find_value_like(new, about) if about and new else "")
+                return MemoryChange(about, new or None, old)
+    return None
+
+
+def find_value_like(new: str, said: str) -> str:
+    """Return the last words of a text that are a value of the same kind as another, if any are."""
+    words = said.split()
+    numbers = [each for each in words if any(map(str.isdigit, each))]
+    if any(map(str.isdigit, new)):
+        return numbers[-1] if numbers else ""
+    return "" if numbers else " ".join(words[-len(new.split()) :])
 
 
 def find_request(sentence: str, *, question: bool = False) -> Request | None:
@@ -333,14 +381,19 @@ def is_about(revoked: str, instruction: str) -> bool:
     """Return whether what was revoked is this instruction."""
     if _own("everything").search(revoked):
         return True
-    one, other = _telling(revoked), _telling(instruction)
-    shared = sum(any(_same_word(each, word) for word in other) for each in one)
-    if one and shared >= _MOSTLY * len(one):
+    if share_words(revoked, instruction) >= _MOSTLY:
         return True
     language = _own("languages")
     if language.search(revoked) and language.search(instruction):
         return True
     return _of_one_topic(revoked, instruction)
+
+
+def share_words(one: str, other: str) -> float:
+    """Return the share (0 to 1) of the telling words of a text that another has, too."""
+    told, there = _telling(one), _telling(other)
+    shared = sum(any(_same_word(each, word) for word in there) for each in told)
+    return shared / len(told) if told else 0.0
 
 
 def replaces(new: str, old: str) -> bool:
@@ -395,6 +448,12 @@ def _forms(code: str) -> _RequestFormSet:
 @cache
 def _withheld_forms(code: str) -> FormSet:
     return FormSet(_sources("withheld", code), language_reader(code).fragments)
+
+
+@cache
+def _change_forms(code: str) -> FormSet:
+    forms = [*_sources("forgotten", code), *_sources("corrected", code)]
+    return FormSet(forms, language_reader(code).fragments)
 
 
 def _sources(name: str, code: str) -> Sequence[str]:

@@ -10,10 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memoranda.errors import MemorandaError, StoreClosed
-from memoranda.learning.claims import Claim
+from memoranda.facts.requests import find_memory_change
+from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.consolidator import BEFORE, Consolidator, TurnReader
+from memoranda.learning.memory_changer import MemoryChanger
 from memoranda.model.changes import Close, Insert, RecordChange
-from memoranda.model.models import Message
+from memoranda.model.models import Message, Record
 from memoranda.model.reports import RequestOutcome, RequestReceipt
 
 log = logging.getLogger("memoranda.requests")
@@ -21,7 +23,7 @@ log = logging.getLogger("memoranda.requests")
 
 @dataclass(frozen=True, slots=True)
 class RequestKeeper:
-    """Keeps what messages ask to be remembered, and instructions given or taken back.
+    """Keeps, forgets and corrects what messages ask to be, and keeps or ends instructions.
 
     Attributes:
         consolidator: reads the messages, and plans what is stored.
@@ -44,18 +46,38 @@ class RequestKeeper:
                 log.warning("a request waits for the end of its session: %s", error)
         return receipts
 
-    def _keep(self, session: str, message: Message) -> Iterator[RequestReceipt]:
-        consolidator, records = self.consolidator, self.consolidator.records
-        episode = records.store.get(records.scope, [message.record_id or ""]).get(
-            message.record_id or ""
-        )
+    def read_claims(self, session: str, message: Message) -> list[Claim]:
+        """Return what the rules read in a stored message, as consolidation would; store nothing."""
+        episode = self._episode(message)
         if episode is None:
-            return
-        reader = TurnReader(records, consolidator.searcher)
+            return []
+        before, turn = self._read_turn(session, episode)
+        return self.consolidator.rules.extract([turn], before=before)
+
+    def _episode(self, message: Message) -> Record | None:
+        records, episode = self.consolidator.records, message.record_id or ""
+        return records.store.get(records.scope, [episode]).get(episode)
+
+    def _read_turn(self, session: str, episode: Record) -> tuple[list[Turn], Turn]:
+        """Return the turns before an episode that help to understand it, and its own."""
+        consolidator = self.consolidator
+        reader = TurnReader(consolidator.records, consolidator.searcher)
         earlier = consolidator.episodes_before(session, episode)
         turns, _ = reader.read([*earlier[-BEFORE:], episode], reader.recalled(session))
         *before, turn = turns
-        before = [each for each in before if each.agent in {None, turn.agent}]
+        return [each for each in before if each.agent in {None, turn.agent}], turn
+
+    def _keep(self, session: str, message: Message) -> Iterator[RequestReceipt]:
+        consolidator, records = self.consolidator, self.consolidator.records
+        episode = self._episode(message)
+        if episode is None:
+            return
+        change = find_memory_change(message.content)
+        done = change and MemoryChanger(records, consolidator.dates).carry_out(change, episode)
+        if done:
+            yield from done
+            return
+        before, turn = self._read_turn(session, episode)
         claims, refused = consolidator.rules.read_requests(turn, before=before)
         scope = replace(records.scope, agent=turn.agent)
         actions = consolidator.plan(session, claims, scope=scope, by_text=False)

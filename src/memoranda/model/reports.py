@@ -125,6 +125,23 @@ class RequestOutcome(StrEnum):
     # An instruction was taken back, and holds no more.
     ENDED = "ended"
     REFUSED = "refused"
+    # What was to be forgotten is; or it is not known, or more than one thing may be meant.
+    FORGOTTEN = "forgotten"
+    UNKNOWN = "unknown"
+    UNCLEAR = "unclear"
+    # Another value takes the place of a wrong one.
+    CORRECTED = "corrected"
+
+
+# What a person is told of a request that was not refused.
+LINES = {
+    RequestOutcome.REMEMBERED: "Remembered: {}",
+    RequestOutcome.ENDED: "No longer kept: {}",
+    RequestOutcome.FORGOTTEN: "Forgotten: {}",
+    RequestOutcome.UNKNOWN: "Nothing to forget: memory knows nothing of “{}”.",
+    RequestOutcome.UNCLEAR: "Nothing is forgotten yet. Which do you mean: {}?",
+    RequestOutcome.CORRECTED: "Corrected: {}",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +163,7 @@ class RequestReceipt:
     @property
     def line(self) -> str:
         """What a person is told of it, such as ``Remembered: My locker is 212``."""
-        if self.outcome is RequestOutcome.REMEMBERED:
-            return f"Remembered: {self.content}"
-        if self.outcome is RequestOutcome.ENDED:
-            return f"No longer kept: {self.content}"
+        if self.outcome in LINES:
+            return LINES[self.outcome].format(self.content)
         what = f": {self.content.rstrip('.。')}" if self.content else ""
         return f"Not remembered{what}, because {self.because}."

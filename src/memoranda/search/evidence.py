@@ -70,13 +70,13 @@ class LexicalEvidence:
         """How many records hold each word.
 
         A fact that was drawn from a turn says its words again, which makes them no more common;
-        a word that facts alone use counts as used once.
+        a word that facts alone use counts as used once. What does not count is not counted here.
         """
         frequencies = np.array(self.matches.frequencies, np.float64)
+        places, counts = self._counts
+        frequencies -= np.count_nonzero(counts[~self.visible[places]], axis=0)
         least = np.minimum(frequencies, 1)
-        if self._said_again.any():
-            places, counts = self._counts
-            frequencies -= np.count_nonzero(counts[self._said_again[places]], axis=0)
+        frequencies -= np.count_nonzero(counts[self._said_again[places]], axis=0)
         held = np.minimum(np.maximum(frequencies, least), self._population)
         return held.astype(np.float32)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from memoranda.model.models import TokenMatch
 from memoranda.model.query import EmbeddedText, TokenVectors
-from memoranda.search.index import Floats, Places, Rows
+from memoranda.search.index import NO_NUMBER, Floats, Mask, Places, Rows
 
 # Records that are compared. Measured: of LoCoMo's 600 turns 48 are as good as 100 to within three
 # questions in a thousand, of BEAM's 100 rounds 32; but who has thousands needs more.
@@ -123,14 +123,22 @@ def compare_tokens(
 
 
 def weigh_question_before(rows: Rows, evidence: Floats) -> Floats:
-    """Return of each record the evidence of the turn before it, if that one asks, faded."""
+    """Return of each record the evidence of the turn before it, if another asks there, faded."""
     answers = np.zeros_like(evidence)
     order, middles = rows.surroundings.order, rows.surroundings.middles
     threads, asks = rows.table["thread"][order], rows.table["asks"][order]
-    before = np.flatnonzero(asks[:-1] & (threads[:-1] == threads[1:]))
+    speakers = rows.table["speaker"][order]
+    another = (threads[:-1] == threads[1:]) & _are_others(speakers[:-1], speakers[1:])
+    before = np.flatnonzero(asks[:-1] & another)
     fade = np.exp((middles[before] - middles[before + 1]) / FADE).astype(np.float32)
     answers[order[before + 1]] = fade * evidence[order[before]]
     return answers
+
+
+def _are_others(speakers: Places, others: Places) -> Mask:
+    """Return of each pair of turns whether two people said them, or nobody knows who did."""
+    found: Mask = (speakers != others) | (speakers == NO_NUMBER)
+    return found
 
 
 class TokenMatches(Sequence[TokenMatch]):
@@ -183,9 +191,13 @@ def _most_alike(question: QuestionTokens, tokens: Sequence[TokenVectors]) -> Flo
 
 
 def _with_neighbours(own: Floats, rows: Rows, candidates: Places) -> Floats:
-    """Return the same where each token may be met by a turn nearby, the farther the fainter."""
+    """Return the same where each token may be met by a turn nearby, the farther the fainter.
+
+    Who asks says nothing of what they themselves say around it: only others answer a question.
+    """
     found = own.copy()
     places = rows.surroundings.place[candidates]
+    asks, speakers = rows.table["asks"][candidates], rows.table["speaker"][candidates]
     middles, threads = rows.surroundings.middles[places], rows.table["thread"][candidates]
     # A neighbour so many turns away stands no more than so many candidates away.
     for step in range(1, min(FARTHEST, len(candidates) - 1) + 1):
@@ -194,8 +206,10 @@ def _with_neighbours(own: Floats, rows: Rows, candidates: Places) -> Floats:
         if not near.any():
             break
         fade = (np.exp((middles[:-step] - middles[step:]) / FADE) * near).astype(np.float32)
-        np.maximum(found[:, step:], fade * own[:, :-step], out=found[:, step:])
-        np.maximum(found[:, :-step], fade * own[:, step:], out=found[:, :-step])
+        other = _are_others(speakers[:-step], speakers[step:])
+        after, before = fade * (other | ~asks[:-step]), fade * (other | ~asks[step:])
+        np.maximum(found[:, step:], after * own[:, :-step], out=found[:, step:])
+        np.maximum(found[:, :-step], before * own[:, step:], out=found[:, :-step])
     return found
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from memoranda.model.changes import RecordAccess
-from memoranda.model.checks import clean, content_hash, limited
+from memoranda.model.checks import clean, limited
 from memoranda.model.models import NO_RECALL, Hit, Kind, Recall, Record, Scope, Trust, is_active
 from memoranda.model.ports import RecallRequest, TokenCounter
 from memoranda.model.query import Filter, Order
@@ -83,15 +83,22 @@ class RecallService:
         return self.retriever.zone
 
     def search_for_model(
-        self, query: str, where: Filter, *, limit: int, skip: frozenset[str] = frozenset()
+        self,
+        query: str,
+        where: Filter,
+        *,
+        limit: int,
+        skip: frozenset[str] = frozenset(),
+        prompt: bool = False,
     ) -> list[Hit]:
         """Search, leaving out turns that are the source of a forgotten fact.
 
         What else they say is known by the facts that are left; what was to be forgotten is not
         told again in the very words it came from. They stay in the transcript, and searchable.
         """
+        least = self.min_score
         hits = self.retriever.search(
-            self.scope, query, where, limit=limit, min_score=self.min_score, skip=skip
+            self.scope, query, where, limit=limit, min_score=least, skip=skip, prompt=prompt
         )
         facts = self._facts_from(hits)
         hidden = {
@@ -126,9 +133,8 @@ class RecallService:
         if self.facts_only:
             other = where.exclude_session or session
             where, most = replace(where, kinds=(Kind.FACT,), exclude_session=other), RECALLED_FACTS
-        hidden = request.seen | self._copies_of_question(text, where)
         if not is_small_talk(text):
-            hits = self.search_for_model(text, where, limit=most, skip=hidden)
+            hits = self.search_for_model(text, where, limit=most, skip=request.seen, prompt=True)
         insight = self.latest_insight(Filter(now=where.now))
         found = pack(
             [
@@ -143,11 +149,6 @@ class RecallService:
         )
         self.record_access(found.hits, where, session)
         return found
-
-    def _copies_of_question(self, text: str, where: Filter) -> frozenset[str]:
-        """Return earlier turns with the very text of a question: they do not answer it."""
-        asked = self.store.records(self.scope, Filter(now=where.now, hashes=[content_hash(text)]))
-        return frozenset(record.id for record in asked if record.kind is Kind.EPISODE)
 
     def record_access(
         self, hits: Sequence[Hit], where: Filter, session: str | None = None

@@ -16,7 +16,7 @@ import numpy as np
 from memoranda.derivations import DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.facts.reader import INSTRUCTION
-from memoranda.model.checks import to_ms
+from memoranda.model.checks import content_hash, to_ms
 from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, TokenMatch, Why
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor
 from memoranda.model.query import (
@@ -62,7 +62,7 @@ from memoranda.store.sql.index_reads import KINDS, NEVER
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
 from memoranda.text.secrets import has_secret
-from memoranda.text.small_talk import states_nothing
+from memoranda.text.small_talk import asks, states_nothing
 from memoranda.text.terms import TermAnalyzer, shorten_question
 
 log = logging.getLogger("memoranda.search")
@@ -172,11 +172,13 @@ class Retriever:
         offset: int = 0,
         min_score: float | None = None,
         skip: frozenset[str] = frozenset(),
+        prompt: bool = False,
     ) -> list[Hit]:
         """Return the best ``limit`` records that pass the filter, best first.
 
         Only those of which some arm says that they answer the query, with equal scores in the
-        order of recording.
+        order of recording. A turn that is the question itself is no evidence at all: no hit, and
+        none for the turns around it.
 
         Args:
             scope: whose records.
@@ -186,8 +188,9 @@ class Retriever:
             offset: how many of the best to pass over before.
             min_score: none with a lower score.
             skip: ids of records to leave out.
+            prompt: whether the query is what somebody says, be it a question or not.
         """
-        query = shorten_question(query)
+        asked, query = query, shorten_question(query)
         items = of_items(where)
         large = not items and self.store.is_large(scope)
         index = self.cache.of(scope.user, items=items)
@@ -216,12 +219,18 @@ class Retriever:
                 else:
                     rows = self._rows(index, scope, embedded, opened)
                     told = embedded if self.derivations.has_model else None
-                search = self._ask(scope, query, where, rows, told, matches=matches)
+                copies = self._copies(scope, asked, where) if prompt or asks(asked) else ()
+                search = self._ask(scope, query, where, rows, told, matches=matches, copies=copies)
                 if search is None:
                     return []
                 return search.hits(limit=offset + limit, min_score=min_score, skip=skip)[offset:]
 
         return read_again(read)
+
+    def _copies(self, scope: Scope, text: str, where: Filter) -> Sequence[int]:
+        """Return the ordinals of the turns that say a text and nothing else."""
+        said = Filter(now=where.now, kinds=(Kind.EPISODE,), hashes=[content_hash(text)])
+        return self.store.ordinals(scope, said)
 
     def _rows(
         self, index: UserIndex, scope: Scope, embedded: EmbeddedText | None, opened: ExitStack
@@ -313,9 +322,14 @@ class Retriever:
         embedded: EmbeddedText | None,
         *,
         matches: TermMatches | None,
+        copies: Sequence[int],
     ) -> SingleSearch | None:
-        """Return what searches the records that pass the filter; ``None`` where none does."""
+        """Return what searches the records that pass the filter; ``None`` where none does.
+
+        The records with the ordinals ``copies`` count for nothing, as if they were not there.
+        """
         visible = _visible(rows, scope, where)
+        visible[rows.found(copies)[0]] = False
         wanted = visible & _filtered(rows, where)
         if rows.population is not None:
             wanted &= rows.population.answers
@@ -690,7 +704,8 @@ class SingleSearch:
         if question is None:
             return {}
         rows = self.rows
-        best = _best(score, self.wanted & _told(found), count_candidates(rows.total))
+        counted = int(self.visible.sum()) if rows.population is None else rows.total
+        best = _best(score, self.wanted & _told(found), count_candidates(counted))
         ordinals = rows.table["ordinal"][best].tolist()
         tokens = self.parts.store.token_vectors(self.scope, ordinals)
         if not tokens:

@@ -21,12 +21,10 @@ LINE = compile_pattern(
     r"^[ \t]*- \[\d{4}-\d\d-\d\d \d\d:\d\d, [^\]\n]{1,200}\] (.+)$\n?", re.MULTILINE
 )
 NOTHING = "Nothing in memory answers this."
-NOTED = "Noted, and kept in memory."
-RELATED = "Noted, and kept in memory. It has on this:"
-FOUND = "From memory:"
+NOTED = "Noted."
 NO_ANSWER = "(no answer)"
 # What memory says where it answers alone, and what stands for an answer that never came.
-OWN = frozenset({NOTHING, NOTED, RELATED, FOUND, NO_ANSWER})
+OWN = frozenset({NOTHING, NO_ANSWER})
 _ID = r"(?:fact|ep|ctx|ref)_\w+"
 # What the tools of memory say beside records.
 OF_TOOLS = compile_pattern(

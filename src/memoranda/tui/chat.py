@@ -407,7 +407,7 @@ def describe_answer(answer: Answer) -> Iterator[str]:
         parts.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
     if parts:
         yield DOT.join(parts)
-    for receipt in answer.requests:
+    for receipt in answer.untold_requests:
         yield one_line(receipt.line)
 
 

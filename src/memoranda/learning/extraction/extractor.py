@@ -24,7 +24,7 @@ from memoranda.facts.reader import (
     read_facts,
     tells_by_asking,
 )
-from memoranda.facts.requests import asks_memory
+from memoranda.facts.requests import asks_to_keep
 from memoranda.facts.values import same_value, value_key
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.extraction.clauses import (
@@ -153,7 +153,7 @@ class RuleFactExtractor:
             if place < len(before) - _CONTEXT or not turn.person:
                 continue
             check()
-            asked = asks_memory(turn.text)
+            asked = asks_to_keep(turn.text)
             text = turn.text if asked else self._write_out(turn.text, written)
             named = self._names.extract(text) if _CAPITAL.search(text) else []
             earlier, known = told.get(turn.speaker, ("", []))
@@ -182,7 +182,7 @@ class RuleFactExtractor:
         self, turn: Turn, *, before: Sequence[Turn] = ()
     ) -> tuple[list[Claim], list[RefusedRequest]]:
         """Return what a turn asks to keep, and what of that is refused."""
-        if not turn.person or not asks_memory(turn.text):
+        if not turn.person or not asks_to_keep(turn.text):
             return [], []
         *earlier, open_turn = blank_exclusions([*before, turn])
         reading = _requests_of(open_turn, earlier)
@@ -660,7 +660,7 @@ def _asked_before(turn: Turn, earlier: Sequence[Turn]) -> str:
 
 def _requests_of(turn: Turn, earlier: Sequence[Turn]) -> TurnRequests:
     """Return what a turn asks of memory: only what is said to an assistant can."""
-    if not turn.person or turn.speaker not in ROLES or not asks_memory(turn.text):
+    if not turn.person or turn.speaker not in ROLES or not asks_to_keep(turn.text):
         return TurnRequests()
     before = next((each.text for each in reversed(earlier) if each.speaker == turn.speaker), "")
     text = mask_halves(turn.text)

@@ -54,7 +54,7 @@ _JOINT = 4
 # Characters of an instruction; what is longer describes a task.
 _LONGEST_INSTRUCTION = 250
 _MASKED = 0.8
-SECRET = "it seems to hold a secret, and secrets are not kept"  # noqa: S105 - no password
+SECRET = "it seems to hold a secret; only this conversation has it"  # noqa: S105 - no password
 SUPPOSED = "it only supposes something, and is no fact"
 NAMED = "it names something, and does not say what it is"
 JOKE = "it seems to be a joke"

@@ -1,0 +1,201 @@
+"""Answers without a language model: what was understood, and what memory knows, in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoranda.facts.reader import SAME, address_user
+from memoranda.facts.requests import share_words
+from memoranda.learning.claims import Claim
+from memoranda.memory import Memory, scope_of, services_of
+from memoranda.model.changes import Close
+from memoranda.model.models import Hit, Kind, Message, Record
+from memoranda.model.reports import RequestReceipt
+from memoranda.text.patterns import LanguageData, languages_with, load
+from memoranda.text.recalled import NOTED, NOTHING
+from memoranda.text.small_talk import asks, is_small_talk
+from memoranda.text.terms import cut_sentences
+
+# Tokens of what an answer is made from.
+RECALL_BUDGET = 1_000
+# How like the question an answer is at least; less suffices with as good a score, or where it has
+# most of the question's telling words. Measured: "Should I cook prawns?" has .34 and .31 with "I
+# can't eat shellfish"; what has nothing to do with a question less of either.
+LEAST_LIKE, LESS_LIKE, LEAST_SCORE, LEAST_SHARED = 0.4, 0.3, 0.3, 0.6
+# Further answers, and the share of the best one's score that they have at least.
+MOST_MORE, LEAST_MORE = 2, 0.9
+# Things that a line names of what was understood or learned, and characters of what was.
+MOST_NAMED, LONGEST_NOTE = 3, 160
+# Lines of each topic, and characters of a quotation.
+MOST_OF_TOPIC, LONGEST_QUOTE = 8, 240
+HELLO = "Hello. Tell me what to remember, or ask me what you told me."
+GLAD = "You're welcome."
+BYE = "Goodbye. What you told me is kept."
+ALL_RIGHT = "All right."
+KNOWS_NOTHING = "I know nothing of you yet. Tell me something."
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAnswerer:
+    """Answers messages from memory alone.
+
+    Attributes:
+        memory: what it answers from.
+    """
+
+    memory: Memory
+
+    def answer(
+        self, session: str, message: Message, requests: Sequence[RequestReceipt]
+    ) -> tuple[str, tuple[Hit, ...]]:
+        """Return the answer to a stored message, and the records that it was made from.
+
+        Args:
+            session: the conversation it is in.
+            message: what a person says.
+            requests: what it asked of memory, and what became of that.
+        """
+        text = message.content
+        if requests:
+            return "\n".join(each.line for each in requests), ()
+        if is_small_talk(text):
+            return _greet(text), ()
+        if _asks_for_all(text):
+            return self._tell_all(session), ()
+        if asks(text):
+            return self._find(text)
+        claims = services_of(self.memory).read_claims(scope_of(self.memory), session, message)
+        understood = "; ".join(_shorten(_addressed(claims)))
+        return (f"Noted: {understood}." if understood else NOTED), ()
+
+    def forget(self, answer: Message) -> None:
+        """Have an answer of memory found by no search: it tells nothing that is not known."""
+        if answer.record_id is not None:
+            records = services_of(self.memory).records(scope_of(self.memory))
+            records.apply([Close(answer.record_id, records.now(), "memory's own answer")])
+
+    def _find(self, question: str) -> tuple[str, tuple[Hit, ...]]:
+        """Return what answers a question best, with when it was said, and what else may."""
+        found = self.memory.recall(question, budget=RECALL_BUDGET).hits
+        hits = [hit for hit in found if _states(hit.record) and _answers(hit, question)]
+        if not hits:
+            return NOTHING, ()
+        best, *others = hits
+        more = [hit for hit in others if hit.score >= LEAST_MORE * best.score][:MOST_MORE]
+        lines = [
+            self._quote(best.record),
+            *(f"also: {self._quote(hit.record, short=True)}" for hit in more),
+        ]
+        return "\n".join(lines), (best, *more)
+
+    def _quote(self, record: Record, *, short: bool = False) -> str:
+        """Return what a record says, with who said it and when."""
+        when = self._when(record.event_time if record.kind is Kind.EPISODE else record.created_at)
+        text = " ".join(record.content.split())
+        text = text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 1]}…"
+        if record.kind is not Kind.EPISODE:
+            told = address_user(text) or text.rstrip(".")
+            return f"{told[:1].upper()}{told[1:]} (known since {when.removeprefix('on ')})."
+        who = {"user": "You", "assistant": "I"}.get(
+            record.source_role or "user", record.source_role
+        )
+        return f"“{text}” ({when})" if short else f"{who} said {when}: “{text}”"
+
+    def _when(self, moment: datetime) -> str:
+        """Return a day as a person says it: "yesterday", "on 27 November"."""
+        services, zone = services_of(self.memory), self.memory.settings.zone
+        day, today = moment.astimezone(zone).date(), services.clock.now().astimezone(zone).date()
+        near = {0: "today", 1: "yesterday"}.get((today - day).days)
+        return near or f"on {day.day} {day:%B}{f' {day.year}' if day.year != today.year else ''}"
+
+    def _tell_all(self, session: str) -> str:
+        """Return what is known of the user by topic, with what this session tells."""
+        told = self.memory.learn(session, dry_run=True)
+        facts = [*(each.record for each in self.memory.facts()), *(each.fact for each in told.new)]
+        topics: dict[str, list[str]] = {}
+        headings = load("en", "notes")["headings"]
+        for fact in facts:
+            heading = headings.get(str(fact.metadata.get("category")), headings["other"])
+            topics.setdefault(heading, []).append(address_user(fact.content) or fact.content)
+        order = [each for each in dict.fromkeys(headings.values()) if each in topics]
+        lines = [f"{heading}: {_list(topics[heading], MOST_OF_TOPIC)}." for heading in order]
+        return "\n".join(["What I know of you:", *lines]) if lines else KNOWS_NOTHING
+
+
+def tell_learned(memory: Memory, session: str) -> str:
+    """Return what was learned in a session: ``5 facts (your husband is called Tom; …)``."""
+    facts = memory.records(kind="fact", session=session, limit=1_000)
+    if not facts:
+        return ""
+    told = [address_user(each.content) or each.content.rstrip(".") for each in facts]
+    return f"{len(facts)} fact{'s' * (len(facts) != 1)} ({_list(told, MOST_NAMED)})"
+
+
+def _list(told: Sequence[str], most: int) -> str:
+    """Return the first statements, and how many more there are."""
+    shown = [each.rstrip(".") for each in dict.fromkeys(told)]
+    return "; ".join([*shown[:most], *(["…"] if len(shown) > most else [])])
+
+
+def _addressed(claims: Iterable[Claim]) -> Iterator[str]:
+    """Yield what was understood, as it is said to whom it is about."""
+    for claim in claims:
+        fact = claim.fact
+        if fact is None or not (fact.needs_known or fact.takes_back or fact.attribute == SAME):
+            told = address_user(claim.content)
+            if told and told != claim.content and (fact is None or fact.language == "en"):
+                yield told
+
+
+def _shorten(told: Iterable[str]) -> list[str]:
+    """Return the statements of a line: no name that another tells, and few."""
+    found = list(told)
+    names = [each.rpartition(" is called ")[2] for each in found]
+    kept = [
+        each
+        for place, each in enumerate(found)
+        if names[place] == each
+        or not any(names[place] in other for other in (*found[:place], *found[place + 1 :]))
+    ]
+    return [each for each in kept[:2] if len("; ".join(kept[:2])) <= LONGEST_NOTE] or kept[:1]
+
+
+def _answers(hit: Hit, question: str) -> bool:
+    """Return whether a hit has so much to do with the question that it can be its answer."""
+    arms = hit.why.arms
+    alike = arms["vector"].score if "vector" in arms else 0.0
+    if "attribute" in arms or alike >= LEAST_LIKE:
+        return True
+    if alike >= LESS_LIKE and hit.score >= LEAST_SCORE:
+        return True
+    asked = question.replace("'s", "").replace("\u2019s", "")
+    return share_words(asked, hit.record.content) >= LEAST_SHARED
+
+
+def _states(record: Record) -> bool:
+    """Return whether a record states something: a question that was asked before does not."""
+    if record.kind is not Kind.EPISODE:
+        return record.kind is not Kind.REFLECTION
+    return not is_small_talk(record.content) and not all(map(asks, cut_sentences(record.content)))
+
+
+def _greet(text: str) -> str:
+    """Return a fitting word for a greeting, a thank-you or a farewell."""
+    words = frozenset(text.casefold().strip(" .!?").replace(",", " ").split())
+    if words & {"thanks", "thank", "thx", "ty", "ta", "cheers"}:
+        return GLAD
+    if words & {"bye", "goodbye", "night", "later"}:
+        return BYE
+    greets = words & {"hi", "hello", "hey", "yo", "morning", "afternoon", "evening", "there"}
+    return HELLO if greets else ALL_RIGHT
+
+
+def _asks_for_all(text: str) -> bool:
+    """Return whether a text asks for all that is known of the person."""
+    return any(
+        LanguageData(code, "questions").pattern("overview").search(text) is not None
+        for code in languages_with("questions")
+        if "overview" in load(code, "questions")
+    )

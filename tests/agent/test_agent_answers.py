@@ -1,0 +1,107 @@
+"""Chat without a model: what was understood, one answer with its day, and what it forgets."""
+
+from datetime import UTC, datetime, timedelta
+
+from memoranda.agent import Agent
+from memoranda.agent.answers import ALL_RIGHT, BYE, GLAD, HELLO, KNOWS_NOTHING
+from memoranda.testing.clocks import FrozenClock
+from memoranda.text.recalled import NOTHING
+
+# What is said, and the line that says what was understood.
+SAID = {
+    "hi": HELLO,
+    "my name is priya and i live in cardiff": "Noted: your name is Priya; you live in cardiff.",
+    "My husband Tom is a locksmith.": "Noted: your husband Tom is a locksmith.",
+    "I can't eat shellfish": "Noted: you cannot eat shellfish.",
+    "My sister Karin lives in Malmö.": "Noted: your sister Karin lives in Malmö.",
+    "gaz owes me 40 quid": "Noted.",
+    "Mondays I swim at 7": "Noted: Mondays you swim at 7.",
+    "Sam's school play is on 11 December": "Noted: Sam's school play is on 11 December 2026.",
+    "we might go to Greece, who knows": "Noted.",
+    "remember that my locker is 212": "Remembered: My locker is 212.",
+    "remember my door code is 5512": (
+        "Not remembered, because it seems to hold a secret; only this conversation has it."
+    ),
+    "thanks": GLAD,
+    "ok": ALL_RIGHT,
+    "good night": BYE,
+}
+# What is asked, and a word that only the first line of the answer's right source has.
+ASKED = {
+    "what does my husband do?": "locksmith",
+    "how much does gaz owe me": "40 quid",
+    "when do I swim?": "Mondays",
+    "where does Karin live?": "Malmö",
+    "When is the school play?": "11 December",
+    "what's my locker number?": "212",
+}
+UNKNOWN = ["What is my favourite colour?", "who won the world cup?"]
+
+
+DAY = timedelta(days=1)
+NOW = datetime(2026, 11, 27, 9, tzinfo=UTC)
+
+
+def test_a_talk_with_memory_alone(opened):
+    """Statements, questions in the session and a day later, forgetting, correcting and /new.
+
+    Memory's own answers are no memories, and neither is a question, nor what asked to forget.
+    """
+    clock = FrozenClock(NOW)
+    memory = opened(clock=clock)
+    agent = Agent(memory)
+
+    def say(*texts):
+        clock.advance(timedelta(seconds=30))
+        return [agent.process(text).text for text in texts]
+
+    assert say("What do you know about me?") == [KNOWS_NOTHING]
+    assert dict(zip(SAID, say(*SAID), strict=True)) == SAID
+    for when in ("today", "yesterday"):
+        first = [text.splitlines()[0] for text in say(*ASKED)]
+        wrong = [text for text, word in zip(first, ASKED.values(), strict=True) if word not in text]
+        assert not wrong
+        assert f"You said {when}: “gaz owes me 40 quid”" in first
+        assert say(*UNKNOWN) == [NOTHING] * len(UNKNOWN)
+        assert len(say("hello?", *ASKED)[-1].splitlines()) <= 3
+        if when == "today":
+            (ended,) = say("/new")
+            assert ended.startswith("Session ended; learned: 10 facts (")
+            clock.advance(DAY)
+    told = say("what do you know about me", "¿Qué sabes de mí?", "Was weißt du über mich?")
+    assert told[0] == told[1] == told[2]
+    assert "\nPeople: your " in told[0]
+    assert say("please forget that I swim on Mondays", "forget that I swim on Mondays") == [
+        "Forgotten: Mondays you swim at 7.",
+        "Nothing to forget: memory knows nothing of “I swim on Mondays”.",
+    ]
+    assert say("When do I swim?") == [NOTHING]
+    assert say("sorry, I said the school play was on the 11th, it's the 10th") == [
+        "Corrected: Sam's school play is on 10 December 2026."
+    ]
+    assert "10 December" in say("When is the school play?")[0]
+    said = [each.source_role for each in memory.records(kind="episode", limit=500)]
+    assert {*said} == {"user"}
+
+
+def test_a_question_never_answers_itself(opened):
+    """Storing a question changes no answer to it, neither of recall nor of search (law 16)."""
+    memory = opened()
+    chat = memory.conversation("chat")
+    for text in SAID:
+        chat.add("user", text)
+    different = {}
+    for question in [*ASKED, *UNKNOWN]:
+        before = _found(memory, question)
+        chat.add("user", question)
+        if _found(memory, question) != before:
+            different[question] = before, _found(memory, question)
+        chat.pop()
+    assert not different
+
+
+def _found(memory, question):
+    memory.embed_pending()
+    hits = memory.search(question, limit=10)
+    told = memory.recall(question, budget=120).text
+    return told, [(hit.record.id, round(hit.score, 5)) for hit in hits]
