@@ -145,28 +145,40 @@ SWITCHES = """\
 I renamed it in 12 places. | LGTM, merged. Next please add rate limiting to the public API.
 The parser is split into modules. | Ok we're done with that. Let's look at the billing service.
 It's a matter of taste. | Moving on. What's the best way to store money in Postgres?
+I renamed the module in 14 files. | Great work. Let's start on the payment webhook.
 The soup needs twenty minutes. | Now something different: can you explain how index funds work?
 The cable is probably broken. | Switching topics: what should I give my dad for his 70th birthday?
+Task complete. Refactored 3 files. | Now let's work on the tests
 The migration is complete. | Great, thanks. Now I'd like to set up monitoring for the website.
 Here is the letter. | New topic. I need a workout plan for beginners.
+The invoice has been sent. | That's finished then. On to the next task: the quarterly report.
 The page loads in 300 ms now. | Great, that's done. Next task: write release notes for 2.4.
 You can use a hash map for that. | Completely unrelated question: how long do I boil an egg?
 The tests pass. | Closing that ticket. Next one is about dark mode in the settings page.
 Fixed in both places. | Shipped it, thank you. Now please help me with the onboarding emails.
+All 14 translations are in place. | We can close this one. Let's tackle the flaky e2e tests.
 The refactoring is finished. | Okay, next up: I want to plan my vacation in August.
 The regex matches both forms. | Ok enough of that. I'd like to practice my Spanish a bit.
+All done! The slides are ready. | Perfect. Let's begin with the budget spreadsheet.
+The report is finished. | Now on to something else: a birthday poem for my grandmother.
 Your flight is confirmed. | Thanks, the flight is sorted. New request: find me a dentist in Graz.
 The recipe serves four. | By the way, on a completely different note, how do I reset my router?
 Okay, the bug is closed. | Next issue: #482, the date picker shows the wrong month.
 Here are five names for the cat. | Drop that. I want to talk about my taxes instead.
+All tests are green and the branch is merged. | Now we can start on the mobile app.
 The essay is complete. | Thank you so much. I have a new task for you: proofread my CV.
 Die Suche ist jetzt schneller. | Ist gemerged. Lass uns mit dem Login weitermachen.
 Das hängt vom Wetter ab. | Themenwechsel: Was koche ich heute Abend?
+Erledigt. | Neues Thema. Ich brauche Hilfe bei der Steuererklärung.
+He corregido los tests. | Muy bien. Pasemos a otra cosa: quiero aprender a programar en Go.
 La migración está completa. | Nueva tarea: escribe un correo para el equipo de ventas.
+Le rapport est terminé. | Merci. Nouvelle tâche : traduis ce contrat en anglais.
 La réponse est 42. | Changeons de sujet. Comment préparer un entretien d'embauche ?
+Task complete. All files were converted. | Next, I need you to plan a team event for 20 people.
 The bill is split evenly. | Alright, that topic is closed. Tell me how photosynthesis works.
 It's a known limitation. | ok. let's do something else now, quiz me on European capitals
 The PR is approved. | Merged and deployed, thanks. Let's pick up the next ticket, GDPR export.
+The form validates now. | Before we continue with anything else, a new topic: our sprint retro.
 """
 
 

@@ -6,11 +6,7 @@ and forms, without a model. Where a text is not understood there is no signal, r
 wrong one.
 
 What people say stands in ``languages/<code>/signals.toml``, as forms for each signal; the README
-there explains them. A text is read sentence by sentence in plain writing (:func:`cut_plain`).
-
-The output of a program that failed is known line by line: an error message begins a line, or
-stands in a form that nothing else has. A JSON object is judged by its top-level members alone,
-because the texts in it may say anything.
+there explains them. A text is read sentence by sentence in plain writing (:func:`write_plain`).
 """
 
 from __future__ import annotations
@@ -49,15 +45,11 @@ _QUESTION_MARKS = "?\u061f"
 _ASKING = ("吗", "嗎", "呢", "か")  # what ends a question, with or without a mark
 _PARTS = {"lead", "filler"}  # what stands before or beside something else, and signals nothing
 _NOT = "not_"
-_KINDS = dict.fromkeys(("imperative", "request", "rule"), "instruction")
 _DOUBTS = {"user": {"if"}, "assistant": {"if", "when"}}  # after these an error did not happen
-_UNASKED = frozenset({"completion", "finished", "decision"})  # what a question does not say
+_UNASKED = frozenset({"completion", "finished", "done", "decision"})  # what a question does not say
 _UNASKED_ALONE = _UNASKED | {"imperative", "rule"}  # nor one that requests nothing
 _INSTRUCTIONS = frozenset({"imperative", "request", "rule"})
-_BEYOND_TALK = _INSTRUCTIONS | {
-    *("error", "correction", "reference", "decision", "completion", "finished", "opening"),
-    "announcement",
-}
+_TALK = frozenset({"casual", "asking", "done", "if", "when"})  # what small talk may signal
 _ASKS = _INSTRUCTIONS | {"opening", "asking"}  # what follows where a user leaves a task
 _CODE = compile_pattern(r"```.*?(?:```|\Z)|^[ \t]*>.*$|###\w+###", re.DOTALL | re.MULTILINE)
 
@@ -140,7 +132,7 @@ class SignalForms:
         ]
         excepted = [each for each in found if each.name.startswith(_NOT)]
         for each in found:
-            exception = _NOT + _KINDS.get(each.name, each.name)
+            exception = _NOT + ("instruction" if each.name in _INSTRUCTIONS else each.name)
             if each not in excepted and not any(
                 other.start <= each.start and each.end <= other.end
                 for other in excepted
@@ -277,7 +269,7 @@ def signals_of(text: str, role: str) -> Signals:
     languages = _used_languages(plain, role)
     said = _read_plain(plain, role, [each for forms in languages for each in forms.find(plain)])
     announces = explicit or "announcement" in said or _leaves_task(said)
-    talks = not explicit and not failed and not said.keys() & _BEYOND_TALK
+    talks = not explicit and not failed and said.keys() <= _TALK
     signs = 0 < len(text.strip()) <= _SHORT and not any(sign.isalnum() for sign in text)
     courtesy = "casual" in said and _small_talk(languages).fullmatch(plain) is not None
     return Signals(
@@ -319,9 +311,16 @@ def _read_plain(
 
 
 def _leaves_task(said: Mapping[str, list[SignalPlace]]) -> bool:
-    """Return whether a user is done with something, and asks for something after that."""
-    after = max((each.start for name in _ASKS for each in said.get(name, ())), default=0)
-    return any(each.start < after for each in said.get("finished", ()))
+    """Return whether a user is done with something, and then asks for something else.
+
+    After the end of a task that may be anything, after something else that is done only an opening.
+    """
+    return any(
+        min(said[end]).start < max(said[ask]).start
+        for end, asks in (("finished", _ASKS), ("done", {"opening"}))
+        for ask in asks
+        if end in said and ask in said
+    )
 
 
 def _count_apart(places: Sequence[SignalPlace]) -> int:
