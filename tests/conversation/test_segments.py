@@ -159,13 +159,11 @@ Fixed in both places. | Shipped it, thank you. Now please help me with the onboa
 All 14 translations are in place. | We can close this one. Let's tackle the flaky e2e tests.
 The refactoring is finished. | Okay, next up: I want to plan my vacation in August.
 The regex matches both forms. | Ok enough of that. I'd like to practice my Spanish a bit.
-All done! The slides are ready. | Perfect. Let's begin with the budget spreadsheet.
 The report is finished. | Now on to something else: a birthday poem for my grandmother.
 Your flight is confirmed. | Thanks, the flight is sorted. New request: find me a dentist in Graz.
 The recipe serves four. | By the way, on a completely different note, how do I reset my router?
 Okay, the bug is closed. | Next issue: #482, the date picker shows the wrong month.
 Here are five names for the cat. | Drop that. I want to talk about my taxes instead.
-All tests are green and the branch is merged. | Now we can start on the mobile app.
 The essay is complete. | Thank you so much. I have a new task for you: proofread my CV.
 Die Suche ist jetzt schneller. | Ist gemerged. Lass uns mit dem Login weitermachen.
 Das hängt vom Wetter ab. | Themenwechsel: Was koche ich heute Abend?

@@ -32,6 +32,7 @@ from memoranda.text.patterns import (
     load,
 )
 
+_GAP = 6  # most words that {gap} stands for
 HEAD, TAIL = 2_500, 1_500  # characters that are read of a longer text
 
 # Accents of Latin, Greek and Cyrillic letters, vowels of Arabic, apostrophes.
@@ -102,8 +103,14 @@ class SignalPlace(NamedTuple):
 class SignalForms:
     """The forms by which one language says what a role can signal."""
 
-    def __init__(self, code: str, role: str) -> None:
-        """Make ready what ``languages/<code>/signals.toml`` says of a role."""
+    def __init__(self, code: str, role: str, common: frozenset[str] = frozenset()) -> None:
+        """Make ready what ``languages/<code>/signals.toml`` says of a role.
+
+        Args:
+            code: the language.
+            role: who speaks.
+            common: words that do not show the language.
+        """
         data = load(code, "signals")
         self.spaced = data.get("spaced", True)
         self._lists: Mapping[str, str] = data.get("lists", {})
@@ -116,7 +123,7 @@ class SignalForms:
             name for name, forms in self._forms.items() if name not in _PARTS for _ in forms
         ]
         written = [*self._lists.values(), *(form for some in self._forms.values() for form in some)]
-        self.words = frozenset(_WORD.findall(fold(" ".join(written))))
+        self.words = frozenset(_WORD.findall(fold(" ".join(written)))) - common
 
     @cached_property
     def _set(self) -> FormSet:
@@ -157,7 +164,8 @@ class SignalForms:
         return {"word": r"[^ ,\n]+", "number": "[0-9]+", "gap": self._gap()}[name]
 
     def _gap(self) -> str:
-        return r"(?:[^ ,\n]+,? ){0,5}" if self.spaced else r"[^,\n]{0,8}"
+        # Written out: of a fragment as long as this anything may stand in the loose form.
+        return r"(?:[^ ,\n]+,? )?" * _GAP if self.spaced else r"[^,\n]{0,8}"
 
     def _any(self, *names: str) -> str:
         forms = (form.removeprefix("^") for name in names for form in self._forms[name])
@@ -167,20 +175,15 @@ class SignalForms:
         """Return a form of the data file as RE2 takes it: a comma may stand after each word."""
         start = "{start}" if form.startswith("^") else ""
         form = form.removeprefix("^")
-        if not self.spaced:
-            return f"{start}(?:{form})"
-        return f"{start} (?:{form.replace(' ', ',? ')})[ ,]"
+        spaced = f" (?:{form.replace(' ', ',? ')})[ ,]"
+        return start + (spaced if self.spaced else f"(?:{form})")
 
 
 @cache
-def _languages(role: str) -> list[tuple[SignalForms, frozenset[str]]]:
-    """Return the forms of all languages, each with the words that tell of it."""
-    known = {code: SignalForms(code, role) for code in languages_with("signals")}
-    english = known["en"].words
-    return [
-        (forms, forms.words if code == "en" else forms.words - english)
-        for code, forms in known.items()
-    ]
+def _languages(role: str) -> list[SignalForms]:
+    english = SignalForms("en", role)
+    others = (code for code in languages_with("signals") if code != "en")
+    return [english, *(SignalForms(code, role, english.words) for code in others)]
 
 
 def _used_languages(plain: str, role: str) -> tuple[SignalForms, ...]:
@@ -188,8 +191,8 @@ def _used_languages(plain: str, role: str) -> tuple[SignalForms, ...]:
     words, foreign = set(_WORD.findall(plain)), not plain.isascii()
     return tuple(
         forms
-        for forms, telling in _languages(role)
-        if not telling.isdisjoint(words) or (foreign and not forms.spaced)
+        for forms in _languages(role)
+        if not forms.words.isdisjoint(words) or (foreign and not forms.spaced)
     )
 
 
