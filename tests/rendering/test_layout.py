@@ -1,7 +1,8 @@
 """One renderer for all results: what a column shows, what fits, and what JSON holds."""
 
 import io
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
@@ -42,6 +43,7 @@ class Row:
     colour: Colour = Colour.RED
     missing: str | None = None
     count: int = 1_000
+    pairs: Mapping[str, int] = field(default_factory=lambda: {"a": 1, "b": 2})
 
 
 ROW = Row("x\x1b[31m\ny", Inner(0.5), MOMENT, ("a", "b"))
@@ -53,6 +55,7 @@ COLUMNS = (
     Column("colour", "colour"),
     Column("missing", "missing"),
     Column("count", lambda row, _: row.count, number=True),
+    Column("pairs", "pairs", whole=True),
 )
 
 
@@ -72,7 +75,8 @@ def display(width=80):
 def test_a_column_writes_a_value_by_its_type():
     """A field within a field, a moment in the user's zone, a list, a member, nothing, a number."""
     line = draw(table([ROW], COLUMNS, display())).splitlines()[2]
-    assert line.split() == ["x␛[31m", "y", "0.50", "2026-07-01", "23:30", "a,", "b", "red", "1,000"]
+    assert line.split() == ["x␛[31m", "y", "0.50", "2026-07-01", "23:30", "a,", "b", "red", "1,000",
+                            "a=1,", "b=2"]  # fmt: skip
 
 
 def test_a_table_without_rows_says_what_it_was_told():
