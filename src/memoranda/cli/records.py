@@ -17,7 +17,6 @@ from memoranda.errors import InvalidInput
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind
 from memoranda.rendering import records as drawing
-from memoranda.rendering.conversations import show_context
 from memoranda.rendering.forms import explain_hit
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import pluralize
@@ -271,6 +270,8 @@ def context(
         memoranda context "Book me something to Lisbon" --budget 2000
         memoranda context "And the hotel?" --conversation trip --system "You plan trips."
     """
+    from memoranda.rendering.conversations import show_context  # noqa: PLC0415 - a search is faster
+
     memory = session.memory()
     if conversation is None:
         chat = memory.stored_conversations.unsaved(system=system)
