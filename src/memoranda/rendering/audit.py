@@ -23,7 +23,7 @@ COLUMNS = (
 EXAMPLES = (
     Column("example", "example"),
     Column("why", "why", "yellow"),
-    Column("records", lambda finding, _: _name_records(finding), "dim"),
+    Column("records", lambda finding, _: _name_records(finding), "dim", whole=True),
 )
 
 
