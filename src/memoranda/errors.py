@@ -13,6 +13,7 @@
     ├── EmbeddingError        an embedding model failed
     │   └── ModelUnavailable  the model's files or server are not there
     ├── LLMError              a language model failed, or what it answered is of no use
+    │   └── SpendLimitReached the session has cost what it may cost
     ├── StageTimeout          a stage of learning took longer than its limit
     └── StoreError            the storage failed; nothing was half written
         ├── NotADatabase      the file is something else, or damaged
@@ -110,6 +111,10 @@ class LLMError(MemorandaError):
         """Say what went wrong, and what was spent."""
         super().__init__(message)
         self.usage = usage
+
+
+class SpendLimitReached(LLMError):
+    """A session has cost as much as it may cost; nothing was asked of a model."""
 
 
 class StoreError(MemorandaError):

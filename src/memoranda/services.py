@@ -61,6 +61,8 @@ SHARED = ("dates", "retriever", "catalog", "open_notes")
 # Seconds that closing waits for sessions that are being read, and for a stage of upkeep at hand:
 # the next process takes it up from there.
 LAST_MOMENTS = 1.5
+# The stages of upkeep that ask a language model.
+MODEL_STAGES = ("enrich", "consolidate", "reflect")
 
 
 class Services:
@@ -113,6 +115,7 @@ class Services:
         )
         self.consolidation = ConsolidationQueue()
         self.upkeep = BackgroundThread("memoranda-schedule")
+        self.holds_paid_work = False
 
     def for_other_user(self) -> Services:
         """Return the same services with subscribers of their own."""
@@ -314,9 +317,23 @@ class Services:
             self.history_writer(scope).write_fallback(session, until)
         return done
 
+    def hold_paid_work(self) -> bool:
+        """Leave what nobody asked for undone from now on, where a model would be paid for it.
+
+        ``memoranda maintain`` and ``memoranda worker`` do it, which somebody starts for that.
+
+        Returns:
+            Whether calls of the model cost money.
+        """
+        self.holds_paid_work = bool(getattr(self.models.model, "costs_money", False))
+        return self.holds_paid_work
+
     def session_began(self, scope: Scope, session: str | None) -> None:
-        """Have earlier sessions consolidated in the background (requirement S4.10)."""
-        if self.settings.consolidation.automatic:
+        """Have earlier sessions consolidated in the background (requirement S4.10).
+
+        Not after :meth:`hold_paid_work`.
+        """
+        if self.settings.consolidation.automatic and not self.holds_paid_work:
             self._request(ConsolidationRequest(scope, but=session))
 
     def session_ended(self, scope: Scope, session: str) -> None:
@@ -390,18 +407,22 @@ class Services:
             lambda user, stage: self.maintenance_of(user).run_scheduled(stage),
             store=self.store,
             clock=self.clock,
-            times=self.settings.schedule,
             zone=self.zone,
-            **how,
+            **{"times": self.settings.schedule, **how},
         )
 
     def run_upkeep(self) -> None:
         """Run the schedule in the background, one however many ask for it, if the settings say so.
 
+        After :meth:`hold_paid_work` without the stages that ask a model.
+
         Raises:
             ConfigError: a time of the settings cannot be read.
         """
-        schedule = self.schedule(stop=self.upkeep.ending)
+        times = self.settings.schedule
+        if self.holds_paid_work:
+            times = times.model_copy(update=dict.fromkeys(MODEL_STAGES, "off"))
+        schedule = self.schedule(stop=self.upkeep.ending, times=times)
         if self.settings.schedule.in_background:
             self.upkeep.start(schedule.run)
 

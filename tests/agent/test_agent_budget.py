@@ -14,7 +14,7 @@ from memoranda.agent import Agent
 from memoranda.agent.agent import SILENT
 from memoranda.agent.answers import ALL_RIGHT, GLAD, HELLO
 from memoranda.conversation.strategies import STRATEGIES
-from memoranda.errors import BudgetTooSmall
+from memoranda.errors import BudgetTooSmall, ConfigError, SpendLimitReached
 from memoranda.model.chat import ChatReply
 from memoranda.model.models import ToolCall
 from memoranda.model.usage import Usage
@@ -275,16 +275,52 @@ def test_a_model_that_says_nothing_is_told_of(memory, reply):
 
 
 def test_what_the_recap_tells_is_not_recalled_beside_it(tmp_path):
-    """After an overflow a turn stands in the recap or in what memory tells, not in both."""
-    small = Settings(
-        timezone="UTC",
-        embedding={"model": "none"},
-        agent={"memory_window": 4},
-        conversation={"keep_recent": 4},
-    )
+    """A turn stands in the recap of a session or in what memory tells, not in both."""
+    small = Settings(timezone="UTC", embedding={"model": "none"})
     with Memory(tmp_path / "m.db", settings=small) as memory:
         agent = scripted_agent(memory, *["Noted, thank you for that."] * 4)
         for text in ("My cat is Biscuit.", "The roof is green.", "The bike is red."):
             agent.process(text)
+        agent.chat.start_session(keep=4, recap=4)
         context = agent.context("What is my cat called?")
         assert str(context.messages).count("My cat is Biscuit.") == 1
+
+
+def test_the_tools_of_the_agent_are_chosen(tmp_path):
+    """All, none or some of memory's; your own are always there, and a wrong name is refused."""
+
+    def sent(tools):
+        settings = Settings(timezone="UTC", embedding={"model": "none"}, agent={"tools": tools})
+        with Memory(":memory:", settings=settings) as memory:
+            model = ScriptedLLM(["Fine."])
+            own = Tool("stamp", "Stamps.", {"type": "object"}, lambda: "stamped")
+            Agent(memory, llm=model, tools=[own]).process("Hello")
+            return [tool.name for tool in model.chatted[0].tools]
+
+    assert len(sent("all")) == 11
+    assert sent("none") == ["stamp"]
+    assert sent(["search_memories"]) == ["search_memories", "stamp"]
+    with pytest.raises(ConfigError, match=r"agent.tools: 'serch' is unknown; there are .*recall"):
+        sent(["serch"])
+    assert tmp_path.exists()
+
+
+def test_a_session_costs_no_more_than_it_may(memory):
+    """Beyond ``agent.spend_limit`` no model is asked, in the background too; /new begins anew."""
+    memory._services.settings = memory.settings.with_values(agent={"spend_limit": 0.0015})
+    agent = scripted_agent(memory, *["I see."] * 4)  # A tenth of a cent each.
+    agent.process("One.")
+    agent.process("Two.")
+    (taken,) = agent.spending()
+    assert (taken.stage, taken.usage.requests, taken.usage.cost) == ("chat", 2, 0.002)
+    with pytest.raises(SpendLimitReached, match=r"has cost \$0.0020, .* \$0.0015; raise that with"):
+        agent.process("Three.")
+    assert agent.chat.messages[-2].content == "Three."
+    stage = memory._services.models
+    stage.model = ScriptedLLM({str: "never said"})
+    model = stage.for_stage(agent._scope, "consolidate")
+    with pytest.raises(SpendLimitReached):
+        stage.wait(model.ask("Read.", "Ana", str))
+    agent.new()
+    assert agent.spending() == []
+    assert agent.process("Four.").text == "I see."

@@ -54,34 +54,26 @@ def read_until(memory, session):
 
 @pytest.mark.parametrize("automatic", [True, False])
 def test_only_what_is_old_is_consolidated(tmp_path, automatic):
-    """``[last_consolidated, cutoff)`` becomes facts and an entry; what is kept was not read yet."""
+    """``[last_consolidated, cutoff)`` becomes facts and an entry; nothing leaves the view."""
     with closing(memory_at(tmp_path / "a.db", consolidation={"automatic": automatic})) as memory:
         agent = agent_of(memory, talking(always="I see."))
         agent.process("I live in Porto.")
         turns(agent, 9)
-        assert (len(agent.chat), agent.chat.prunings) == (20, ())
+        assert (len(agent.chat), history(memory)) == (20, [])
         agent.process("I have a dog named Rex.")
-        (receipt,) = agent.chat.prunings
-        assert receipt.trigger == "overflow"
-        # 20 messages were there; of these the last six stay.
+        # 20 messages were there; of these the last six are not read yet.
         assert read_until(memory, "chat") == (13, 13)
         assert facts(memory) == ["The user lives in Porto."]
         (entry,) = history(memory)
         assert "turns=0-13" in entry
-        assert [cut.why for cut in receipt.cuts] == [
-            "consolidated; the session goes on without them",
-            "told in the recap",
-        ]
-        assert [(cut.first, cut.last) for cut in receipt.cuts] == [(0, 7), (8, 13)]
-        assert [place.position for place in agent.chat.view().messages] == [*range(14, 22)]
         turns(agent, 6, start=20)
-        assert len(agent.chat.prunings) == 1
+        assert read_until(memory, "chat") == (13, 13)
         turns(agent, 1, start=26)
-        assert len(agent.chat.prunings) == 2
         assert read_until(memory, "chat") == (27, 27)
         assert "turns=14-27" in history(memory)[1]
         assert "The user has a dog named Rex." in facts(memory)
-        assert len(agent.chat.messages) == 36
+        assert agent.chat.prunings == ()
+        assert agent.chat.stats().messages_in_context == len(agent.chat) == 36
         assert memory.verify() == []
 
 
@@ -90,37 +82,30 @@ def test_the_recap_is_in_the_prompt_and_survives(tmp_path):
     path = tmp_path / "a.db"
     with closing(memory_at(path)) as memory:
         agent = agent_of(memory, talking(always="I see."))
-        said = turns(agent, 11)
-        created = memory.conversations()[0].created_at
-        model = agent._model
-        prompts = [turn.messages[0]["content"] for turn in model.chatted]
-        assert ["## Recap" in prompt for prompt in prompts] == [False] * 10 + [True]
-        recap = prompts[-1].partition("## Recap\n")[2].partition("\n</")[0].splitlines()
+        said = turns(agent, 8)
+        agent.chat.start_session(keep=6, recap=6)
+        agent.process("Go on.")
+        system = agent._model.chatted[-1].messages[0]["content"]
+        recap = system.partition("## Recap\n")[2].partition("\n</")[0].splitlines()
         assert recap == [
-            line for text in said[4:7] for line in (f"user: {text}", "assistant: I see.")
+            line for text in said[2:5] for line in (f"user: {text}", "assistant: I see.")
         ]
-        assert balanced(prompts[-1])
-        asked = [m["content"] for m in model.chatted[-1].messages if m["role"] == "user"]
-        assert asked == said[7:]
+        assert balanced(system)
+        asked = [m["content"] for m in agent._model.chatted[-1].messages if m["role"] == "user"]
+        assert [text for text in said if text in asked] == said[5:]
     with closing(memory_at(path)) as again:
         clock_of(again).advance(11 * MINUTE)
         agent = agent_of(again, talking(always="I see."))
         assert "\n".join(recap) in system_of(agent.context("Hm?"))
-        assert again.conversations()[0].created_at == created
         for begin_anew in (agent.chat.start_session, agent.chat.clear):
             begin_anew()
             assert "## Recap" not in system_of(agent.context("Hm?"))
             assert (agent.chat.session.recapped, agent.chat.session.messages) == ((), ())
-        known = agent.chat.prunings
-        turns(agent, 10, start=12)  # Counting begins again.
-        assert agent.chat.prunings == known
-        turns(agent, 1, start=22)
-        assert agent.chat.prunings[-1].trigger == "overflow"
 
 
 @each_row("keep", range(1, 5))  # One exchange has four messages.
 def test_a_call_is_never_parted_from_its_results(tmp_path, keep):
-    """Wherever the cut would fall, call and results are kept, or consolidated, together."""
+    """Wherever the cut would fall, call and results are consolidated together, or not yet."""
     settings = SMALL | {"agent": {"memory_window": 25}, "conversation": {"keep_recent": keep}}
     with closing(noting(tmp_path / f"{keep}.db", settings=chosen(**settings))) as memory:
         calls = [calling("memory_stats", f"c{n}") for n in range(30)]
@@ -134,20 +119,13 @@ def test_a_call_is_never_parted_from_its_results(tmp_path, keep):
         ]
         agent = agent_of(memory, talking(*script))
         turns(agent, 5)
-        assert agent.chat.prunings == ()
+        assert history(memory) == []
         turns(agent, 1, start=5)
-        (receipt,) = agent.chat.prunings
-        recapped = agent.chat.session.recapped
-        assert recapped[0].role in {"assistant", "user"}
-        started = {call.id for message in recapped for call in message.tool_calls}
-        assert {m.tool_result.call_id for m in recapped if m.tool_result} == started
-        assert len(recapped) >= keep
         through, noted = read_until(memory, "chat")
-        assert receipt.cuts[-1].first == recapped[0].position
-        kept = agent.chat.view().messages
-        assert len(kept) >= keep + 4  # what was just said, called, given and answered
-        assert through == noted < kept[0].position == recapped[-1].position + 1
-        assert kept[-4 - keep :] == agent.chat.messages[-4 - keep :]
+        messages = agent.chat.messages
+        assert through == noted <= messages[25 - keep].position
+        rest = next(m.position for m in messages[through + 1 :] if m.role != "tool")
+        assert rest <= 25 - keep  # The results of what was called are before the cut, too.
         assert problems_openai(agent.chat.context(budget=ALL).messages) == []
         lawful(agent.chat)
 

@@ -393,7 +393,7 @@ EFFECTS = {
     ),
     "agent.memory_window": effect(
         (100, 10),
-        lambda _: [each["state"] for each in command("conversations", "show", "chat")["lines"]],
+        files("HISTORY.md"),
         [("process", f"Number {n} is about cats.") for n in range(8)],
         conversation__keep_recent=2,
     ),
@@ -436,6 +436,10 @@ ELSEWHERE = {
     ],
     LARGE + "test_candidates_of_the_database_give_the_same_answers": ["retrieval.exact_up_to"],
     "tests/doors/test_mcp_tools.py::test_the_tools_are_these": ["mcp.tools"],
+    "tests/agent/test_agent_budget.py::test_the_tools_of_the_agent_are_chosen": ["agent.tools"],
+    "tests/agent/test_agent_budget.py::test_a_session_costs_no_more_than_it_may": [
+        "agent.spend_limit"
+    ],
     "tests/settings/test_profile.py::test_each_of_the_four_means_one_of_ours": [
         f"memory.{name}"
         for name in ("path", "context_window_size", "embedding_model", "cleanup_interval")

@@ -120,13 +120,10 @@ def test_the_window_of_the_specification_is_fifty_messages(tmp_path):
         agent = agent_of(memory, silent())
         for number in range(25):
             agent.process(f"Good evening number {number}.")
-        assert (len(agent.chat), agent.chat.prunings) == (50, ())
-        answer = agent.process("And one more.")
-        # The view is full with them, too: what leaves it is told once, by one receipt.
-        (receipt,) = agent.chat.prunings
-        assert answer.prunings == (receipt,)
-        assert (receipt.trigger, receipt.messages) == ("overflow", 50 - 10)
-        assert len(agent.chat.view().messages) == 10 + 2
+        assert (len(agent.chat), memory.notes.history()) == (50, [])
+        agent.process("And one more.")
+        (entry,) = memory.notes.history()
+        assert "turns=0-39" in entry.text
 
 
 def test_the_three_settings_of_the_specification(tmp_path):
@@ -145,7 +142,7 @@ def test_the_three_settings_of_the_specification(tmp_path):
         agent = agent_of(memory, silent())
         for number in range(3):
             agent.process(f"Good evening number {number}.")
-        assert [pruning.trigger for pruning in agent.chat.prunings] == ["overflow"]
+        assert len(memory.notes.history()) == 1
 
 
 def test_a_line_says_the_fact_that_says_the_same(tmp_path):

@@ -12,7 +12,8 @@ from memoranda.agent.answers import MemoryAnswerer, tell_learned
 from memoranda.agent.commands import END, NEW
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.pruning import ContextUsage
-from memoranda.errors import InvalidInput, LLMError, StoreClosed
+from memoranda.errors import ConfigError, InvalidInput, LLMError, StoreClosed
+from memoranda.learning.stage_models import SpendingMeter
 from memoranda.memory import Memory, agent_tools, scope_of, services_of
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
 from memoranda.model.checks import clean, named, require_attributes
@@ -27,8 +28,9 @@ from memoranda.model.models import (
     ToolResult,
 )
 from memoranda.model.reports import RequestReceipt
-from memoranda.model.usage import Usage
+from memoranda.model.usage import NO_USAGE, StageUsage, Usage
 from memoranda.providers.opening import open_language_model
+from memoranda.settings.parsing import names
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import NO_ANSWER
 from memoranda.tools import Tool, ToolList
@@ -41,9 +43,6 @@ STAGE = "chat"
 WAITS = "not consolidated yet: the last messages are kept as they were, the rest is done later"
 STUCK = "I could not finish this within {steps} steps."
 SILENT = "The model gave no answer. What you said is stored; say it again, or in other words."
-
-
-NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +121,18 @@ class Agent:
         self._name = clean(session, "session")
         self._system = named(system, "system") or memory.settings.agent.system
         self._model = _talking(memory, llm)
-        own = agent_tools(memory, lambda: self._chat.id).tools()
-        given = ((tool.name, tool) for tool in tools)
+        own = _chosen(agent_tools(memory, lambda: self._chat.id).tools(), memory)
+        given = {tool.name: tool for tool in tools}
         # Of two with one name the caller's.
-        self._tools = ToolList({**{tool.name: tool for tool in own}, **dict(given)}.values())
+        self._tools = ToolList({**{tool.name: tool for tool in own}, **given}.values())
         self._read_notes()  # Or a memory without a file had none for its first conversation.
         self._day = self._today()
         self._events: list[Event] = []
         self._ended = False
         self._chat = self._opened()
+        self._meter = self._start_meter()
         if upkeep:
+            self._services.hold_paid_work()
             memory.run_upkeep()
 
     def __repr__(self) -> str:
@@ -153,9 +154,9 @@ class Agent:
         """Answer a message of the user.
 
         ``/new`` consolidates the conversation, waits for that, and starts the next one; ``/end``
-        does it without a next one. A conversation that grows beyond ``agent.memory_window``
-        messages is consolidated but for its newest. What the user said is stored before anything
-        is asked of a model.
+        does it without a next one. Whenever ``agent.memory_window`` messages were not consolidated
+        yet, all but the newest are; they stay in view. What the user said is stored before
+        anything is asked of a model.
 
         Args:
             text: what the user says.
@@ -171,8 +172,7 @@ class Agent:
         if self._ended or self._day != self._today():
             self._day, self._chat = self._today(), self._opened()  # With another date to tell.
         self._events.clear()
-        # First: or a view of as many messages would be pruned by their number as well.
-        old = self._make_room()
+        old = self._old_messages()
         self._chat.add("user", said)
         self._read_notes()
         self._consolidate(old)
@@ -197,6 +197,7 @@ class Agent:
         """
         ended = self.end()
         self._chat = self._opened()
+        self._meter = self._start_meter()
         return replace(ended, command=NEW)
 
     def end(self) -> Answer:
@@ -257,6 +258,7 @@ class Agent:
     def _asked(self, model: ChatModel, context: Context, on_text: OnText | None) -> ChatReply:
         specs = self._specs
         try:
+            self._meter.require()
             reply = self._services.models.wait(
                 model.chat(context.messages, tools=specs, on_text=on_text)
             )
@@ -273,6 +275,14 @@ class Agent:
         """Learn from how many tokens the provider counted (requirements N2.1, N2.5)."""
         if usage.requests == 1 and usage.input_tokens:
             self._chat.calibrate(usage.input_tokens)
+
+    def spending(self) -> list[StageUsage]:
+        """Return what models took since the session began here, by stage: ``chat``, and others."""
+        return self._meter.read()
+
+    def _start_meter(self) -> SpendingMeter:
+        most = self.memory.settings.agent.spend_limit
+        return self._services.models.start_meter(self._scope, most)
 
     def _spend(self, model: ChatModel, usage: Usage) -> None:
         with self._services.store.write(self._scope) as tx:
@@ -311,7 +321,7 @@ class Agent:
             # The model's own name, by which its tokens are counted.
             model=name.partition(":")[2].partition("@")[0] or self.model,
         )
-        self._ended = False
+        self._ended, self._read_through = False, -1
         specs = self._specs if self._model is not None else ()
         opened.count_tools([asdict(spec) for spec in specs])
         for event in ("request", "pruned", "approaching_limit"):
@@ -343,34 +353,49 @@ class Agent:
         now = self._services.clock.now().astimezone(self.memory.settings.zone)
         return f"Today is {now:%A}, {now.day} {now:%B %Y}."
 
-    def _make_room(self) -> Sequence[Message]:
-        """Take older messages out of view before a message too many (requirements S2.26, S2.28).
+    def _old_messages(self) -> Sequence[Message]:
+        """Return the messages up to the newest, where so many were never consolidated (S2.26).
 
-        The newest stay as they are (requirement R3.3); a recap tells the last of the others.
-
-        Returns:
-            The messages up to the newest, which are to be consolidated.
+        They stay in view: what leaves it is decided by the budget alone.
         """
-        messages, settings = self._chat.session.messages, self.memory.settings
-        if len(messages) < settings.agent.memory_window:
+        settings = self.memory.settings
+        window = settings.agent.memory_window
+        recent = self._chat.recent(window)
+        if len(recent) < window or (recent[0].position or 0) <= self._read_through:
             return ()
-        keep = min(settings.conversation.keep_recent, len(messages) - 1)
-        cutoff = len(messages) - keep
-        while cutoff and messages[cutoff].role == "tool":
-            cutoff -= 1  # A call stays with its results.
-        try:
-            self._chat.start_session(keep=keep, recap=keep)
-        except Exception:  # What the user says is to be stored all the same.
-            log.exception("the session goes on as it is; the next message tries again")
+        info = self._services.store.sessions(self._scope, id=self._chat.id).get(self._chat.id)
+        self._read_through = max(self._read_through, info.through if info else -1)
+        if (recent[0].position or 0) <= self._read_through:
             return ()
-        return messages[:cutoff]
+        cutoff = window - min(settings.conversation.keep_recent, window - 1)
+        while cutoff and recent[cutoff].role == "tool":
+            cutoff -= 1  # A call is read with its results.
+        return recent[:cutoff]
 
     def _consolidate(self, messages: Sequence[Message]) -> None:
         """Consolidate the session up to the last of these messages (requirement S2.27)."""
         ids = [item.record_id for item in messages if item.record_id]
         found = list(self._services.store.get(self._scope, ids).values()) if ids else []
         if found:
+            # Where it takes too long it goes on in the background, and is not asked for again.
+            self._read_through = messages[-1].position or 0
             self._services.consolidate_session(self._scope, self._chat.id, until=found[-1].position)
+
+
+def _chosen(own: ToolList[Tool], memory: Memory) -> Iterable[Tool]:
+    """Return the tools of memory that the setting ``agent.tools`` names.
+
+    Raises:
+        ConfigError: it names one that there is not.
+    """
+    wanted = names(memory.settings.agent.tools)
+    if wanted in (("all",), ("none",), ()):
+        return own if wanted == ("all",) else ()
+    known = [tool.name for tool in own]
+    for name in wanted:
+        if name not in known:
+            raise ConfigError(f"agent.tools: {name!r} is unknown; there are {', '.join(known)}")
+    return (tool for tool in own if tool.name in wanted)
 
 
 def _talking(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:

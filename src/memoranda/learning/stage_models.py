@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from memoranda.errors import LLMError, StoreClosed
+from memoranda.errors import LLMError, SpendLimitReached, StoreClosed
 from memoranda.model.clock import Clock
 from memoranda.model.models import Scope
 from memoranda.model.ports import LanguageModel
 from memoranda.model.processes import follow_forks
-from memoranda.model.usage import Reply, Usage
+from memoranda.model.usage import NO_USAGE, Reply, StageUsage, Usage
 from memoranda.store.sql.store import Store
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+SPENT = (
+    "this session has cost ${spent:.4f}, and it may cost ${most:g}; raise that with memoranda "
+    "config set agent.spend_limit {more:g}, or go on in a new session"
+)
 CLOSED = "the memory was closed before the model had answered; it is asked again next time"
 
 
@@ -137,6 +141,46 @@ async def _cancelled() -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class SpendingMeter:
+    """What the models of a scope took since this was made, in the chat and in the background.
+
+    Attributes:
+        store: where the use of models is written down.
+        scope: whose models.
+        before: what they had taken before, by stage and model.
+        most: what they may cost, in US dollars; ``None`` for no limit.
+    """
+
+    store: Store
+    scope: Scope
+    before: Sequence[StageUsage]
+    most: float | None = None
+
+    def read(self) -> list[StageUsage]:
+        """Return what was taken, by stage and model."""
+        before = {(each.stage, each.model): each.usage for each in self.before}
+        now = self.store.usage(self.scope)
+        taken = (
+            replace(each, usage=each.usage - before.get((each.stage, each.model), NO_USAGE))
+            for each in now
+        )
+        return [each for each in taken if each.usage.requests]
+
+    def require(self) -> None:
+        """Refuse a call where what was taken has cost as much as it may cost.
+
+        Raises:
+            SpendLimitReached: it has.
+        """
+        if self.most is None:
+            return
+        spent = sum(each.usage.cost or 0.0 for each in self.read())
+        if spent >= self.most:
+            message = SPENT.format(spent=spent, most=self.most, more=2 * self.most)
+            raise SpendLimitReached(message, NO_USAGE)
+
+
+@dataclass(frozen=True, slots=True)
 class StageModel:
     """Implements :class:`memoranda.model.ports.LanguageModel`: what it uses goes to one stage."""
 
@@ -145,6 +189,7 @@ class StageModel:
     scope: Scope
     stage: str
     clock: Clock
+    meter: SpendingMeter | None = None
 
     @property
     def name(self) -> str:
@@ -152,7 +197,15 @@ class StageModel:
         return self.model.name
 
     async def ask(self, instructions: str, prompt: str, answer: type[T]) -> Reply[T]:
-        """Ask the model, and record the usage, also of a failed call."""
+        """Ask the model, and record the usage, also of a failed call.
+
+        Raises:
+            LLMError: the model failed, or what it may cost is spent.
+        """
+        import asyncio  # noqa: PLC0415 - only with a model
+
+        if self.meter is not None:
+            await asyncio.to_thread(self.meter.require)
         try:
             reply = await ask_checked(self.model, instructions, prompt, answer)
         except LLMError as error:
@@ -186,9 +239,17 @@ class StageModels(ModelRunner):
         self.model = model
         self._store = store
         self._clock = clock
+        self._meters: dict[Scope, SpendingMeter] = {}
+
+    def start_meter(self, scope: Scope, most: float | None) -> SpendingMeter:
+        """Return what measures from now on what the models of a scope take, ``most`` at most."""
+        meter = SpendingMeter(self._store, scope, self._store.usage(scope), most)
+        self._meters[scope] = meter
+        return meter
 
     def for_stage(self, scope: Scope, stage: str) -> StageModel | None:
         """Return the model, whose use then counts for ``stage``; ``None`` without one."""
         if self.model is None:
             return None
-        return StageModel(self.model, self._store, scope, stage, self._clock)
+        meter = self._meters.get(scope)
+        return StageModel(self.model, self._store, scope, stage, self._clock, meter)

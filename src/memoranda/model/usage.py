@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -16,6 +16,8 @@ class Usage:
         requests: calls; the retries within one are not counted.
         failures: calls of these that brought nothing.
         input_tokens: tokens sent.
+        cached_tokens: tokens of these that the provider read from its cache.
+        written_tokens: tokens of these that the provider wrote to its cache, where it says so.
         output_tokens: tokens received.
         cost: in US dollars, as far as the prices are known; ``None`` where none is.
         seconds: how long they took.
@@ -24,21 +26,32 @@ class Usage:
     requests: int = 0
     failures: int = 0
     input_tokens: int = 0
+    cached_tokens: int = 0
+    written_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
     seconds: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
         """Return the sum of both."""
-        costs = [cost for cost in (self.cost, other.cost) if cost is not None]
-        return Usage(
-            requests=self.requests + other.requests,
-            failures=self.failures + other.failures,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cost=sum(costs) if costs else None,
-            seconds=self.seconds + other.seconds,
-        )
+        return self._with(other, 1)
+
+    def __sub__(self, other: Usage) -> Usage:
+        """Return what this is more than ``other``."""
+        return self._with(other, -1)
+
+    def _with(self, other: Usage, sign: int) -> Usage:
+        total = {
+            each.name: getattr(self, each.name) + sign * getattr(other, each.name)
+            for each in fields(self)
+            if each.name != "cost"
+        }
+        costs = [self.cost, None if other.cost is None else sign * other.cost]
+        known = [cost for cost in costs if cost is not None]
+        return Usage(**total, cost=sum(known) if known else None)
+
+
+NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True)

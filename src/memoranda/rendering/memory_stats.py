@@ -22,6 +22,7 @@ USAGE = (
     Column("asked", "usage.requests", number=True),
     Column("failed", lambda row, _: _show_failures(row.usage), number=True),
     Column("in", "usage.input_tokens", number=True),
+    Column("cached", "usage.cached_tokens", number=True),
     Column("out", "usage.output_tokens", number=True),
     Column("cost", lambda row, _: _format_cost(row.usage.cost), number=True),
     Column("time", lambda row, _: f"{row.usage.seconds:,.1f} s", number=True),

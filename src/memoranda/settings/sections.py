@@ -23,6 +23,7 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
     SecretStr,
+    field_validator,
     model_validator,
 )
 
@@ -352,8 +353,13 @@ class AgentSettings(SettingsSection):
 
     Attributes:
         system: Its system prompt.
-        memory_window: Messages after which the oldest are consolidated.
+        memory_window: Messages after which the oldest are consolidated. They stay in view.
         max_steps: How often it may call tools before it has to answer.
+        tools: Which tools it has. ``all``, ``none``, or the names of those of memory, such as
+            ``search_memories, store_memory``. Your own tools are always there.
+        spend_limit: What a session may cost, in US dollars, with what is done for it in the
+            background. No call of a model begins beyond it. It knows what calls cost whose prices
+            are known.
     """
 
     system: str = (
@@ -363,6 +369,13 @@ class AgentSettings(SettingsSection):
     )
     memory_window: int = Field(default=50, ge=2)  # S2.26: memoryWindow
     max_steps: PositiveInt = 8
+    tools: str = "all"
+    spend_limit: float | None = Field(default=None, gt=0)
+
+    @field_validator("tools", mode="before")
+    @classmethod
+    def _join(cls, given: object) -> object:
+        return ", ".join(map(str, given)) if isinstance(given, list | tuple) else given
 
 
 class SecretSettings(SettingsSection):

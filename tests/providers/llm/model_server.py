@@ -17,6 +17,8 @@ import pytest
 Act = Callable[["Handler", dict[str, Any]], None]
 Called = tuple[str, str, str]  # the id, the name and the arguments of a call
 PIECE = 7  # characters of one event of a stream
+# Of the tokens sent, what Anthropic says that it read from its cache, and wrote there.
+CACHE = ("cache_read_input_tokens", "cache_creation_input_tokens")
 STOPS = {
     "stop": "end_turn",
     "length": "max_tokens",
@@ -177,7 +179,7 @@ def speaks_openai(handler: Handler) -> bool:
     return handler.path.endswith("/chat/completions")
 
 
-def said(text: str, *, tokens: tuple[int, int] = (100, 20), finish: str = "stop") -> Act:
+def said(text: str, *, tokens: tuple[int, ...] = (100, 20), finish: str = "stop") -> Act:
     """Answer with ``text``, whole or as a stream, as the request wants it.
 
     To Anthropic's format with a tool, it is the arguments of that tool.
@@ -194,7 +196,7 @@ def said(text: str, *, tokens: tuple[int, int] = (100, 20), finish: str = "stop"
 
 
 def talked(
-    text: str, *calls: Called, tokens: tuple[int, int] = (100, 20), finish: str | None = None
+    text: str, *calls: Called, tokens: tuple[int, ...] = (100, 20), finish: str | None = None
 ) -> Act:
     """Answer with words and calls, whole or as a stream. Reasons to finish are OpenAI's words."""
     reason = finish or ("tool_calls" if calls else "stop")
@@ -320,12 +322,14 @@ def cut_off(handler: Handler, body: dict[str, Any]):
     handler.hang_up()
 
 
-def _usage(tokens: tuple[int, int]) -> dict[str, int]:
-    return {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
+def _usage(tokens: tuple[int, ...]) -> dict[str, int]:
+    sent, received, *cached = tokens
+    usage = {"prompt_tokens": sent, "completion_tokens": received, "total_tokens": sent + received}
+    return usage | {"prompt_tokens_details": {"cached_tokens": cached[0]} if cached else None}
 
 
 def _completion(
-    text: str, calls: Sequence[Called], tokens: tuple[int, int], finish: str
+    text: str, calls: Sequence[Called], tokens: tuple[int, ...], finish: str
 ) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": text or (None if calls else text)}
     if calls:
@@ -344,7 +348,7 @@ def _completion(
 
 
 def _message(
-    text: str, calls: Sequence[Called], tokens: tuple[int, int], finish: str
+    text: str, calls: Sequence[Called], tokens: tuple[int, ...], finish: str
 ) -> dict[str, Any]:
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text or not calls else []
     blocks += [
@@ -359,7 +363,11 @@ def _message(
         "content": blocks,
         "stop_reason": STOPS[finish],
         "stop_sequence": None,
-        "usage": {"input_tokens": tokens[0], "output_tokens": tokens[1]},
+        "usage": {
+            "input_tokens": tokens[0] - sum(tokens[2:]),
+            "output_tokens": tokens[1],
+            **dict(zip(CACHE, tokens[2:], strict=False)),
+        },
     }
 
 
@@ -393,7 +401,7 @@ def _chat_words(text: str):
         yield _data(_chunk({"content": piece}))
 
 
-def _chat_events(text: str, calls: Sequence[Called], tokens: tuple[int, int], finish: str):
+def _chat_events(text: str, calls: Sequence[Called], tokens: tuple[int, ...], finish: str):
     yield from _chat_words(text)
     for index, (key, name, arguments) in enumerate(calls):
         start = {"index": index, "id": key, "type": "function"}
@@ -411,8 +419,11 @@ def _event(event: dict[str, Any]) -> str:
     return f"event: {event['type']}\n{_data(event)}"
 
 
-def _message_words(text: str, tokens: tuple[int, int]):
-    start = _message("", (), (tokens[0], 1), "stop") | {"content": [], "stop_reason": None}
+def _message_words(text: str, tokens: tuple[int, ...]):
+    start = _message("", (), (tokens[0], 1, *tokens[2:]), "stop") | {
+        "content": [],
+        "stop_reason": None,
+    }
     yield _event({"type": "message_start", "message": start})
     block = {"type": "text", "text": ""}
     yield _event({"type": "content_block_start", "index": 0, "content_block": block})
@@ -421,7 +432,7 @@ def _message_words(text: str, tokens: tuple[int, int]):
         yield _event({"type": "content_block_delta", "index": 0, "delta": delta})
 
 
-def _message_events(text: str, calls: Sequence[Called], tokens: tuple[int, int], finish: str):
+def _message_events(text: str, calls: Sequence[Called], tokens: tuple[int, ...], finish: str):
     yield from _message_words(text, tokens)
     yield _event({"type": "content_block_stop", "index": 0})
     for index, (key, name, arguments) in enumerate(calls, 1):

@@ -111,3 +111,42 @@ def test_the_check_of_shapes_is_able_to_fail():
     for path, messages in wrong.items():
         received = Received(path, {}, {"messages": messages})
         assert len(wire_problems(received)) >= 4
+
+
+def test_anthropic_is_told_what_to_keep_in_its_cache(server):
+    """Tools, the system prompt, and the history up to the user's last message but the newest."""
+    server.play(talked("I see.", tokens=(2_000, 9, 1_500, 300)))
+    said = ["Hello?", "Where is Ana?", "And Bo?"]
+    talk = [HELLO[0]]
+    for text in said:
+        talk += [{"role": "user", "content": text}, {"role": "assistant", "content": "I see."}]
+    for spoken in FORMATS:
+        reply = Talker(getattr(server, spoken)).chat(talk[:-1], tools=[LOOK])
+        usage = reply.usage
+        assert (usage.input_tokens, usage.cached_tokens) == (2_000, 1_500)
+        assert usage.written_tokens == (300 if spoken == "anthropic" else 0)
+        body = server.received[-1].body
+        marked = [
+            part["text"]
+            for message in body["messages"]
+            for part in message["content"]
+            if "cache_control" in part
+        ]
+        if spoken == "openai":
+            assert "cache_control" not in json.dumps(body)
+        else:
+            assert marked == ["Where is Ana?"]
+            assert "cache_control" in body["tools"][-1]
+            assert "cache_control" in body["system"][-1]
+    assert no_problems(server)
+
+
+def test_what_costs_money_is_known():
+    """A provider's own server and a model with a price; not a server here whose model has none."""
+    costly = [
+        "openai:gpt-4o",
+        "openai:gpt-4o@http://localhost:4000/v1",
+        "openai:x@https://api.x.io",
+    ]
+    free = ["openai:qwen3:8b@http://localhost:11434/v1", "openai:x@http://192.168.1.7:8000/v1"]
+    assert [Talker(spec).model.costs_money for spec in costly + free] == [True] * 3 + [False] * 2

@@ -9,12 +9,23 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
-from pydantic_ai import ModelResponse, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
+from pydantic_ai import (
+    CachePoint,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    UserPromptPart,
+)
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.messages import ModelResponseStreamEvent
 from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from memoranda.errors import LLMError
@@ -25,6 +36,11 @@ from memoranda.providers.llm.connection import ModelCalls, connected
 from memoranda.providers.llm.message_conversion import to_model_messages
 from memoranda.providers.llm.spec import ModelConnection
 
+# The definitions of tools and the system prompt, as each request begins with them.
+CACHED = cast(
+    "ModelSettings",
+    {"anthropic_cache_tool_definitions": True, "anthropic_cache_instructions": True},
+)
 LONGER = "ask for less at once, or name a model with longer replies"
 
 
@@ -52,6 +68,10 @@ async def call_chat(
             for tool in tools
         ]
     )
+    settings = None
+    if to.provider == "anthropic":
+        settings = CACHED
+        mark_cached(sent)
     faults: list[Exception] = []  # of the listener
 
     def tell(text: str) -> None:
@@ -64,9 +84,13 @@ async def call_chat(
 
     async def read(model: Model, limit: asyncio.Timeout) -> ModelResponse:
         if on_text is None:
-            return await model_request(model, sent, model_request_parameters=parameters)
+            return await model_request(
+                model, sent, model_settings=settings, model_request_parameters=parameters
+            )
         clock = asyncio.get_running_loop().time
-        async with model_request_stream(model, sent, model_request_parameters=parameters) as stream:
+        async with model_request_stream(
+            model, sent, model_settings=settings, model_request_parameters=parameters
+        ) as stream:
             async for event in stream:
                 limit.reschedule(clock() + to.timeout)
                 tell(_piece(event))
@@ -80,6 +104,22 @@ async def call_chat(
     if on_text is not None and _breaks_off(response):
         raise calls.failure(f"the reply of {to} broke off; try again later")
     return _reply(to, calls, response)
+
+
+def mark_cached(messages: Sequence[ModelMessage]) -> None:
+    """Mark how far the next request will begin with what this one says.
+
+    That is up to the last text of the user before the newest request, which alone has with it
+    what memory recalls for it.
+    """
+    for message in reversed(messages[:-1]):
+        if not isinstance(message, ModelRequest):
+            continue
+        for part in message.parts:
+            if isinstance(part, UserPromptPart):
+                content = [part.content] if isinstance(part.content, str) else part.content
+                part.content = [*content, CachePoint()]
+                return
 
 
 def _piece(event: ModelResponseStreamEvent) -> str:

@@ -118,6 +118,8 @@ class ModelCalls:
         self.usage += Usage(
             requests=1,
             input_tokens=taken.input_tokens,
+            cached_tokens=taken.cache_read_tokens,
+            written_tokens=taken.cache_write_tokens,
             output_tokens=taken.output_tokens,
             cost=_cost(response),
             seconds=time.monotonic() - started,

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from memoranda.model.chat import ChatReply, OnText, ToolSpec
 from memoranda.model.usage import Reply
-from memoranda.providers.llm.spec import ModelConnection
+from memoranda.providers.llm.spec import ModelConnection, is_local
 
 T = TypeVar("T")
 
@@ -32,6 +32,18 @@ class PydanticAIModel:
         """Make a model; nothing is sent or loaded yet."""
         self._to = connection
         self.name = str(connection)
+
+    @property
+    def costs_money(self) -> bool:
+        """Whether calls are paid for: not those of a server of one's own that has no price."""
+        if not is_local(self._to.url):
+            return True
+        from genai_prices import Usage, calc_price
+
+        try:
+            return bool(calc_price(Usage(input_tokens=1, output_tokens=1), self._to.model))
+        except LookupError:
+            return False
 
     def __repr__(self) -> str:
         """Show the model, never the key."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from memoranda.errors import ConfigError
 from memoranda.text.patterns import compile_pattern
@@ -74,6 +76,15 @@ def parse_spec(text: str, **options: Any) -> ModelConnection:
         )
     url = found["url"].rstrip("/") if found["url"] else None
     return ModelConnection(found["provider"].lower(), found["model"], url, **options)
+
+
+def is_local(url: str | None) -> bool:
+    """Return whether a server is on this machine or in its own network."""
+    host = urlsplit(url or "").hostname or ""
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return bool(host) and ("." not in host or host.endswith((".local", ".internal")))
 
 
 def require_key(to: ModelConnection) -> None:
