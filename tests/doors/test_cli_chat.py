@@ -101,10 +101,14 @@ def test_a_model_answers(server, model, talk, answers):
     with Memory(user="eva") as memory:
         fact = memory.remember("Ana is vegetarian")
     server.play(talked("Let me look.", LOOKING), talked("She is vegetarian."))
-    assert answers("What does Ana eat?", options=(*model, "--user", "eva")) == [
+    (answer,) = answers("What does Ana eat?", options=(*model, "--user", "eva"))
+    usage = answer.pop("usage")
+    assert (usage["answer"]["requests"], usage["session"]["input_tokens"]) == (2, 200)
+    assert usage["background"]["requests"] == 0
+    assert answer == (
         {"text": "She is vegetarian.", "tools": ["search_memories"], "command": None}
         | {"sources": [fact.id]}
-    ]
+    )
 
 
 def test_a_failure_is_one_line_and_the_talk_goes_on(server, model, talk, answers):
@@ -133,9 +137,10 @@ def test_a_session_that_waits_is_told(server, model, talk, answers):
 @each_row(
     ("line", "told"),
     [
-        ("/nope", "there is no /nope; use /new, /end, /clear, /memory"),
+        ("/nope", "there is no /nope; /help lists what there is"),
         ("/memroy", "did you mean /memory?"),
-        ("/c", "did you mean /clear or /context?"),
+        ("/cl now", "/clear takes nothing but --yes"),
+        ("/c", "did you mean /clear or /cost or /context?"),
         *((f"{each} now", "takes") for each in ("/new", "/memory", "/help", "/exit", "/clear")),
         ("/clear", "nothing to clear"),
         ("/forget", "say what"),
@@ -197,7 +202,7 @@ def test_what_leaves_the_view_is_told_and_can_be_seen(talk, answers):
     """A line says how many messages left; /expand lists the markers, and shows their messages."""
     told = [found.get("note") for found in answers(*NUMBERS)]
     assert told[:3] == [None] * 3
-    assert "messages left the view to save space; /expand shows it" in told[3]
+    assert "messages left the view to save space; /expand shows them" in told[3]
     out = talk("/expand").stdout
     (marker,) = [line.split()[0] for line in out.splitlines() if line.startswith("cut_")]
     whole = talk(f"/expand {marker}").stdout

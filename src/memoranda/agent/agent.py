@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, cast
 
 from memoranda.agent.answers import MemoryAnswerer, tell_learned
 from memoranda.agent.commands import END, NEW
+from memoranda.agent.files import read_files
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.pruning import ContextUsage
 from memoranda.errors import ConfigError, InvalidInput, LLMError, StoreClosed
@@ -22,6 +24,7 @@ from memoranda.model.models import (
     Context,
     ContextReceipt,
     Hit,
+    Image,
     Message,
     Pruning,
     ToolCall,
@@ -86,6 +89,8 @@ class Answer:
 class Agent:
     """A reference agent: it stores every message, and sends what memory recalls with every prompt.
 
+    ``listener`` may be set: it is called with each message that is added, as an event.
+
     Each call of the model gets the system prompt, MEMORY.md, what memory recalls for what was
     said, the weekly insight, a recap of the session where it grew long, and the view of the
     conversation; it may call the memory's tools. Without a model it answers from recall alone.
@@ -129,6 +134,7 @@ class Agent:
         self._day = self._today()
         self._events: list[Event] = []
         self._ended = False
+        self.listener: Callable[[Event], object] = _ignore
         self._chat = self._opened()
         self._meter = self._start_meter()
         if upkeep:
@@ -150,7 +156,9 @@ class Agent:
         """The name of the language model, ``None`` without one."""
         return None if self._model is None else self._model.name
 
-    def process(self, text: str, *, on_text: OnText | None = None) -> Answer:
+    def process(
+        self, text: str, *, files: Iterable[str | Path | Image] = (), on_text: OnText | None = None
+    ) -> Answer:
         """Answer a message of the user.
 
         ``/new`` consolidates the conversation, waits for that, and starts the next one; ``/end``
@@ -160,10 +168,12 @@ class Agent:
 
         Args:
             text: what the user says.
+            files: what they send with it: pictures, and paths of pictures and of texts in UTF-8.
             on_text: called with each piece of the answer as it comes.
 
         Raises:
-            InvalidInput: there is no text.
+            InvalidInput: there is no text, or a file cannot be sent.
+            SpendLimitReached: the session has cost ``agent.spend_limit``.
             LLMError: the model failed; what was said is stored, and can be said again.
         """
         said = clean(text, "text")
@@ -171,9 +181,11 @@ class Agent:
             return self.new() if said.strip() == NEW else self.end()
         if self._ended or self._day != self._today():
             self._day, self._chat = self._today(), self._opened()  # With another date to tell.
+        texts, images = read_files(files)
+        said = "\n\n".join([said, *texts])
         self._events.clear()
         old = self._old_messages()
-        self._chat.add("user", said)
+        self._chat.add("user", said, images=images)
         self._read_notes()
         self._consolidate(old)
         if self._model is None:
@@ -213,6 +225,41 @@ class Agent:
         learned = tell_learned(self.memory, ended)
         text = f"{ENDED.rstrip('.')}; learned: {learned}." if learned else ENDED
         return Answer(text, command=END, note=WAITS if waits else None)
+
+    def last_message(self) -> Message:
+        """Return the last message of the user.
+
+        Raises:
+            InvalidInput: there is none in this conversation.
+        """
+        said = self._chat.by_role("user")
+        if not said:
+            raise InvalidInput("nothing was said in this conversation yet")
+        return said[-1]
+
+    def undo(self) -> Message:
+        """Take back the last message of the user with all that was answered to it; return it.
+
+        Raises:
+            InvalidInput: there is none in this conversation.
+        """
+        last = self.last_message()
+        messages = self._chat.messages
+        self._chat.pop(len(messages) - [each.id for each in messages].index(last.id))
+        return last
+
+    def find_model(self, name: str) -> ChatModel:
+        """Return the model of that name, with the key and the limits of the settings.
+
+        Raises:
+            ConfigError, MissingExtra: it cannot be used.
+        """
+        return cast("ChatModel", open_language_model(self.memory.settings.llm, name))
+
+    def use_model(self, model: ChatModel) -> None:
+        """Let another model answer from now on."""
+        self._model = model
+        self._chat = self._opened()
 
     def context(self, text: str | None = None) -> Context:
         """Return what the model would be sent for the user's message ``text``."""
@@ -326,7 +373,11 @@ class Agent:
         opened.count_tools([asdict(spec) for spec in specs])
         for event in ("request", "pruned", "approaching_limit"):
             opened.on(event, self._events.append)
+        opened.on("added", self._tell)
         return opened
+
+    def _tell(self, event: Event) -> None:
+        self.listener(event)
 
     def _happened(self, event: str) -> list[Any]:
         """Return the subjects of the events of one kind since something was said."""
@@ -396,6 +447,10 @@ def _chosen(own: ToolList[Tool], memory: Memory) -> Iterable[Tool]:
         if name not in known:
             raise ConfigError(f"agent.tools: {name!r} is unknown; there are {', '.join(known)}")
     return (tool for tool in own if tool.name in wanted)
+
+
+def _ignore(event: Event) -> None:
+    del event
 
 
 def _talking(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:

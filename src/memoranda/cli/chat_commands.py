@@ -11,7 +11,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.agent import Agent
-from memoranda.agent.commands import END, NEW, find_command
+from memoranda.agent.commands import YES
+from memoranda.agent.session import ChatSession
 from memoranda.cli.command import Session
 from memoranda.cli.config import show_explanation, show_settings
 from memoranda.conversation.conversation_store import expand_place
@@ -28,31 +29,26 @@ from memoranda.settings import configure
 from memoranda.settings.fields import groups
 from memoranda.text.patterns import compile_pattern
 
-EXIT, QUIT = "/exit", "/quit"
+EXIT = "/exit"
 _BREAK = compile_pattern(r"[\s,]+")
 MEANINGS = {
-    NEW: "end this session: it becomes memory, and the next one begins",
-    END: "end this session as /new does, and leave",
-    "/clear": "take what was said here out of view; nothing is lost",
-    "/memory": "show MEMORY.md: what is known, and where you can edit it",
-    "/stats": "show how full the context is, and what is in view",
     "/context": "show what a model would be sent; with WORDS, if you said them",
+    "/stats": "show how full the context is, and what is in view",
     "/expand": "show what left the view; with a MARKER, its messages",
-    "/settings": "list the settings; NAME explains one, NAME VALUE changes it",
+    "/memory": "show MEMORY.md: what is known, and where you can edit it",
     "/forget": "forget facts: ID or WORDS; with --erase, for good",
+    "/settings": "list the settings; NAME explains one, NAME VALUE changes it",
     "/help": "this list",
     EXIT: "leave; the session stays",
 }
+ALONE = ("/stats", "/memory", "/help", EXIT)
 KEYS = {
     "Alt+Enter": "another line",
     "Ctrl+C": "stop an answer; clear the line; twice, leave",
     "Ctrl+D": "leave",
     "Ctrl+R": "look for something you typed before",
 }
-YES, ERASE = "--yes", "--erase"
-# What commands take: ``None`` for words; all others nothing.
-WORDS = ("/context", "/expand", "/forget", "/settings")
-TAKES = {"/clear": f"nothing but {YES}", **dict.fromkeys(WORDS)}
+ERASE = "--erase"
 ID = compile_pattern(r"(?:fact|ep|ctx|ref)_\w+", re.ASCII)
 # What the other lines of an item of a list stand behind.
 MARKER = compile_pattern(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)|[ \t]*")
@@ -85,11 +81,16 @@ class PipeReader:
 
 @dataclass(frozen=True, slots=True)
 class ChatDesk:
-    """What a command works with: the agent, where answers come from, where results go."""
+    """What a command works with: the chat, where answers come from, where results go."""
 
     session: Session
-    agent: Agent
+    chat: ChatSession
     reader: PipeReader
+
+    @property
+    def agent(self) -> Agent:
+        """The agent of the chat."""
+        return self.chat.agent
 
     @property
     def view(self) -> Display:
@@ -115,31 +116,6 @@ class ChatDesk:
             message = f"this asks first, and nobody can be asked here; name an id and add {YES}"
             raise InvalidInput(message)
         return answer
-
-
-def resolve_command(command: str, rest: str) -> str:
-    """Return the command that is meant.
-
-    Raises:
-        InvalidInput: there is no such command, or it does not take what follows it.
-    """
-    name = find_command(command, (*MEANINGS, QUIT, "/?"), f"use {', '.join(MEANINGS)}")
-    takes = TAKES.get(name, "nothing")
-    if takes and rest and not (name == "/clear" and rest == YES):
-        raise InvalidInput(f"{name} takes {takes}, got {one_line(rest, 80)!r}; type {name} alone")
-    return name
-
-
-def _clear(desk: ChatDesk, rest: str) -> Rendered:
-    held = len(desk.agent.chat)
-    messages = pluralize(held, "message")
-    if not held:
-        yield Text("nothing to clear", "dim")
-    elif desk.confirm(f"Clear {messages}?", rest.split()):
-        desk.agent.chat.clear()
-        yield Text(f"Cleared {messages}; they can still be found.")
-    else:
-        yield Text("nothing was cleared", "dim")
 
 
 def _memory(desk: ChatDesk, rest: str) -> Rendered:
@@ -204,10 +180,12 @@ def _settings(desk: ChatDesk, rest: str) -> Rendered:
 
 
 def _help(desk: ChatDesk, rest: str) -> Rendered:
-    del desk, rest
-    yield _list_meanings(MEANINGS)
+    del rest
+    yield _list_meanings(desk.chat.meanings)
     yield Text()
     yield _list_meanings(KEYS)
+    yield Text()
+    yield from desk.view.hang("", " ".join(desk.agent.chat.explain().told))
 
 
 def _list_meanings(meanings: Mapping[str, str]) -> RenderableType:
@@ -288,9 +266,8 @@ def _forget_record(desk: ChatDesk, record: Record, *, erase: bool) -> Rendered:
         yield from desk.view.hang("", safe_text(f"Forgotten: {content}"))
 
 
-# What a command does that :func:`resolve_command` returned; each yields what to show.
+# What each command of this face does; each yields what to show.
 RUN: dict[str, Callable[[ChatDesk, str], Rendered]] = {
-    "/clear": _clear,
     "/memory": _memory,
     "/stats": _stats,
     "/context": _context,
@@ -298,5 +275,4 @@ RUN: dict[str, Callable[[ChatDesk, str], Rendered]] = {
     "/settings": _settings,
     "/forget": _forget,
     "/help": _help,
-    "/?": _help,
 }

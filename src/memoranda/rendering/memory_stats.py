@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -10,7 +10,7 @@ from rich.text import Text
 
 from memoranda.model.reports import MemoryStats
 from memoranda.model.sessions import describe_counts
-from memoranda.model.usage import StageUsage, Usage
+from memoranda.model.usage import NO_USAGE, StageUsage, Usage
 from memoranda.rendering.layout import Column, Display, details, table
 from memoranda.rendering.plain import format_size, one_line, pluralize
 from memoranda.store.locations import medium
@@ -24,7 +24,7 @@ USAGE = (
     Column("in", "usage.input_tokens", number=True),
     Column("cached", "usage.cached_tokens", number=True),
     Column("out", "usage.output_tokens", number=True),
-    Column("cost", lambda row, _: _format_cost(row.usage.cost), number=True),
+    Column("cost", lambda row, _: format_cost(row.usage.cost), number=True),
     Column("time", lambda row, _: f"{row.usage.seconds:,.1f} s", number=True),
 )
 
@@ -41,12 +41,17 @@ def show_stats(
     """
     yield details(_figures(found, view, place).items())
     if found.usage:
-        rows = list(found.usage)
-        if len(rows) > 1:
-            total = sum((each.usage for each in rows), Usage())
-            rows.append(StageUsage(stage="all", model="", usage=total))
         yield Text("\nuse of language models", "bold")
-        yield table(rows, USAGE, view)
+        yield show_usage(found.usage, view)
+
+
+def show_usage(found: Sequence[StageUsage], view: Display) -> RenderableType:
+    """Return a table of what stages took of language models, and the sum."""
+    rows = list(found)
+    if len(rows) > 1:
+        total = sum((each.usage for each in rows), NO_USAGE)
+        rows.append(StageUsage(stage="all", model="", usage=total))
+    return table(rows, USAGE, view, empty="no model was asked")
 
 
 def _figures(found: MemoryStats, view: Display, place: str | None) -> dict[str, Any]:
@@ -78,7 +83,8 @@ def _show_failures(usage: Usage) -> Text:
     return Text(f"{usage.failures:,}", "red" if usage.failures else "dim")
 
 
-def _format_cost(cost: float | None) -> str:
+def format_cost(cost: float | None) -> str:
+    """Return a price as people write it; a question mark where it is not known."""
     if cost is None:
         return "?"
     return f"${cost:,.2f}" if cost >= CENT or not cost else f"${cost:.4f}"

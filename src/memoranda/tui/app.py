@@ -102,7 +102,7 @@ class MemorandaApp(ChatApp):
     def on_unmount(self) -> None:
         """Stop what is under way; the session is kept."""
         logging.getLogger("memoranda").removeHandler(self._notices)
-        self.runtime.stop()
+        self.runtime.chat.stop()
 
     def show(self, name: str, words: str = "") -> None:
         """Show a screen over the chat, in place of the one that is there."""
@@ -139,13 +139,13 @@ class MemorandaApp(ChatApp):
     def action_stop(self) -> None:
         """Stop the answer that is under way."""
         if self.chat.doing:
-            self.runtime.stop()
+            self.runtime.chat.stop()
 
     def action_interrupt(self) -> None:
         """Stop an answer; otherwise copy what is selected, or say how to leave."""
         chosen = self.screen.get_selected_text()
         if self.chat.doing:
-            self.runtime.stop()
+            self.runtime.chat.stop()
         elif chosen:
             self.copy_to_clipboard(chosen)
         else:

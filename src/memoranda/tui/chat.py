@@ -16,20 +16,30 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Markdown, Static, TextArea
 
-from memoranda.agent import Answer
-from memoranda.agent.commands import END, NEW
-from memoranda.agent.interruption import AnswerStopped
+from memoranda.agent.commands import split_command
+from memoranda.agent.session import (
+    AnswerFinished,
+    ChatEvent,
+    ConversationChanged,
+    Ended,
+    FaceCommand,
+    Failed,
+    Question,
+    TextPiece,
+    ToolUsed,
+    Waiting,
+)
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats
 from memoranda.errors import MemorandaError
-from memoranda.model.events import Event
 from memoranda.model.models import Message
-from memoranda.rendering.conversations import alert_colour, describe_pruning, format_call
+from memoranda.rendering.chat import describe_start, format_spending, show_event
+from memoranda.rendering.conversations import alert_colour, format_call
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import DOT, escape_controls, one_line, pluralize
-from memoranda.tui.commands import SCREENS, TAKE_WORDS, parse_command
+from memoranda.tui.commands import SCREENS
 from memoranda.tui.help import make_welcome
-from memoranda.tui.layout import ChatApp, ConfirmScreen
+from memoranda.tui.layout import ChatApp, ConfirmScreen, make_display
 from memoranda.tui.runtime import ChatRuntime
 from memoranda.tui.threads import run_in_thread
 
@@ -37,7 +47,6 @@ LAST_STRETCH = 30  # messages that are shown when a conversation opens
 MOST_ENTRIES = 100  # entries of the log: with many, each drawing takes long; F4 has the others
 CALL_WIDTH = 300  # characters of a tool call
 NAME_WIDTH = 28  # characters of a session's name
-ENDINGS = (NEW, END)
 # From which share of the window it is said in words, too (R2.4, R6.2).
 ALERTS = ((0.9, "almost full"), (0.8, "near the limit"))
 # Number of its key, name and title of each screen over the chat.
@@ -50,34 +59,23 @@ SHOWN = (
     (6, "facts", "Facts"),
     (7, "notes", "Notes"),
 )
+WORKING = "working…"
+DOING = {False: "answering, Esc stops", True: "consolidating…"}
+HINT = "F2 shows them"
 BUSY = "an answer is under way; Escape stops it"
 
 
-class AnswerText(TextualMessage):
-    """A piece of an answer came."""
+class ChatEventArrived(TextualMessage):
+    """Something came of what the person sent; ``None`` at its end."""
 
-    def __init__(self, piece: str) -> None:
-        """Carry the piece."""
-        super().__init__()
-        self.piece = piece
-
-
-class AnswerEnded(TextualMessage):
-    """An answer is there, or there will be none."""
-
-    def __init__(self, result: Answer | Exception) -> None:
-        """Carry the answer, or why there is none."""
-        super().__init__()
-        self.result = result
-
-
-class ConversationChanged(TextualMessage):
-    """Something happened in the conversation."""
-
-    def __init__(self, event: Event) -> None:
-        """Carry what happened."""
+    def __init__(self, event: ChatEvent | None) -> None:
+        """Carry the event."""
         super().__init__()
         self.event = event
+
+
+class MessageAdded(TextualMessage):
+    """The conversation has another message."""
 
 
 class PromptArea(TextArea):
@@ -107,8 +105,8 @@ class PromptArea(TextArea):
 class StatusLine(Static):
     """Which session, which model, and how much of its window is used."""
 
-    def show(self, session: str, model: str | None, stats: ConversationStats, doing: str) -> None:
-        """Show the state; ``doing`` is what is under way, empty for nothing."""
+    def show(self, session: str, model: str | None, stats: ConversationStats, *more: str) -> None:
+        """Show the state; ``more`` is what the session has cost, and what is under way."""
         line = Text()
         line.append(one_line(session, NAME_WIDTH), "bold")
         share = stats.total_tokens / stats.token_limit
@@ -117,8 +115,8 @@ class StatusLine(Static):
         word = next((word for least, word in ALERTS if share >= least), "")
         percent = f" {stats.percent_used:.0f} %" + (f", {word}" if word else "")
         line.append(percent, f"bold {alert_colour(share)}" if word else "")
-        if doing:
-            line.append(DOT + doing, "bold")
+        for part in filter(None, more):
+            line.append(DOT + part, "bold")
         # Last, as it may be long, and is cut where there is no room.
         line.append(DOT + one_line(model or "memory alone"))
         self.update(line)
@@ -147,11 +145,11 @@ class ChatScreen(Screen[None]):
         """Show nothing yet."""
         super().__init__()
         self.runtime = runtime
-        self.doing = ""
+        self.doing = self.spent = ""
         self._state: tuple[str, ConversationStats]
         self._heard = ""
         self._streaming: Static | None = None
-        self._due = False
+        self._due = self._leaving = False
 
     def compose(self) -> ComposeResult:
         """Yield the log, the state, and where the person types."""
@@ -173,13 +171,14 @@ class ChatScreen(Screen[None]):
 
     async def show_conversation(self) -> None:
         """Show the last stretch of the conversation that the agent is in."""
-        self.runtime.listen(self._hear_event)
+        self.runtime.chat.changed = lambda: self.post_message(MessageAdded())
         log, chat = self.query_one("#log"), self.runtime.agent.chat
         await log.remove_children()
         state, held, messages = await run_in_thread(
             lambda: (_read_state(chat), len(chat), chat.recent(LAST_STRETCH))
         )
-        entries = list(self._greet(held, *state))
+        start = await run_in_thread(lambda: [*describe_start(self.runtime.chat)])
+        entries = [*self._greet(held, *state), *(Static(each, classes="line") for each in start)]
         if not held:
             welcome = await run_in_thread(partial(make_welcome, self.runtime.memory))
             entries.append(Static(welcome, classes="line"))
@@ -192,9 +191,6 @@ class ChatScreen(Screen[None]):
     def _notify_error(self, error: MemorandaError) -> None:
         self.app.notify(one_line(str(error)), severity="error", markup=False)
 
-    def _hear_event(self, event: Event) -> None:
-        self.post_message(ConversationChanged(event))
-
     def _greet(self, held: int, session: str, stats: ConversationStats) -> Iterator[Widget]:
         name = one_line(session)
         state = f"goes on with {pluralize(held, 'message')}" if held else "is new"
@@ -202,8 +198,6 @@ class ChatScreen(Screen[None]):
             cleared = pluralize(stats.total_messages - held, "message was", "messages were")
             state += f"; {cleared} cleared" if held else f" again; {cleared} cleared"
         yield _line(f"session {name} {state}{DOT}F1 lists keys and commands")
-        if self.runtime.agent.model is None:
-            yield _line("no language model is set: memory alone answers (F3, llm.model)")
         if stats.pruned_messages:
             out = pluralize(stats.pruned_messages, "message is", "messages are")
             yield _line(f"{out} out of view; F2 shows them", "notice")
@@ -222,7 +216,9 @@ class ChatScreen(Screen[None]):
 
     def _show_state(self, session: str, stats: ConversationStats) -> None:
         self._state = session, stats
-        self.query_one(StatusLine).show(session, self.runtime.agent.model, stats, self.doing)
+        self.query_one(StatusLine).show(
+            session, self.runtime.agent.model, stats, self.spent, self.doing
+        )
 
     def update_state(self) -> None:
         """Show what is under way, and session and tokens once they have been read again."""
@@ -256,73 +252,88 @@ class ChatScreen(Screen[None]):
 
     async def on_prompt_area_submitted(self, event: PromptArea.Submitted) -> None:
         """Answer, or do what a command says."""
-        text = event.text
-        if not text.strip():
+        if not event.text.strip():
             return
         if self.doing:
             await self.tell(BUSY)
             return
         self.query_one(PromptArea).clear()
-        try:
-            command = parse_command(text)
-        except MemorandaError as error:
-            await self.add(_line(str(error), "problem"))
-            return
-        if command is None or command[0] in ENDINGS:
-            await self._ask(command[0] if command else text)
-        elif command[0] == "/exit":
-            self.app.exit()
-        elif command[0] == "/clear":
-            self._clear()
-        else:
-            name, rest = command
-            self.app.show(SCREENS[name], rest if name in TAKE_WORDS else "")
-
-    async def _ask(self, text: str) -> None:
-        ending = text in ENDINGS
-        self.doing = "consolidating…" if ending else "answering, Esc stops"
-        self._heard, self._streaming = "", None
-        if not ending:
-            await self.add(_said(text))
+        self.doing = WORKING
+        if split_command(event.text) is None:
+            self.doing = DOING[False]
+            await self.add(_said(event.text))
         self.query_one("#log").anchor()
+        self._send(event.text)
+
+    def _send(self, text: str) -> None:
+        self.doing = self.doing or WORKING
         self.update_state()
-        self._answer(text)
+        self._heard, self._streaming = "", None
+        self._take_events(text)
 
     @work(group="answer")
-    async def _answer(self, text: str) -> None:
-        def hear(piece: str) -> None:
-            self.post_message(AnswerText(piece))
+    async def _take_events(self, text: str) -> None:
+        def act() -> None:
+            for event in self.runtime.chat.send(text):
+                self.post_message(ChatEventArrived(event))
 
-        result: Answer | Exception
-        try:
-            result = await run_in_thread(partial(self.runtime.process, text, hear))
-        except (MemorandaError, OSError) as error:
-            result = error
-        # Behind all that was posted meanwhile.
-        self.post_message(AnswerEnded(result))
+        await run_in_thread(act)
+        self.post_message(ChatEventArrived(None))
 
     @work(group="dialog")
-    async def _clear(self) -> None:
-        chat = self.runtime.agent.chat
-        try:
-            held = await run_in_thread(partial(len, chat))
-            if not held:
-                await self.tell("nothing to clear")
-                return
-            question = f"Clear conversation history? {pluralize(held, 'message')} leave the view; "
-            question += "they can still be found."
-            if await self.app.push_screen_wait(ConfirmScreen(question, "Clear")):
-                await run_in_thread(chat.clear)
-                await self.show_conversation()
-                await self.tell(f"cleared {pluralize(held, 'message')}; they can still be found")
-        except MemorandaError as error:
-            self._notify_error(error)
+    async def _ask(self, question: Question) -> None:
+        if await self.app.push_screen_wait(ConfirmScreen(question.text)):
+            self._send(question.yes)
 
     # What comes
 
-    async def on_answer_text(self, event: AnswerText) -> None:
+    async def on_chat_event_arrived(self, message: ChatEventArrived) -> None:
+        """Show what came."""
+        match message.event:
+            case None if self._leaving:
+                self.app.exit()
+            case None:
+                self.doing = ""
+                self.update_state()
+            case Waiting(ending):
+                self.doing = DOING[ending]
+                self.update_state()
+            case TextPiece(piece):
+                await self._hear(piece)
+            case ToolUsed(used):
+                await self._close_stream(used.content if used.role == "assistant" else "")
+                await self.add(*(each for each in self._entries(used) if is_line(each)))
+            case Question() as question:
+                self._ask(question)
+            case Ended() | FaceCommand("/exit"):
+                self._leaving = True
+            case FaceCommand(name, words):
+                self.app.show(SCREENS[name], words)
+            case event:
+                await self._show_event(event)
+
+    def on_message_added(self) -> None:
+        """Show how full the context is now, also in the screen over the chat."""
+        self.update_state()
+        self.app.refresh_overlay()
+
+    async def _show_event(self, event: ChatEvent) -> None:
+        if isinstance(event, AnswerFinished):
+            await self._close_stream(event.answer.text)
+            self.spent = DOT.join(format_spending(event.spending))
+        elif isinstance(event, ConversationChanged):
+            await self.show_conversation()
+        elif self._heard:
+            await self._close_stream(self._heard)
+        self.app.refresh_overlay()
+        view = make_display(self.app.size.width, self.runtime.memory.settings.zone)
+        kind = "problem" if isinstance(event, Failed) else "dim"
+        shown = show_event(event, view, HINT)
+        await self.add(*(Static(each, classes=f"line {kind}") for each in shown))
+
+    async def _hear(self, piece: str) -> None:
         """Show a piece of an answer, with others that come before the next drawing."""
-        self._heard += event.piece
+        self._heard += piece
         if self._streaming is None:
             self._streaming = Static(classes="answer streaming", markup=False)
             await self.add(self._streaming)
@@ -334,46 +345,6 @@ class ChatScreen(Screen[None]):
         self._due = False
         if self._streaming is not None:
             self._streaming.update(safe_text(self._heard.strip("\n")))
-
-    async def on_conversation_changed(self, event: ConversationChanged) -> None:
-        """Show tool calls, and say when the context is near its limit or messages leave it."""
-        subject = event.event.subject
-        match event.event.name:
-            case "pruned":
-                await self.tell(f"{describe_pruning(subject)}; F2 shows them", "notice")
-            case "approaching_limit":
-                full = f"the context window is {subject.percent:.0f} % full"
-                await self.tell(f"{full}: near the limit", "notice")
-            case "added" if subject.role == "assistant" and subject.tool_calls:
-                await self._close_stream(subject.content)
-                await self.add(*(each for each in self._entries(subject) if is_line(each)))
-            case "added" if subject.role == "tool":
-                await self.add(*self._entries(subject))
-        self.update_state()
-        self.app.refresh_overlay()
-
-    async def on_answer_ended(self, event: AnswerEnded) -> None:
-        """Show the answer as a whole, or why there is none."""
-        self.doing, result = "", event.result
-        if isinstance(result, Exception):
-            await self._close_stream(self._heard)
-            if isinstance(result, AnswerStopped):
-                await self.tell("stopped; what you said is kept")
-            else:
-                await self.add(_line(f"error: {result}", "problem"))
-        elif result.command == END:
-            self.app.exit()
-        elif result.command is not None:
-            await self.show_conversation()
-            await self.tell(result.text)
-        else:
-            await self._close_stream(result.text)
-            for line in describe_answer(result):
-                await self.tell(line)
-        if isinstance(result, Answer) and result.note is not None:
-            await self.tell(result.note)
-        self.update_state()
-        self.app.refresh_overlay()
 
     async def _close_stream(self, text: str) -> None:
         """Put an answer in Markdown where its words stood as they came."""
@@ -397,18 +368,6 @@ def _read_state(chat: Conversation) -> tuple[str, ConversationStats]:
 def make_markdown(text: str) -> Markdown:
     """Return a text as Markdown; no control character in it, and no link that opens by itself."""
     return Markdown(escape_controls(text), classes="answer", open_links=False)
-
-
-def describe_answer(answer: Answer) -> Iterator[str]:
-    """Yield what an answer was made from, what it took, and what it was asked to remember."""
-    usage = answer.usage
-    parts = [pluralize(len(answer.sources), "memory", "memories")] if answer.sources else []
-    if usage.input_tokens or usage.output_tokens:
-        parts.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
-    if parts:
-        yield DOT.join(parts)
-    for receipt in answer.untold_requests:
-        yield one_line(receipt.line)
 
 
 def is_line(entry: Widget) -> bool:

@@ -11,7 +11,7 @@ from memoranda.conversation.strategies import STRATEGIES
 from memoranda.memory import Memory
 from memoranda.rendering.layout import details, safe_text
 from memoranda.rendering.plain import pluralize
-from memoranda.tui.commands import KEYS, MEANINGS
+from memoranda.tui.commands import KEYS
 from memoranda.tui.runtime import ChatRuntime
 
 EXAMPLES = {
@@ -28,7 +28,7 @@ def make_help(runtime: ChatRuntime) -> RenderableType:
 
 
 def _show(runtime: ChatRuntime) -> Iterator[RenderableType]:
-    for title, meanings in (("Commands and screens", MEANINGS), ("Keys", KEYS)):
+    for title, meanings in (("Commands and screens", runtime.chat.meanings), ("Keys", KEYS)):
         yield Text(title, "bold underline")
         yield _list(meanings)
         yield Text()

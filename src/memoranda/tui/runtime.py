@@ -1,29 +1,27 @@
-"""The agent behind the screens: opened, opened again with other settings, and listened to."""
+"""The chat behind the screens: opened, and opened again with other settings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
-from memoranda.agent import Agent, Answer
-from memoranda.agent.interruption import InterruptibleModel
+from memoranda.agent import Agent
+from memoranda.agent.session import ChatSession
 from memoranda.errors import InvalidInput
 from memoranda.memory import Memory, services_of
-from memoranda.model.chat import ChatModel, OnText
-from memoranda.model.events import Callback, Event
 from memoranda.settings import configure
 from memoranda.settings.configure import Setting, SettingChange
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import MEMORY
+from memoranda.tui.commands import ALONE, MEANINGS
 
-FOLLOWED = ("added", "pruned", "approaching_limit")
 THIS_SESSION = "this session"
 
 
 class ChatRuntime:
-    """An agent with its memory, which can be opened again on the same session.
+    """A chat with its memory, which can be opened again on the same session.
 
     Args:
         open_memory: opens the memory with settings.
@@ -48,8 +46,12 @@ class ChatRuntime:
         self._arguments = dict(arguments or {})
         self._changed: dict[str, Any] = {}
         self._texts: Mapping[str, str] = {}
-        self._listener: Callback | None = None
         self._open(session, self._texts)
+
+    @property
+    def agent(self) -> Agent:
+        """The agent that the person talks to."""
+        return self.chat.agent
 
     @property
     def memory(self) -> Memory:
@@ -60,25 +62,6 @@ class ChatRuntime:
     def open_again(self) -> bool:
         """Whether another memory can be opened on the same store."""
         return services_of(self.memory).store.location != MEMORY
-
-    def listen(self, callback: Callback) -> None:
-        """Tell ``callback`` of each message, pruning and warning of the conversation."""
-        self._listener = callback
-
-    def process(self, text: str, on_text: OnText) -> Answer:
-        """Return the answer to what the user says, or what ``/new`` says."""
-        if self.model is not None:
-            self.model.begin()
-        try:
-            # Without a model all words come at once, with the answer.
-            return self.agent.process(text, on_text=on_text if self.model is not None else None)
-        finally:
-            self._follow()
-
-    def stop(self) -> None:
-        """End the answer that is under way."""
-        if self.model is not None:
-            self.model.stop()
 
     def close(self) -> None:
         """Close the memory; nothing is lost."""
@@ -138,44 +121,17 @@ class ChatRuntime:
 
     def _open(self, session: str, texts: Mapping[str, str]) -> None:
         """Open memory and agent, and close those before once the new ones are there."""
-        before: Agent | None = getattr(self, "agent", None)
+        before: ChatSession | None = getattr(self, "chat", None)
         if before is not None:
             self._require_file()
         memory = self._open_memory(Settings(**configure.override(self._arguments, texts)))
         try:
-            own = services_of(memory).models.model
-            talks = hasattr(own, "chat")
-            model = InterruptibleModel(cast("ChatModel", own)) if talks else None
             _, system = self._given.get("agent.system", ("", None))
-            agent = Agent(memory, session=session, system=system, llm=model, upkeep=True)
+            chat = ChatSession(memory, session=session, system=system, own=MEANINGS, alone=ALONE)
         except BaseException:
             memory.close()
             raise
-        self.model, self.agent = model, agent
+        self.chat = chat
         self._session, self._texts = session, texts
-        self._followed = agent.chat
-        self._told = {each.id for each in agent.chat.prunings}
-        self._subscribe()
         if before is not None:
-            before.memory.close()
-
-    def _subscribe(self) -> None:
-        for name in FOLLOWED:
-            self._followed.on(name, self._tell)
-
-    def _follow(self) -> None:
-        """Listen to the conversation of the agent, which ``/new`` and a new day change."""
-        if self.agent.chat is self._followed:
-            return
-        same = self.agent.chat.id == self._followed.id
-        self._followed = self.agent.chat
-        self._subscribe()
-        for pruning in self._followed.prunings if same else ():
-            if pruning.id not in self._told:
-                self._tell(Event("pruned", pruning))
-
-    def _tell(self, event: Event) -> None:
-        if event.name == "pruned":
-            self._told.add(event.subject.id)
-        if self._listener is not None:
-            self._listener(event)
+            before.agent.memory.close()

@@ -1,0 +1,70 @@
+"""Files that a person sends with a message: pictures as they are, texts as quotations."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable
+from pathlib import Path
+
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Image
+
+# How the pictures begin that models take, and what they are.
+PICTURES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF8": "image/gif",
+    b"RIFF": "image/webp",
+}
+LARGEST_PICTURE = 5_000_000  # bytes: what the strictest provider takes
+LARGEST_TEXT = 200_000  # bytes
+
+
+def read_files(files: Iterable[str | Path | Image]) -> tuple[list[str], list[Image]]:
+    """Return the text files as quotations with their names, and the pictures.
+
+    Raises:
+        InvalidInput: a file cannot be read or sent; the message says why.
+    """
+    texts: list[str] = []
+    images: list[Image] = []
+    for each in files:
+        if isinstance(each, Image):
+            images.append(each)
+            continue
+        path = Path(each).expanduser()
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            reason = error.strerror or "it cannot be read"
+            raise InvalidInput(f"the file {str(path)!r} cannot be sent: {reason}") from error
+        kind = next((kind for start, kind in PICTURES.items() if data.startswith(start)), None)
+        if kind is None:
+            texts.append(_quote(path, data))
+        elif len(data) > LARGEST_PICTURE:
+            raise _too_large(path, data, LARGEST_PICTURE)
+        else:
+            images.append(Image(f"data:{kind};base64,{b64encode(data).decode('ascii')}"))
+    return texts, images
+
+
+def _quote(path: Path, data: bytes) -> str:
+    if len(data) > LARGEST_TEXT:
+        raise _too_large(path, data, LARGEST_TEXT)
+    try:
+        text = data.decode("utf-8-sig")
+    except ValueError:
+        text = "\0"
+    if "\0" in text:
+        raise InvalidInput(
+            f"the file {str(path)!r} cannot be sent: it is neither a picture (PNG, JPEG, GIF or "
+            f"WebP) nor a text in UTF-8; save it as one of these"
+        )
+    return f'<file name="{path.name}">\n{text.strip()}\n</file>'
+
+
+def _too_large(path: Path, data: bytes, most: int) -> InvalidInput:
+    return InvalidInput(
+        f"the file {str(path)!r} has {len(data):,} bytes, and at most {most:,} can be sent; "
+        f"send a smaller one, or a part of it"
+    )

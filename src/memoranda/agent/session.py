@@ -1,0 +1,409 @@
+"""One chat of a person with an agent: text goes in, events come out, and a face draws them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from types import MappingProxyType
+from typing import Any, cast
+
+from memoranda.agent.agent import Agent, Answer
+from memoranda.agent.commands import (
+    ALONE,
+    CLEAR,
+    END,
+    MEANINGS,
+    NEW,
+    YES,
+    find_command,
+    require_words,
+    split_command,
+)
+from memoranda.agent.files import read_files
+from memoranda.agent.interruption import AnswerStopped, InterruptibleModel
+from memoranda.conversation.conversation_store import message_at
+from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.memory import Memory, services_of
+from memoranda.model.chat import ChatModel, OnText
+from memoranda.model.events import Event
+from memoranda.model.models import Hit, Message, Pruning
+from memoranda.model.usage import StageUsage
+
+# Seconds that a wait lasts at once: a signal just before one is seen when it ends.
+PATIENCE = 1.0
+STOPPED = "stopped; what you said is kept"
+LATER = "it goes on; Ctrl+C again leaves, and what is left is read later"
+INTERRUPT = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The agent works; ``ending`` where it makes memory of the session, else on an answer."""
+
+    ending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """The next piece of an answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUsed:
+    """The message of the transcript by which the model calls tools, or which one of them gave."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFinished:
+    """The answer as a whole, and what the session took of models so far, by stage."""
+
+    answer: Answer
+    spending: Sequence[StageUsage]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A line that nobody said, and what there is to know beside it."""
+
+    text: str
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationChanged(Notice):
+    """Another conversation goes on, or less of this one is there: it is to be shown anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Notice):
+    """The session has ended, and the person leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What was asked for was not done."""
+
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something asks first: who says yes sends ``yes`` in its place."""
+
+    text: str
+    yes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """Messages left the view, as the person asked."""
+
+    receipt: Pruning
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found."""
+
+    hits: Sequence[Hit]
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the session took of models, by stage."""
+
+    spending: Sequence[StageUsage]
+
+
+@dataclass(frozen=True, slots=True)
+class FaceCommand:
+    """A command that the face does itself, and what follows it."""
+
+    name: str
+    words: str
+
+
+ChatEvent = (
+    Waiting
+    | TextPiece
+    | ToolUsed
+    | AnswerFinished
+    | Notice
+    | Failed
+    | Question
+    | Pruned
+    | Found
+    | Spent
+    | FaceCommand
+)
+Events = Iterator[ChatEvent]
+
+
+class ChatSession:
+    """A person's chat with an agent, which is opened on a memory.
+
+    Attributes:
+        agent: the agent.
+        model: the model that answers, which can be stopped; ``None`` where memory alone does.
+        meanings: the commands that there are, and what each does.
+        changed: called whenever the conversation has another message.
+
+    Args:
+        memory: the memory of the agent.
+        session: the conversation that goes on, or begins.
+        system: the system prompt; otherwise that of the settings.
+        own: commands that the face does itself, with what they do; they win over those here.
+        alone: those of them that take no words.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        session: str = "chat",
+        system: str | None = None,
+        own: Mapping[str, str] = MappingProxyType({}),
+        alone: Sequence[str] = (),
+    ) -> None:
+        """Open the agent; nothing is asked yet."""
+        found = services_of(memory).models.model
+        talks = hasattr(found, "chat")
+        self.model = InterruptibleModel(cast("ChatModel", found)) if talks else None
+        self.agent = Agent(memory, session=session, system=system, llm=self.model, upkeep=True)
+        self.agent.listener = self._hear
+        self.changed: Callable[[], object] = bool
+        self.meanings = {**MEANINGS, **own}
+        self._own, self._alone = own, {*ALONE, *alone}
+        self._files: list[str] = []
+        self._events: SimpleQueue[Any] = SimpleQueue()
+        self._commands: Mapping[str, Callable[[str], Events]] = {
+            NEW: self._new,
+            END: self._end,
+            CLEAR: self._clear,
+            "/undo": self._undo,
+            "/retry": self._retry,
+            "/edit": self._edit,
+            "/attach": self._attach,
+            "/model": self._use_model,
+            "/remember": self._remember,
+            "/search": self._search,
+            "/pin": self._pin,
+            "/unpin": self._unpin,
+            "/prune": self._prune,
+            "/cost": self._cost,
+        }
+
+    def send(self, text: str) -> Events:
+        """Yield what comes of a text: an answer, or what a command does.
+
+        The agent works in a thread of its own, and the thread that takes the events only waits.
+
+        Raises:
+            KeyboardInterrupt: :meth:`interrupt` was called twice.
+        """
+        try:
+            found = split_command(text)
+            if found is None:
+                files, self._files = tuple(self._files), []
+                yield from self._turn(
+                    lambda hear: self.agent.process(text, files=files, on_text=hear)
+                )
+                return
+            name = find_command(found[0], self.meanings)
+            require_words(name, found[1], self._alone, self._own)
+            if name in self._own:
+                yield FaceCommand(name, found[1])
+            else:
+                yield from self._commands[name](found[1])
+        except AnswerStopped:
+            yield Notice(STOPPED)
+        except (MemorandaError, OSError) as error:
+            yield Failed(error)
+
+    def find_command(self, text: str) -> str | None:
+        """Return the command that a text names; ``None`` for a talk, and for no command."""
+        found = split_command(text)
+        with suppress(InvalidInput):
+            return None if found is None else find_command(found[0], self.meanings)
+        return None
+
+    def stop(self) -> None:
+        """End the answer that is under way."""
+        if self.model is not None:
+            self.model.stop()
+
+    def interrupt(self) -> None:
+        """Stop what is under way, and leave it the second time; a handler of signals may call it.
+
+        What makes memory of a session is not stopped: it is said that it goes on.
+        """
+        self._events.put(INTERRUPT)
+
+    def pending_sessions(self) -> int:
+        """Return how many earlier sessions wait to be read by a model that costs money."""
+        if not services_of(self.agent.memory).holds_paid_work:
+            return 0
+        pending = self.agent.memory.sessions(pending=True)
+        return sum(each.id != self.agent.chat.id for each in pending)
+
+    # Turns
+
+    def _turn(self, work: Callable[[OnText | None], Answer], *, ending: bool = False) -> Events:
+        """Have something done in a thread of its own; yield its events as they come."""
+        yield Waiting(ending)
+        events = self._events = SimpleQueue[Any]()
+        if self.model is not None:
+            self.model.begin()
+        # Without a model all words come at once, with the answer.
+        hear = None if self.model is None else events.put
+
+        def act() -> None:
+            try:
+                events.put(work(hear))
+            except BaseException as error:  # noqa: BLE001 - the thread that waits raises it
+                events.put(error)
+
+        Thread(target=act, name="memoranda-chat", daemon=True).start()
+        stopping = False
+        while not isinstance(event := _next(events), Answer | BaseException):
+            if event is INTERRUPT:
+                if stopping:
+                    # What is under way is left as it is, and a warning would only say so.
+                    warnings.filterwarnings("ignore", "coroutine .* was never awaited")
+                    raise KeyboardInterrupt
+                stopping = True
+                yield from self._interrupted(ending=ending)
+            elif not stopping:
+                yield from _shown(event)
+        if isinstance(event, BaseException):
+            raise event
+        yield self._finished(event)
+
+    def _hear(self, event: Event) -> None:
+        self._events.put(event)
+        self.changed()
+
+    def _interrupted(self, *, ending: bool) -> Events:
+        self.stop()
+        if ending:
+            yield Notice(LATER)
+
+    def _finished(self, answer: Answer) -> ChatEvent:
+        if answer.command == END:
+            return Ended(answer.text, answer.note)
+        if answer.command == NEW:
+            return ConversationChanged(answer.text, answer.note)
+        return AnswerFinished(answer, self.agent.spending())
+
+    def _new(self, words: str) -> Events:
+        del words
+        return self._turn(lambda _: self.agent.new(), ending=True)
+
+    def _end(self, words: str) -> Events:
+        del words
+        return self._turn(lambda _: self.agent.end(), ending=True)
+
+    def _retry(self, words: str) -> Events:
+        return self._say_again(words)
+
+    def _edit(self, words: str) -> Events:
+        return self._say_again(words)
+
+    def _say_again(self, words: str) -> Events:
+        """Take back the last message, and say it again, or other words with the same pictures."""
+        last = self.agent.undo()
+        text = words or last.content
+        yield ConversationChanged(f"asked again: {text:.200}")
+        yield from self._turn(
+            lambda hear: self.agent.process(text, files=last.images, on_text=hear)
+        )
+
+    # Commands
+
+    def _clear(self, words: str) -> Events:
+        chat = self.agent.chat
+        held = len(chat)
+        many = f"{held:,} message{'' if held == 1 else 's'}"
+        if not held:
+            yield Notice("nothing to clear")
+        elif words != YES:
+            left = "in this session; /search still finds them"
+            question = f"Clear conversation history? {many} leave the view and are not recalled"
+            yield Question(f"{question} {left}.", f"{CLEAR} {YES}")
+        else:
+            chat.clear()
+            yield ConversationChanged(f"Cleared {many}; /search still finds them.")
+
+    def _undo(self, words: str) -> Events:
+        del words
+        last = self.agent.undo()
+        yield ConversationChanged(f"Taken back, with its answer: {last.content:.200}")
+
+    def _attach(self, words: str) -> Events:
+        texts, images = read_files([words])
+        if images and self.model is None:
+            raise InvalidInput(
+                "a picture needs a language model that sees it; /model NAME sets one"
+            )
+        self._files.append(words)
+        what = "picture" if images else f"text of {len(texts[0]):,} characters"
+        yield Notice(f"{Path(words).name}, a {what}, goes with your next message")
+
+    def _use_model(self, words: str) -> Events:
+        if words:
+            self.model = InterruptibleModel(self.agent.find_model(words))
+            self.agent.use_model(self.model)
+        name = self.agent.model or "no language model: memory alone answers"
+        yield Notice(f"{name}; /model NAME takes another one until you leave")
+
+    def _remember(self, words: str) -> Events:
+        yield Notice(f"Remembered: {self.agent.memory.remember(words).content}")
+
+    def _search(self, words: str) -> Events:
+        yield Found(self.agent.memory.search(words, limit=5))
+
+    def _pin(self, words: str, *, pinned: bool = True) -> Events:
+        chat = self.agent.chat
+        found = message_at(chat, words) if words else self.agent.last_message()
+        chat.pin(found.id, pinned=pinned)
+        what = "stays in every context" if pinned else "may leave the view again"
+        yield Notice(f"#{found.position} {what}: {found.content:.200}")
+
+    def _unpin(self, words: str) -> Events:
+        return self._pin(words, pinned=False)
+
+    def _prune(self, words: str) -> Events:
+        if words and not words.isdecimal():
+            raise InvalidInput(f"/prune takes a number of tokens, got {words!r:.80}")
+        receipt = self.agent.chat.prune(int(words) if words else None)
+        yield (
+            Notice("all of it fits: nothing left the view") if receipt is None else Pruned(receipt)
+        )
+
+    def _cost(self, words: str) -> Events:
+        del words
+        yield Spent(self.agent.spending())
+
+
+def _shown(event: str | Event) -> Events:
+    """Yield the event of a piece of an answer, or of a message with or of a tool."""
+    if isinstance(event, str):
+        yield TextPiece(event)
+    elif event.subject.tool_calls or event.subject.role == "tool":
+        yield ToolUsed(event.subject)
+
+
+def _next(events: SimpleQueue[Any]) -> Any:
+    """Return the next event, and never wait for long: a signal just before a wait ends none."""
+    while True:
+        with suppress(Empty):
+            return events.get(timeout=PATIENCE)

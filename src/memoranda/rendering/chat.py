@@ -1,0 +1,130 @@
+"""What every face of a chat says beside the words of an answer, in lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from memoranda.agent.agent import STAGE, Answer
+from memoranda.agent.session import (
+    AnswerFinished,
+    ChatEvent,
+    ChatSession,
+    Failed,
+    Found,
+    Notice,
+    Pruned,
+    Spent,
+)
+from memoranda.model.usage import NO_USAGE, StageUsage, Usage
+from memoranda.rendering.conversations import describe_pruned, describe_pruning, describe_usage
+from memoranda.rendering.layout import Display, safe_text
+from memoranda.rendering.memory_stats import format_cost, show_usage
+from memoranda.rendering.plain import DOT, one_line, pluralize
+from memoranda.rendering.records import show_hits
+
+SET_MODEL = "memoranda config set llm.model anthropic:claude-haiku-4-5"
+
+
+def show_event(event: ChatEvent, view: Display, hint: str) -> Iterator[RenderableType]:
+    """Yield what a face shows of an event, but for the words of an answer.
+
+    Args:
+        event: the event.
+        view: where it is shown.
+        hint: how what left the view can be seen.
+    """
+    match event:
+        case AnswerFinished():
+            for line in describe_answer(event, hint):
+                yield from view.hang("", line)
+        case Notice(text, note):
+            yield from view.hang("", safe_text(one_line(text)))
+            if note is not None:
+                yield from view.hang("", Text(note, "dim"))
+        case Pruned(receipt):
+            yield Text(f"{describe_pruning(receipt)}; {hint}")
+        case Found(hits):
+            yield show_hits(hits, view)
+        case Spent(spending):
+            yield show_usage(spending, view)
+        case Failed(error):
+            shown = safe_text("error: ", "bold red").append(one_line(str(error)), "not bold")
+            yield from view.hang("", shown)
+
+
+def describe_answer(event: AnswerFinished, hint: str) -> Iterator[Text]:
+    """Yield what an answer was made from and took, and what else became of the message."""
+    answer = event.answer
+    if answer.receipt is not None:
+        yield safe_text(one_line(format_answer(event)), "dim")
+    yield from describe_requests(answer)
+    yield from describe_changes(answer, hint)
+
+
+def describe_requests(answer: Answer) -> Iterator[Text]:
+    """Yield what became of what the message asked to remember."""
+    for receipt in answer.untold_requests:
+        yield safe_text(one_line(receipt.line), "dim")
+
+
+def describe_changes(answer: Answer, hint: str) -> Iterator[Text]:
+    """Yield what a person should know beside an answer: what left the view, what is not done."""
+    if answer.usage_warning is not None:
+        yield describe_usage(answer.usage_warning)
+    pruned = describe_pruned(answer.prunings, hint)
+    if pruned is not None:
+        yield pruned
+    if answer.note is not None:
+        yield Text(answer.note, "dim")
+
+
+def format_answer(event: AnswerFinished) -> str:
+    """Return what an answer was made from, what it took, and what the session has cost."""
+    answer = event.answer
+    parts = [pluralize(len(answer.sources), "memory", "memories")] if answer.sources else []
+    calls = {name: answer.tools.count(name) for name in dict.fromkeys(answer.tools)}
+    parts += [f"{name} × {times}" if times > 1 else name for name, times in calls.items()]
+    if answer.usage.input_tokens or answer.usage.output_tokens:
+        parts.append(format_tokens(answer.usage))
+    if answer.usage.cost:
+        parts.append(format_cost(answer.usage.cost))
+    return DOT.join([*parts, *format_spending(event.spending)])
+
+
+def format_tokens(usage: Usage) -> str:
+    """Return how many tokens were sent and received, and how many of them were cached."""
+    cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+    return f"{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out"
+
+
+def format_spending(spending: Sequence[StageUsage]) -> Iterator[str]:
+    """Yield what the session has cost, and its work in the background, where that is known."""
+    whole = sum((each.usage for each in spending), NO_USAGE)
+    background = sum((each.usage for each in spending if each.stage != STAGE), NO_USAGE)
+    if whole.cost:
+        yield f"session {format_cost(whole.cost)}"
+    if background.cost:
+        yield f"{format_cost(background.cost)} of it in the background"
+    elif background.requests:
+        yield f"background {format_tokens(background)}"
+
+
+def describe_start(chat: ChatSession) -> Iterator[Text]:
+    """Yield which model answers, what its window is, and what waits for it."""
+    agent = chat.agent
+    figures = agent.chat.stats()
+    if agent.model is None:
+        yield Text("no language model is set: memory alone answers", "dim")
+        yield Text(f"with a model: {SET_MODEL}", "dim")
+    elif not figures.limit_known:
+        assumed = f"its context window is not known, {figures.token_limit:,} tokens are assumed"
+        yield Text(f"{assumed}: set tokens.limits", "yellow")
+    waiting = chat.pending_sessions()
+    if waiting:
+        many = pluralize(waiting, "earlier session")
+        verb = "waits" if waiting == 1 else "wait"
+        line = f"{many} {verb} to be read by the model, which costs money: memoranda maintain"
+        yield Text(line, "yellow")
