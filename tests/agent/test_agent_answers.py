@@ -12,7 +12,7 @@ SAID = {
     "hi": HELLO,
     "my name is priya and i live in cardiff": "Noted: your name is Priya; you live in cardiff.",
     "My husband Tom is a locksmith.": "Noted: your husband Tom is a locksmith.",
-    "I can't eat shellfish": "Noted: you cannot eat shellfish.",
+    "I can't eat prawns, ended up in A&E": "Noted: you cannot eat prawns, ended up in A&E.",
     "My sister Karin lives in Malmö.": "Noted: your sister Karin lives in Malmö.",
     "gaz owes me 40 quid": "Noted.",
     "Mondays I swim at 7": "Noted: Mondays you swim at 7.",

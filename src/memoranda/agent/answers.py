@@ -13,9 +13,10 @@ from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.changes import Close
 from memoranda.model.models import Hit, Kind, Message, Record
 from memoranda.model.reports import RequestReceipt
+from memoranda.search.answers import asks
 from memoranda.text.patterns import LanguageData, languages_with, load
 from memoranda.text.recalled import NOTED, NOTHING
-from memoranda.text.small_talk import asks, is_small_talk
+from memoranda.text.small_talk import is_small_talk
 from memoranda.text.terms import cut_sentences
 
 # Tokens of what an answer is made from.
@@ -23,7 +24,7 @@ RECALL_BUDGET = 1_000
 # How like the question an answer is at least; less suffices with as good a score, or where it has
 # most of the question's telling words. Measured: "Should I cook prawns?" has .34 and .31 with "I
 # can't eat shellfish"; what has nothing to do with a question less of either.
-LEAST_LIKE, LESS_LIKE, LEAST_SCORE, LEAST_SHARED = 0.4, 0.3, 0.3, 0.6
+LEAST_LIKE, LESS_LIKE, LEAST_SCORE, LEAST_SHARED = 0.4, 0.3, 0.27, 0.6
 # Further answers, and the share of the best one's score that they have at least.
 MOST_MORE, LEAST_MORE = 2, 0.9
 # Things that a line names of what was understood or learned, and characters of what was.

@@ -20,10 +20,10 @@ from memoranda.model.reports import RequestOutcome, RequestReceipt
 from memoranda.records.drafts import draft_correction
 from memoranda.records.pages import session_episodes
 from memoranda.records.service import RecordService
+from memoranda.search.answers import asks
 from memoranda.text.calendar import month_numbers
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.patterns import any_of, compile_pattern
-from memoranda.text.small_talk import asks
 
 # Facts that are looked through, the latest, and messages of the session before the one that asks.
 MOST_FACTS = 500

@@ -11,15 +11,28 @@ from functools import cache, cached_property
 
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.linear_patterns import LinearPattern
-from memoranda.text.patterns import WordLists, compile_pattern, languages_with, load
+from memoranda.text.patterns import LanguageData, WordLists, compile_pattern, languages_with, load
 from memoranda.text.terms import cut_sentences
 
 LONGEST = 600  # characters of a text that is read
+LONGEST_QUESTION = 200  # characters of a question without its mark
 
 _TOPIC = "answers"
 _WORDS = WordLists(_TOPIC)
 _WORD = compile_pattern(r"[^\W_]+(?:['’-][^\W_]+)*")
 _NUMBER = compile_pattern(r"\d+")
+_ASKS = ("?", "\uff1f", "\u061f")
+# Around a question.
+_EDGE = " \t\n\"'”’»)]*_"
+
+
+def asks(text: str) -> bool:
+    """Return whether a text ends as a question does, or begins as one where it has no mark."""
+    text = text.rstrip(_EDGE)
+    if text.endswith(_ASKS):
+        return True
+    stated = len(text) > LONGEST_QUESTION or text.endswith((".", "!"))
+    return not stated and any(form.search(text) is not None for form in _questions())
 
 
 class ExpectedAnswer:
@@ -85,6 +98,16 @@ def _bare(word: str) -> str:
 def _words(text: str) -> list[str]:
     found: list[str] = _WORD.findall(text)
     return found
+
+
+@cache
+def _questions() -> tuple[LinearPattern, ...]:
+    """Return what a question without its mark begins with, in the languages that tell it."""
+    return tuple(
+        LanguageData(code, _TOPIC).pattern("question")
+        for code in languages_with(_TOPIC)
+        if "question" in load(code, _TOPIC)
+    )
 
 
 @cache

@@ -29,7 +29,7 @@ from memoranda.model.query import (
     Vector,
 )
 from memoranda.search import evidence, precedence
-from memoranda.search.answers import LONGEST, ExpectedAnswer
+from memoranda.search.answers import LONGEST, ExpectedAnswer, asks
 from memoranda.search.attributes import (
     asked_attributes,
     choose_tellers,
@@ -62,7 +62,7 @@ from memoranda.store.sql.index_reads import KINDS, NEVER
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
 from memoranda.text.secrets import has_secret
-from memoranda.text.small_talk import asks, states_nothing
+from memoranda.text.small_talk import states_nothing
 from memoranda.text.terms import TermAnalyzer, shorten_question
 
 log = logging.getLogger("memoranda.search")
@@ -480,20 +480,20 @@ class SingleSearch:
         """
         rows, ranking, analyzer = self.rows, self.parts.ranking, self.parts.analyzer
         long_ago = self.named is not None and self.named[1] <= to_ms(self.where.now)
-        asks = QuestionTense.THEN
+        tense = QuestionTense.THEN
         if ranking.precedence and not ranking.only and not long_ago:
-            asks = state_of(self.query)
+            tense = state_of(self.query)
         told: list[int] = []
-        if asks is not QuestionTense.THEN and len(rows.replaced):
+        if tense is not QuestionTense.THEN and len(rows.replaced):
             told = _best(scored.score, found, precedence.DEPTH)
             scored = scored.lowered(precedence.find_superseded(rows, found), SUPERSEDED)
         scored, shown = evidence.merge_facts(rows, scored, found, ranking.facts)
         if not ranking.only:
             scored = self._with_tellers_first(scored, shown)
-        if asks is QuestionTense.THEN or not (told or asks is QuestionTense.NOW):
+        if tense is QuestionTense.THEN or not (told or tense is QuestionTense.NOW):
             return scored, shown
         question = self._parsed
-        if asks is QuestionTense.NOW:
+        if tense is QuestionTense.NOW:
             # Who holds too little of the question is no answer, whatever the text is. What those
             # say again who only repeat what others said is none either.
             enough = self.words.share() >= precedence.LEAST

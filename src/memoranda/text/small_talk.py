@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from memoranda.text.linear_patterns import LinearPattern
-from memoranda.text.patterns import LanguageData, WordLists, compile_pattern, languages_with, load
+from memoranda.text.patterns import WordLists, compile_pattern
 from memoranda.text.terms import cut_sentences
 
 _SAID = WordLists("small_talk")
@@ -30,25 +29,6 @@ def is_small_talk(text: str) -> bool:
     """Return whether a text only greets, thanks or agrees: memory has nothing to say to it."""
     words = _words(text)
     return bool(words) and all(word in _SAID.words for word in words)
-
-
-def asks(text: str) -> bool:
-    """Return whether a text ends as a question does, or begins as one where it has no mark."""
-    text = text.rstrip(_EDGE)
-    if text.endswith(_ASKS):
-        return True
-    stated = len(text) > LONGEST or text.endswith((".", "!"))
-    return not stated and any(form.search(text) is not None for form in _questions())
-
-
-@cache
-def _questions() -> tuple[LinearPattern, ...]:
-    """Return what a question without its mark begins with, in the languages that tell it."""
-    return tuple(
-        LanguageData(code, "small_talk").pattern("question")
-        for code in languages_with("small_talk")
-        if "question" in load(code, "small_talk")
-    )
 
 
 def states_nothing(text: str) -> bool:
