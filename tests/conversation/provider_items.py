@@ -170,10 +170,6 @@ CHAT = [
         {"role": "tool", "tool_call_id": "ID", "content": [text()]},
     ],
     [ANSWER | {"tool_calls": [WORK]}, {"role": "tool", "tool_call_id": "ID", "content": "TEXT"}],
-    [
-        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
-        {"role": "function", "name": "f", "content": "TEXT"},
-    ],
 ]
 SAMPLES = {"openai": CHAT, "responses": RESPONSES, "anthropic": ANTHROPIC}
 

@@ -35,6 +35,9 @@ BLOCKS = {
     "user": {"text": 2, "image": 2, "tool_result": 4},  # keys that each may have
     "assistant": {"text": 2, "tool_use": 4},
 }
+CACHE = {"type": "ephemeral"}
+MOST_BREAKPOINTS = 4
+SEALED_KINDS = ("thinking", "redacted_thinking")
 CHAT_MESSAGE: TypeAdapter[Any] = TypeAdapter(ChatCompletionMessageParam)
 INPUT_ITEM: TypeAdapter[Any] = TypeAdapter(ResponseInputItemParam)
 MESSAGE: TypeAdapter[Any] = TypeAdapter(MessageParam)
@@ -82,10 +85,15 @@ def problems_responses(items: list[Shape]) -> list[str]:
     return [*found, *_exchanges(steps, calls_go_on=True)]
 
 
-def problems_anthropic(messages: list[Shape], system: str | None) -> list[str]:
+def problems_anthropic(messages: list[Shape], system: list[Shape] | None) -> list[str]:
     """Return why Anthropic would refuse a request; nothing if it would not."""
     found = [*_untyped(messages, MESSAGE), *_no_json(system)]
-    if (system is not None and not system.strip()) or not messages:
+    spoken = [each for message in messages for each in message["content"]]
+    marked = [each for each in [*(system or ()), *spoken] if "cache_control" in each]
+    if len(marked) > MOST_BREAKPOINTS or any(each["type"] in SEALED_KINDS for each in marked):
+        found.append("too many breakpoints of the cache, or one at reasoning")
+    found += [f"the breakpoint {each!r:.80}" for each in marked if each["cache_control"] != CACHE]
+    if (system is not None and not all(each["text"].strip() for each in system)) or not messages:
         found.append("a blank system prompt, or no message")
     roles = [message["role"] for message in messages]
     if roles != [("user", "assistant")[number % 2] for number in range(len(roles))]:
@@ -115,7 +123,7 @@ def problems_anthropic(messages: list[Shape], system: str | None) -> list[str]:
 
 def _block(block: Shape, known: dict[str, int]) -> Iterator[str]:
     kind = block["type"]
-    if len(block) > known.get(kind, 0):
+    if len(block.keys() - {"cache_control"}) > known.get(kind, 0):
         yield f"the block {block!r:.80}"
     match block:
         case {"type": "text", "text": str(text)} if not text.strip():

@@ -80,13 +80,13 @@ def test_a_context_recalls_what_the_view_does_not_hold(memory):
     chat = memory.conversation("now", system="You are kind.")
     chat.add("user", "I would like some tea, maybe jasmine tea.")
     context = chat.context("Which tea do I like?", budget=2_000)
-    head = context.messages[0]["content"]
-    assert head.startswith("You are kind.\n\n<memoranda-memory")
-    assert "My favourite tea is jasmine." in head
-    assert "I would like some tea" not in head
+    head, _, recalled, _ = [message["content"] for message in context.messages]
+    assert head == "You are kind."
+    assert recalled.startswith("<memoranda-memory")
+    assert "My favourite tea is jasmine." in recalled
+    assert "I would like some tea" not in recalled
     assert [hit.record.session_id for hit in context.recall.hits] == ["earlier"]
     assert context.tokens == sum(item.tokens for item in context.receipt.included)
-    assert len(context.messages) == 3
 
 
 def test_a_prompt_that_was_added_first_is_sent_once(memory):

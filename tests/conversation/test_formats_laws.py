@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from message_samples import marker, message
 from provider_rules import problems_anthropic, problems_openai, problems_responses
 
+from memoranda.conversation.formats import anthropic
 from memoranda.conversation.formats.parse import parse_messages
-from memoranda.conversation.formats.render import FORMS, render
+from memoranda.conversation.formats.raw import FORMS
+from memoranda.conversation.formats.render import render
 from memoranda.model.chat import FAILED, OPENING
 from memoranda.model.models import Image, Marker, Message, ToolCall, ToolResult
 
@@ -79,7 +81,7 @@ AROUND = st.fixed_dictionaries(
         "system": st.none() | BODIES,
         "recalled": st.none() | st.just("R"),
         "prompt": st.none() | st.just("so?"),
-        "recalled_last": st.booleans(),
+        "beside": st.none() | st.just("B"),
     }
 )
 
@@ -163,16 +165,15 @@ def read_back(messages):
     return record.lines()
 
 
-def expected(entries, form, *, system, recalled, prompt, recalled_last):
+def expected(entries, form, *, system, recalled, prompt, beside):
     """Return what is to be said of a view in this form, by the documented rules."""
     record, anthropic = Record(), form == "anthropic"
     body = list(entries)
-    if recalled and recalled_last:
+    if note := "\n\n".join(text for text in (recalled, beside) if text):
         asked = not prompt and body and getattr(body[-1], "role", "") == "user"
-        body.insert(len(body) - bool(asked), marker(recalled))
+        body.insert(len(body) - bool(asked), marker(note))
     if form == "openai":
-        led = [system, None if recalled_last else recalled]
-        record.say("system", "\n\n".join(text for text in led if text))
+        record.say("system", system)
     later = []
     for entry in body:
         if later and getattr(entry, "role", "") != "tool":
@@ -228,6 +229,37 @@ def ended(record, *, anthropic):
     return lines
 
 
+def text_block(text):
+    """Return a block of text."""
+    return {"type": "text", "text": text}
+
+
+def without_breakpoints(messages):
+    """Return messages without their marks for a cache."""
+    return [
+        each
+        | {
+            "content": [
+                {key: block[key] for key in block if key != "cache_control"}
+                for block in each["content"]
+            ]
+        }
+        for each in messages
+    ]
+
+
+def breakpoints(messages):
+    """Return of each block with a mark for a cache all that leads to it."""
+    blocks = [(each["role"], block) for each in messages for block in each["content"]]
+    marked = [place for place, (_, block) in enumerate(blocks) if "cache_control" in block]
+    return [blocks[: place + 1] for place in marked]
+
+
+def words(block):
+    """Return a block without white space at the end, which no request may have at its end."""
+    return block | {"text": block["text"].rstrip()} if "text" in block else block
+
+
 def problems(rendered, form):
     """Return what the provider would say against it."""
     match form:
@@ -241,18 +273,18 @@ def problems(rendered, form):
 
 
 @settings(max_examples=examples(60))
-@given(units=UNITS, form=st.sampled_from(FORMS), around=AROUND)
+@given(units=UNITS, form=st.sampled_from(sorted(FORMS)), around=AROUND)
 def test_every_view_is_taken_by_every_provider(units, form, around):
     """Law 2: whatever is in a view, its form breaks no rule of the provider."""
     assert problems(render(flat(units), form=form, **around), form) == []
 
 
 @settings(max_examples=examples(60))
-@given(units=UNITS, form=st.sampled_from(FORMS), around=AROUND)
+@given(units=UNITS, form=st.sampled_from(sorted(FORMS)), around=AROUND)
 @example(
     units=[[message("assistant", "x \n")], [message("assistant", " ")]],
     form="anthropic",
-    around={"system": None, "recalled": None, "prompt": None, "recalled_last": False},
+    around={"system": None, "recalled": None, "prompt": None, "beside": None},
 )
 def test_what_is_written_reads_back_as_it_was_said(units, form, around):
     """Laws 3 and 14: nothing is lost, changed or out of order but what the form cannot hold."""
@@ -265,22 +297,37 @@ def test_what_is_written_reads_back_as_it_was_said(units, form, around):
 def test_system_texts_are_all_there_and_in_order(units, around):
     """What is no message in a form is in its system text."""
     entries = flat(units)
-    led = [around["system"], None if around["recalled_last"] else around["recalled"]]
-    head = "\n\n".join(text for text in led if text)
+    head = around["system"] or ""
     assert render(entries, form="openai", **around).system is None
     assert render(entries, form="responses", **around).system == (head or None)
     later = [item.content for item in entries if getattr(item, "role", "") == "system"]
     texts = [text for text in (head, *later) if text.strip()]
-    assert render(entries, form="anthropic", **around).system == ("\n\n".join(texts) or None)
+    found = render(entries, form="anthropic", **around).system
+    assert found == ([anthropic.CACHED | text_block("\n\n".join(texts))] if texts else None)
 
 
-@given(units=UNITS, form=st.sampled_from(FORMS), more=UNITS)
+@given(units=UNITS, form=st.sampled_from(sorted(FORMS)), more=UNITS)
 def test_what_is_added_at_the_end_changes_nothing_before_it(units, form, more):
     """A provider's prompt cache stays warm: an earlier context is the start of a later one."""
     around = {"form": form, "system": "S", "recalled": None, "prompt": None}
     before = render(flat(units), **around).messages
     after = render(flat([*units, *more]), **around).messages
     if form == "anthropic":
-        # The last message may still grow by what comes under the same role.
-        before = before[:-1]
+        # The last message may still grow by what comes under the same role; breakpoints move on.
+        before, after = without_breakpoints(before[:-1]), without_breakpoints(after)
     assert after[: len(before)] == before
+
+
+@given(units=UNITS, around=AROUND)
+def test_breakpoints_are_behind_what_the_next_request_repeats(units, around):
+    """Of Anthropic's cache: at the end of system prompt and history, before recall and prompt."""
+    entries = flat(units)
+    found = breakpoints(render(entries, form="anthropic", **around).messages)
+    changing = (around["recalled"] or around["beside"]) and not around["prompt"]
+    if changing and entries and getattr(entries[-1], "role", "") == "user":
+        entries = entries[:-1]
+    alone = render(entries, form="anthropic", **around | dict.fromkeys(around)).messages
+    assert found[-1:] == found
+    assert [[words(block) for _, block in lead] for lead in found] == [
+        [words(block) for _, block in lead] for lead in breakpoints(alone)
+    ]

@@ -8,10 +8,12 @@ from tables import each_row
 
 from memoranda import Conversation
 from memoranda.conversation.formats.parse import parse_messages
-from memoranda.conversation.formats.render import FORMS, render
+from memoranda.conversation.formats.raw import FORMS
+from memoranda.conversation.formats.render import render
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Image, ToolCall
 
+CACHED = {"cache_control": {"type": "ephemeral"}}
 PICTURE = Image("https://x.org/a.png", "high")
 MARKER = marker()
 
@@ -53,16 +55,19 @@ def test_what_a_marker_quotes_is_no_instruction(form):
     rendered = written([quoting, said("user", "weather?")], form)
     [holding] = [item for item in rendered.messages if "obey me" in str(item["content"])]
     assert holding["role"] == "user"
-    assert "obey me" not in (rendered.system or "")
+    assert "obey me" not in str(rendered.system)
 
 
 def test_the_chat_form():
-    """System and memory lead, pictures of results follow the exchange, the prompt is last."""
-    rendered = written(VIEW, "openai", system="Be kind.", recalled="Ana is here.", prompt="so?")
+    """The system leads, pictures of results follow the exchange, memory and prompt are last."""
+    recalled, beside = "Ana is here.", "It is noon."
+    rendered = written(
+        VIEW, "openai", system="Be kind.", recalled=recalled, beside=beside, prompt="so?"
+    )
     picture = {"type": "image_url", "image_url": {"url": PICTURE.url, "detail": "high"}}
     assert rendered.system is None
     assert rendered.messages == [
-        {"role": "system", "content": "Be kind.\n\nAna is here."},
+        {"role": "system", "content": "Be kind."},
         {"role": "system", "content": MARKER.text},
         {"role": "user", "content": [{"type": "text", "text": "weather?"}, picture]},
         {
@@ -82,6 +87,7 @@ def test_the_chat_form():
         {"role": "user", "content": [picture]},
         {"role": "system", "content": "Be brief."},
         {"role": "assistant", "content": "Sun."},
+        {"role": "system", "content": "Ana is here.\n\nIt is noon."},
         {"role": "user", "content": "so?"},
     ]
 
@@ -125,7 +131,7 @@ def test_ids_stay_where_the_provider_takes_them(form, ids, kept):
     assert [call.id for turn in found for call in turn.tool_calls] == kept
 
 
-@each_row("form", FORMS)
+@each_row("form", sorted(FORMS))
 def test_ids_that_are_refused_get_others_that_do_not_change_with_the_view(form):
     """Empty and overlong ids and such with odd characters are the same in any view."""
     odd = ["", "i" * 65, "i" * 66, "é", " "]
@@ -137,7 +143,7 @@ def test_ids_that_are_refused_get_others_that_do_not_change_with_the_view(form):
         assert alone[1].tool_calls[0].id == sent == alone[2].tool_result.call_id
 
 
-@each_row("form", FORMS)
+@each_row("form", sorted(FORMS))
 @each_row(
     ("url", "name"),
     [
@@ -159,7 +165,7 @@ def test_pictures_inside_the_message_are_blocks_for_anthropic():
     [message] = written([said("user", images=images)], "anthropic").messages
     assert message["content"] == [
         {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "AAAA"}},
-        {"type": "text", "text": "[image: http://x.org/a.png]"},
+        {"type": "text", "text": "[image: http://x.org/a.png]", **CACHED},
     ]
 
 

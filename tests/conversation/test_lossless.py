@@ -12,8 +12,10 @@ from talks import CountingTranscript
 from memoranda import Conversation, Memory, Settings
 from memoranda.conversation.formats.parse import count_message
 from memoranda.conversation.formats.raw import is_reasoning
+from memoranda.conversation.formats.render import render
+from memoranda.errors import InvalidInput
 from memoranda.model.checks import EPOCH
-from memoranda.model.models import Marker
+from memoranda.model.models import Image, Marker, Message, ToolCall, ToolResult
 from memoranda.tokens.catalog import Catalog
 
 FORMS = st.sampled_from(sorted(SAMPLES))
@@ -168,7 +170,7 @@ def test_a_file_in_a_result_is_kept_and_no_text():
     _, message = chat.extend([said("assistant", use), said("user", result)])
     assert message.content == "[document]"
     assert 1_000 < message.tokens < 1_100
-    assert chat.context("so?", form="anthropic").messages[2]["content"][0] == result
+    assert chat.context("so?", form="anthropic").messages[2]["content"][0].items() >= result.items()
     assert "QUJD" not in sent(chat, "openai")
 
 
@@ -221,3 +223,48 @@ def test_each_item_of_openai_is_taken_back_alone(items):
         chat.pop()
         items = items[:-1]
         assert as_json(chat.dump("responses")) == as_json(items)
+
+
+def test_who_speaks_is_kept_and_shown(tmp_path):
+    """A name outlives the process; chat has a field for it, the other forms show it in the text."""
+    settings = Settings(embedding={"background": False})
+    given = {"role": "user", "content": "Noon.", "name": "Ana"}
+    look = Image("https://x.org/a.png")
+    with Memory(tmp_path / "a.db", settings=settings) as memory:
+        chat = memory.conversation("talk", **WINDOW)
+        chat.extend([given])
+        chat.add("user", "Look.", name="Bob Smith", images=[look])
+    with Memory(tmp_path / "a.db", settings=settings) as memory:
+        chat = memory.conversation("talk")
+        assert [each.name for each in chat.messages] == ["Ana", "Bob Smith"]
+        assert chat.messages[1].images == (look,)
+        assert chat.dump("openai")[0] == given
+        assert [each["name"] for each in chat.dump("openai")] == ["Ana", "Bob Smith"]
+        context = chat.context(form="openai").messages
+        assert [each["name"] for each in context] == ["Ana", "Bob_Smith"]
+        assert problems_openai(context) == []
+        for form in ("responses", "anthropic"):
+            text = sent(chat, form)
+            assert "Ana: Noon." in text
+            assert "Bob Smith: Look." in text
+    assert Conversation().add("user", "x").name is None
+    with pytest.raises(InvalidInput, match="name"):
+        Conversation().add("user", "x", name=" ")
+
+
+@pytest.mark.parametrize("form", sorted(SAMPLES))
+def test_calls_of_the_form_before_tools_that_were_kept_once_are_sent_as_calls(form):
+    """What an earlier version stored as call and result is given back, and sent as it is today."""
+    call = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
+    result = {"role": "function", "name": "f", "content": "sun"}
+    said = {"id": "m", "timestamp": EPOCH, "tokens": 1}
+    kept = [
+        Message(role="user", content="x", **said),
+        Message(role="assistant", content="", tool_calls=(ToolCall("f", "f"),), raw=call, **said),
+        Message(role="tool", content="sun", tool_result=ToolResult("f"), raw=result, **said),
+    ]
+    assert Conversation().dump("openai", messages=kept[1:]) == [call, result]
+    text = as_json(render(kept, form=form, system=None, recalled=None, prompt=None).messages)
+    assert "sun" in text
+    assert 'function_call": {' not in text
+    assert '"role": "function"' not in text

@@ -169,7 +169,7 @@ def test_a_memory_is_used_from_a_loop(tmp_path):
             await chat.extend([{"role": "user", "content": "Hello there."}])
             assert [message.content for message in await chat.recent(1)] == ["Hello there."]
             context = await chat.context("Which tea?", budget=1_000)
-            assert "jasmine" in context.messages[0]["content"]
+            assert "jasmine" in context.messages[-2]["content"]
             assert await memory.as_user("bob").search("tea") == []
             with pytest.raises(InvalidInput, match="query is empty"):
                 await memory.search("")

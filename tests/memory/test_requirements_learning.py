@@ -42,7 +42,7 @@ def test_five_facts_of_other_sessions_are_recalled():
             ("fact", "before")
         }
         assert all({"lexical", "vector"} <= hit.why.arms.keys() for hit in found.hits)
-        context = chat.context("What does Rita's cat like?", budget=2_000).messages[0]["content"]
+        context = chat.context("What does Rita's cat like?", budget=2_000).messages[-2]["content"]
         assert context.count("likes tuna") == 5
         assert own.content not in context
 

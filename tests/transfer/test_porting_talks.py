@@ -119,16 +119,3 @@ def test_each_line_is_a_conversation_and_only_missing_ends_are_added(tmp_path):
         with pytest.raises(InvalidInput, match="another conversation 'chat' is stored already"):
             memory.import_(path)
         assert len(memory.conversation("chat")) == 2
-
-
-def test_old_function_calls_are_kept_as_they_are(tmp_path):
-    """A message with a ``function_call`` comes in with it."""
-    call = {"name": "w", "arguments": '{"city": "Ghent"}'}
-    old = [
-        {"role": "user", "content": "Weather?"},
-        {"role": "assistant", "content": None, "function_call": call},
-    ]
-    with opened() as memory:
-        memory.import_(written(tmp_path, "old.json", old))
-        _, called = memory.conversation("old").messages
-    assert called.raw["function_call"] == call

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple
 
-from memoranda.conversation.formats.parse import unread_parts
+from memoranda.conversation.formats.raw import unread_parts
 from memoranda.conversation.formats.render import render
 from memoranda.conversation.ledger import ConversationState, room_of
 from memoranda.conversation.markers import reference
@@ -315,7 +315,6 @@ class ContextBuilder:
             system=_join(self._system),
             recalled=memory.text or None,
             prompt=self._prompt,
-            recalled_last=self._policy.stable,
         )
         return Context(rendered.messages, tokens, receipt, memory, rendered.system)
 
@@ -356,14 +355,9 @@ class ContextBuilder:
         return self._meter.format.reply + self._tools + self._joined(NO_RECALL)
 
     def _joined(self, memory: Recall) -> int:
-        """Return the tokens of the system prompt, with what memory recalled."""
-        texts, apart = self._system, 0
-        if self._policy.stable:  # There that is a message of its own.
-            apart = self._recalled(memory)
-        elif memory.text:
-            texts = [*texts, SystemText("memory", memory.text, "")]
-        text = _join(texts)
-        return apart + (self._meter.message(text) if text else 0)
+        """Return the tokens of the system prompt, and of what memory recalled."""
+        text = _join(self._system)
+        return self._recalled(memory) + (self._meter.message(text) if text else 0)
 
     def _stable(self) -> int:
         """Return the room of the conversation where it is not to change with each prompt.
@@ -390,11 +384,9 @@ class ContextBuilder:
         many = len(memory.hits)
         found = "1 record that answers" if many == 1 else f"{many} records that answer"
         found += " the prompt"
-        recalled = [SystemText("memory", memory.text, found)] if memory.text else []
-        first = self._system if self._policy.stable else self._system + recalled
         taken = 0
-        for count, (name, _, why) in enumerate(first, 1):  # Together they are one message.
-            tokens = self._meter.message(_join(first[:count]) or "")
+        for count, (name, _, why) in enumerate(self._system, 1):  # Together they are one message.
+            tokens = self._meter.message(_join(self._system[:count]) or "")
             included.append(ReceiptLine(name, tokens - taken, why))
             taken = tokens
         if self._tools:
@@ -411,7 +403,7 @@ class ContextBuilder:
             else:
                 system = "system" if entry.role == "system" else "recent"
                 included.append(_line(entry, "pinned" if entry.pinned else system))
-        if recalled and self._policy.stable:
+        if memory.text:
             included.append(ReceiptLine("memory", self._recalled(memory), found))
         if self._prompt:
             included.append(ReceiptLine("prompt", self._asked, "always kept"))

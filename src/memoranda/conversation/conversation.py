@@ -21,11 +21,11 @@ from memoranda.conversation.explain import (
     conversation_stats,
     explain_view,
 )
+from memoranda.conversation.formats.chat import parse_calls, plain_item
 from memoranda.conversation.formats.parse import (
     OWN_FIELDS,
     NewMessage,
     count_message,
-    parse_calls,
     parse_messages,
     parse_role,
 )
@@ -382,6 +382,7 @@ class Conversation:
         images: Iterable[Image | str] = (),
         timestamp: datetime | None = None,
         task: str | None = None,
+        name: str | None = None,
     ) -> Message:
         """Add one message at the end and return it. Waits for no model.
 
@@ -396,6 +397,7 @@ class Conversation:
             images: pictures, or their addresses (``https://…``, ``data:image/…``).
             timestamp: when it was said, with its time zone; now, if not given.
             task: the title of the task that starts with this message.
+            name: who of several speakers says it.
 
         Raises:
             InvalidInput: an argument cannot be used; nothing was added.
@@ -410,6 +412,8 @@ class Conversation:
             timestamp=timestamp,
             task=task,
         )
+        if name is not None:  # The item of OpenAI's chat form is what holds a name.
+            new = replace(new, raw=plain_item(new, clean(name, "name")))
         return self._append([new])[0]
 
     def extend(self, messages: Iterable[Message | Mapping[str, Any]]) -> tuple[Message, ...]:

@@ -210,6 +210,14 @@ class Message:
     raw: Mapping[str, Any] | None = field(default=None, hash=False)
     part: int = 0
 
+    @property
+    def name(self) -> str | None:
+        """Who of several speakers says it, as a message of OpenAI's chat form has it."""
+        if self.raw is None or self.role == "tool" or "type" in self.raw:
+            return None
+        name = self.raw.get("name")
+        return name if isinstance(name, str) and name else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSpan:
@@ -568,15 +576,16 @@ class Context:
         tokens: how many tokens they take; never more than the budget.
         receipt: what went in, what stayed out, and why.
         recall: the memory that went in.
-        system: the system text, for forms where it is an argument of its own
-            (``instructions``, ``system``); ``None`` where it is among the messages.
+        system: the system prompt, for forms where it is an argument of its own: a text
+            (``instructions`` of OpenAI's responses), or blocks of text with a breakpoint of the
+            prompt cache (``system`` of Anthropic); ``None`` where it is among the messages.
     """
 
     messages: list[dict[str, Any]]
     tokens: int
     receipt: ContextReceipt
     recall: Recall
-    system: str | None = None
+    system: str | list[dict[str, Any]] | None = None
 
 
 class PlaceKind(StrEnum):

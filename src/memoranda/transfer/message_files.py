@@ -108,5 +108,4 @@ def _openai_conversations(path: Path) -> Iterator[tuple[str, Sequence[JsonItem]]
 
 def _says_something(said: NewMessage) -> bool:
     """Return whether there is anything to keep of a message; old calls stay as they are."""
-    is_call = said.tool_calls or said.tool_result or "function_call" in (said.raw or ())
-    return bool(said.content.strip() or said.images or is_call)
+    return bool(said.content.strip() or said.images or said.tool_calls or said.tool_result)

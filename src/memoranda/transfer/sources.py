@@ -27,7 +27,8 @@ from typing import IO, Any, NamedTuple, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from memoranda.conversation.conversation_store import ConversationStore
-from memoranda.conversation.formats.parse import ROLES, SAME_ROLE, NewMessage
+from memoranda.conversation.formats.content import ROLES, SAME_ROLE
+from memoranda.conversation.formats.parse import NewMessage
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import EPOCH, ErrorPrefix, clean, require_aware, to_ms
 from memoranda.model.clock import RANDOM_BITS, encode_id

@@ -77,7 +77,7 @@ def test_what_memoranda_renders_is_read_whole():
         message("assistant", "Both."),
     ]
     context = render(
-        entries, form="openai", system="Be kind.", recalled="M", prompt="And?", recalled_last=True
+        entries, form="openai", system="Be kind.", recalled="M", prompt="And?"
     ).messages
     assert turns(context) == [
         [
@@ -103,6 +103,13 @@ def test_calls_are_numbered_and_keep_their_results():
         [("call_3", "look", {})],
         [("call_3", FAILED, "failed")],
     ]
+
+
+def test_the_name_of_a_speaker_stands_before_the_words():
+    """No provider but one has a field for it; the name in a result is that of the function."""
+    named = [user("Noon?") | {"name": "Bob"}, called("a"), result("a", "1", name="look")]
+    assert turns(named)[0] == [("user", "Bob: Noon?")]
+    assert turns(named)[2] == [("call_1", "1", "success")]
 
 
 def test_a_call_without_a_result_gets_one_that_says_so():

@@ -124,10 +124,14 @@ class _MessageConverter:
 
 
 def _content(message: Message) -> list[UserItem]:
-    """Return what a message says and shows, without what is blank."""
+    """Return what a message says and shows, without what is blank; its speaker's name leads."""
     content = message.get("content")
     found = [_part(part) for part in ([content] if isinstance(content, str) else content or ())]
-    return [part for part in found if not isinstance(part, str) or part.strip()]
+    found = [part for part in found if not isinstance(part, str) or part.strip()]
+    name = message.get("name") if message["role"] != "tool" else None  # There, of a function.
+    if name and found and isinstance(found[0], str):
+        found[0] = f"{name}: {found[0]}"
+    return found
 
 
 def _text(content: Sequence[UserItem]) -> str:
