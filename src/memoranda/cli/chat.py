@@ -134,7 +134,7 @@ class ChatLoop:
         while (text := self.desk.reader.read()) is not None:
             if not text.strip():
                 continue
-            turn = ChatTurn(self)
+            turn = TurnPrinter(self)
             goes_on = turn.take(text)
             if self.desk.session.shared.as_json:
                 turn.write()
@@ -148,8 +148,8 @@ class ChatLoop:
 
 
 @dataclass(slots=True)
-class ChatTurn:
-    """What comes of one text: drawn as it comes, or gathered for one object of JSON."""
+class TurnPrinter:
+    """Prints what comes of one text: as it comes, or as one object of JSON at its end."""
 
     loop: ChatLoop
     line: dict[str, Any] = field(

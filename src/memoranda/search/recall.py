@@ -134,7 +134,8 @@ class RecallService:
             other = where.exclude_session or session
             where, most = replace(where, kinds=(Kind.FACT,), exclude_session=other), RECALLED_FACTS
         if not is_small_talk(text):
-            hits = self.search_for_model(text, where, limit=most, skip=request.seen, prompt=True)
+            skip = request.seen | self._cleared(session)
+            hits = self.search_for_model(text, where, limit=most, skip=skip, prompt=True)
         insight = self.latest_insight(Filter(now=where.now))
         found = pack(
             [
@@ -149,6 +150,17 @@ class RecallService:
         )
         self.record_access(found.hits, where, session)
         return found
+
+    def _cleared(self, session: str | None) -> frozenset[str]:
+        """Return the turns that a person cleared from the conversation that is held.
+
+        They come back when a search asks for them; what was learned from them is told.
+        """
+        found = self.store.conversations(self.scope, id=session) if session else {}
+        start = found[session].start if session in found else 0
+        messages = self.store.messages(self.scope, session or "", cleared=True) if start else ()
+        gone = (each for each in messages if (each.position or 0) < start)
+        return frozenset(each.record_id for each in gone if each.record_id)
 
     def record_access(
         self, hits: Sequence[Hit], where: Filter, session: str | None = None

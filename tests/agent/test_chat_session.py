@@ -1,0 +1,182 @@
+"""A chat session: text goes in, and the events that come out say what was done."""
+
+import base64
+import json
+
+import pytest
+from noting import agent_of, chosen, noting, talking
+from tables import each_row
+
+from memoranda.agent.session import (
+    AnswerFinished,
+    ChatSession,
+    ConversationChanged,
+    Ended,
+    FaceCommand,
+    Failed,
+    Found,
+    Notice,
+    Pruned,
+    Question,
+    Spent,
+    TextPiece,
+    Waiting,
+)
+from memoranda.errors import InvalidInput
+from memoranda.model.chat import ChatReply
+from memoranda.testing.models import ScriptedLLM
+
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5"
+    "ErkJggg=="
+)
+
+
+class Paid(ScriptedLLM):
+    """A model of which it is known whether it costs money."""
+
+    costs_money = True
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Open chats of scripted models on files of their own."""
+    memories = []
+
+    def start(*script, **sections):
+        model = talking(*script) if script else None
+        memory = noting(tmp_path / f"{len(memories)}.db", settings=chosen(**sections), llm=model)
+        memories.append(memory)
+        return ChatSession(memory, own={"/stats": "figures", "/help": "this"}, alone=("/help",))
+
+    yield start
+    for each in memories:
+        each.close()
+
+
+def of(kind, chat, text):
+    """Return the last event of a text, which is to be of a kind."""
+    *_, last = chat.send(text)
+    assert isinstance(last, kind), last
+    return last
+
+
+def spoken(chat):
+    """Return what stands in the conversation."""
+    return [message.content for message in chat.agent.chat.messages]
+
+
+def test_an_answer_comes_in_pieces_with_what_it_took(opened):
+    """First that it is waited for, then words, then the whole with what the session took."""
+    chat = opened("She lives in Porto.")
+    first, *pieces, last = chat.send("Where is Rita?")
+    assert first == Waiting(ending=False)
+    assert "".join(each.text for each in pieces) == "She lives in Porto."
+    assert all(isinstance(each, TextPiece) for each in pieces)
+    assert isinstance(last, AnswerFinished)
+    assert last.spending[0].usage == last.answer.usage
+    assert of(Spent, chat, "/cost").spending == last.spending
+
+
+def test_what_was_said_can_be_taken_back_and_said_again(opened):
+    """/undo takes question and answer, /retry asks again, /edit says it in other words."""
+    chat = opened("One.", "Two.", "Three.", "Four.")
+    of(AnswerFinished, chat, "First?")
+    of(AnswerFinished, chat, "Second?")
+    assert "Second?" in of(ConversationChanged, chat, "/undo").text
+    assert spoken(chat) == ["First?", "One."]
+    assert of(AnswerFinished, chat, "/retry").answer.text == "Three."
+    assert spoken(chat) == ["First?", "Three."]
+    assert of(AnswerFinished, chat, "/edit Second, then?").answer.text == "Four."
+    assert spoken(chat) == ["Second, then?", "Four."]
+    of(ConversationChanged, chat, "/undo")
+    assert "nothing was said" in str(of(Failed, chat, "/undo").error)
+
+
+def test_a_cleared_chat_is_a_clean_slate(opened):
+    """/clear asks; what was cleared is in no later request of the session, and is still found."""
+    chat = opened("Noted.", "Six.")
+    of(AnswerFinished, chat, "The invoices table has 14 columns.")
+    question = of(Question, chat, "/clear")
+    assert len(chat.agent.chat) == 2
+    assert "2 messages" in of(ConversationChanged, chat, question.yes).text
+    of(AnswerFinished, chat, "How many columns does the poster have?")
+    sent = chat.agent._model._model.chatted[-1].messages
+    assert "invoices" not in json.dumps([dict(message) for message in sent])
+    assert "14 columns" in of(Found, chat, "/search invoices table columns").hits[0].record.content
+    of(ConversationChanged, chat, "/clear --yes")
+    assert of(Notice, chat, "/clear").text == "nothing to clear"
+
+
+def test_files_go_with_the_next_message(opened, tmp_path):
+    """A text is quoted, a picture goes as it is; what cannot be sent is refused and says why."""
+    (tmp_path / "notes.txt").write_text("Gate 12 at noon.")
+    (tmp_path / "dot.png").write_bytes(PIXEL)
+    (tmp_path / "odd.bin").write_bytes(b"\x00\x01")
+    chat = opened("I see.", "Fine.")
+    for name in ("notes.txt", "dot.png"):
+        assert name in of(Notice, chat, f"/attach {tmp_path / name}").text
+    for name, why in {"odd.bin": "neither a picture", "none.txt": "No such file"}.items():
+        assert why in str(of(Failed, chat, f"/attach {tmp_path / name}").error)
+    of(AnswerFinished, chat, "What is this?")
+    message = chat.agent.chat.messages[0]
+    assert "Gate 12 at noon." in message.content
+    assert message.images[0].url.startswith("data:image/png;base64,")
+    of(AnswerFinished, chat, "And without?")
+    assert chat.agent.chat.messages[2].images == ()
+
+
+def test_commands_say_what_they_did(opened):
+    """Pins, prunings, facts; a command of the face is handed to it; /new and /end."""
+    chat = opened(*["word " * 100] * 12)
+    for number in range(8):
+        of(AnswerFinished, chat, f"Number {number}?")
+    assert "#14 stays in every context" in of(Notice, chat, "/pin").text
+    assert "#0 stays" in of(Notice, chat, "/pin 0").text
+    assert "#0 may leave" in of(Notice, chat, "/unpin 0").text
+    assert of(Pruned, chat, "/prune 700").receipt.messages
+    assert of(Notice, chat, "/remember Rita has two cats.").text.startswith("Remembered: ")
+    assert of(FaceCommand, chat, "/st all of it") == FaceCommand("/stats", "all of it")
+    assert "scripted" in of(Notice, chat, "/model").text
+    assert of(ConversationChanged, chat, "/new").text.startswith("Session ended")
+    assert chat.agent.chat.id == "chat-2"
+    assert of(Ended, chat, "/end").text.startswith("Session ended")
+
+
+@each_row(
+    ("line", "told"),
+    [
+        ("/xyzzy", "/help lists"),
+        ("/und", "/undo"),
+        ("/cleer", "did you mean /clear?"),
+        ("/help now", "/help takes nothing"),
+        ("/edit", "/edit needs more"),
+        ("/prune all", "/prune takes a number"),
+    ],
+)
+def test_a_wrong_command_is_one_clear_error(opened, line, told):
+    """Nothing of it is said to a model."""
+    chat = opened("never")
+    failed = of(Failed, chat, line)
+    assert isinstance(failed.error, InvalidInput)
+    assert told in str(failed.error) or line == "/und"
+    assert spoken(chat) == []
+
+
+def test_nothing_is_paid_for_unasked(tmp_path):
+    """What was left from earlier waits where the model costs money, and is counted."""
+
+    def pending(costs):
+        model = Paid({ChatReply: ["I see."]})
+        model.costs_money = costs
+        path = tmp_path / f"{costs}.db"
+        with noting(path, settings=chosen(consolidation={"automatic": False})) as memory:
+            agent_of(memory).process("I live in Porto.")
+        with noting(path, settings=chosen(), llm=model) as memory:
+            chat = ChatSession(memory, session="other")
+            of(AnswerFinished, chat, "Hello?")
+            memory._services.consolidation.wait(20)
+            return chat.pending_sessions(), len(memory.sessions(pending=True))
+
+    assert pending(costs=True) == (1, 2)
+    assert pending(costs=False)[0] == 0
