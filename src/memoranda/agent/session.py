@@ -336,9 +336,8 @@ class ChatSession:
         if not held:
             yield Notice("nothing to clear")
         elif words != YES:
-            left = "in this session; /search still finds them"
-            question = f"Clear conversation history? {many} leave the view and are not recalled"
-            yield Question(f"{question} {left}.", f"{CLEAR} {YES}")
+            question = f"Clear conversation history? {many} leave it; /search finds them."
+            yield Question(question, f"{CLEAR} {YES}")
         else:
             chat.clear()
             yield ConversationChanged(f"Cleared {many}; /search still finds them.")
