@@ -57,7 +57,13 @@ def test_upkeep_is_of_one_user_or_of_all(run, told):
 def test_stats_show_what_waits_and_what_was_used(run, told):
     """It has sessions that wait, the language model, its use by stage, and what finds names."""
     used = Usage(
-        requests=3, failures=1, input_tokens=12_345, output_tokens=67, cost=0.0123, seconds=4.5
+        requests=3,
+        failures=1,
+        input_tokens=12_345,
+        cached_tokens=9_000,
+        output_tokens=67,
+        cost=0.0123,
+        seconds=4.5,
     )
     with Memory() as memory:
         stages = ("consolidate", "reflect")
@@ -71,7 +77,7 @@ def test_stats_show_what_waits_and_what_was_used(run, told):
     assert "2 sessions: memoranda consolidate" in out
     assert "without llm: no language model is set up; set llm.model" in " ".join(out.split())
     rows = {line.split()[0]: line.split() for line in out.splitlines() if line.strip()}
-    shown = ["openai:small", "3", "1", "12,345", "67", "$0.01", "4.5", "s"]
+    shown = ["openai:small", "3", "1", "12,345", "9,000", "67", "$0.01", "4.5", "s"]
     assert rows["consolidate"][1:] == shown
     assert "24,690" in rows["all"]
 
