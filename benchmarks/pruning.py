@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.adding import settings
 from benchmarks.measure import Step, interleaved, micro, show, timed
 from benchmarks.workload import talk
 from memoranda import Conversation
@@ -120,20 +119,15 @@ def _bytes(lengths: Sequence[int]) -> None:
 def _prefixes() -> None:
     # How much of each context a provider's prompt cache holds from the call before.
     rows = []
-    for stable in (False, True):
-        for strategy in STRATEGIES:
-            chosen = {"strategy": strategy, "stable_prefix": stable}
-            usual = settings().model_copy(
-                update={"conversation": settings().conversation.model_copy(update=chosen)}
-            )
-            chat = Conversation(
-                system="You help.", settings=usual, max_messages=10**6, context_limit=10**6
-            )
-            shared, whole = _shared_prefixes(chat)
-            rows.append((strategy, "yes" if stable else "no", f"{100 * shared / whole:.1f} %"))
+    for strategy in STRATEGIES:
+        chat = Conversation(
+            system="You help.", strategy=strategy, max_messages=10**6, context_limit=10**6
+        )
+        shared, whole = _shared_prefixes(chat)
+        rows.append((strategy, f"{100 * shared / whole:.1f} %"))
     show(
         f"Characters of a context that were the start of the one before, {STABLE_TURNS} turns",
-        ("strategy", "stable_prefix", "unchanged"),
+        ("strategy", "unchanged"),
         rows,
         f"Contexts of {STABLE_BUDGET:,} tokens, the answer added after each.",
     )

@@ -153,7 +153,7 @@ class _Hostile:
             "stages": lambda: ["expire"],
             "actual": lambda: 40,
         }
-        flags = {"everything", "newest_first", "pending", "cleared", "pinned", "keep", "recap"}
+        flags = {"everything", "newest_first", "pending", "cleared", "pinned", "keep"}
         nothing = {"progress", "summarizer", "tool_calls", "images", "tools", "strategy", "form"}
         if name in makers:
             return makers[name]()

@@ -116,7 +116,6 @@ class AsyncConversation(_PartOfMemory):
 
     system = in_thread(Conversation.system)
     messages = in_thread(Conversation.messages)
-    session = in_thread(Conversation.session)
     prunings = in_thread(Conversation.prunings)
     tombstones = in_thread(Conversation.tombstones)
     add = in_thread(Conversation.add)

@@ -42,7 +42,8 @@ def test_the_definitions_of_tools_are_part_of_the_budget(tmp_path):
         assert tools.tokens == agent.chat._states.read().meter.tools(sent.tools)
         assert sum(line.tokens for line in receipt.included) == receipt.tokens <= receipt.budget
         whole = agent.context("Hello!").tokens
-        assert whole == agent.chat.context("Hello!", tools=()).tokens + tools.tokens
+        bare = agent.chat.context("Hello!", tools=(), beside=agent._today())
+        assert whole == bare.tokens + tools.tokens
     small = chosen(conversation={"context_limit": 400})
     with closing(noting(tmp_path / "b.db", settings=small)) as memory:
         agent = agent_of(memory, talking(always="I see."))
@@ -72,7 +73,8 @@ def test_the_counts_of_the_provider_teach_the_next_budget(tmp_path):
 
 def test_the_view_of_the_agent_follows_the_settings(tmp_path):
     """``conversation.max_messages`` limits what is sent; what left the view is in the answer."""
-    settings = chosen(conversation={"max_messages": 8, "keep_recent": 4})
+    own = {"max_messages": 8, "keep_recent": 4, "prune_from": 0.0}
+    settings = chosen(conversation=own)
     with closing(noting(tmp_path / "a.db", settings=settings)) as memory:
         agent, told = agent_of(memory, talking(always="I see.")), []
         for number in range(12):
@@ -113,7 +115,6 @@ def test_a_warning_counts_what_stats_count(tmp_path):
             "strategy": st.sampled_from(sorted(STRATEGIES)),
             "keep_recent": st.integers(1, 8),
             "max_messages": st.integers(8, 50),
-            "stable_prefix": st.booleans(),
             "summaries": st.sampled_from(["off", "extractive"]),
         }
     ),
@@ -239,7 +240,7 @@ def test_the_words_of_memorys_own_tools_are_no_episodes(memory):
     said = [record.content for record in memory.records(kind="episode")]
     assert said == ["Remember that I play chess", "Error: own failed: no luck", "Kept."]
     assert agent.chat.by_role("tool")[-1].content == "Error: own failed: no luck"
-    assert "Today is " in agent._model.chatted[0].messages[0]["content"]
+    assert "Today is " in agent._model.chatted[0].messages[-2]["content"]
 
 
 def test_a_turn_goes_on_whatever_a_tool_returns(memory):
@@ -272,18 +273,6 @@ def test_a_model_that_says_nothing_is_told_of(memory, reply):
     assert agent.process("Where is it now?").text == "Fine."
     said = [message.content for message in agent.chat.messages[-4:]]
     assert said == ["Where is it?", NO_ANSWER, "Where is it now?", "Fine."]
-
-
-def test_what_the_recap_tells_is_not_recalled_beside_it(tmp_path):
-    """A turn stands in the recap of a session or in what memory tells, not in both."""
-    small = Settings(timezone="UTC", embedding={"model": "none"})
-    with Memory(tmp_path / "m.db", settings=small) as memory:
-        agent = scripted_agent(memory, *["Noted, thank you for that."] * 4)
-        for text in ("My cat is Biscuit.", "The roof is green.", "The bike is red."):
-            agent.process(text)
-        agent.chat.start_session(keep=4, recap=4)
-        context = agent.context("What is my cat called?")
-        assert str(context.messages).count("My cat is Biscuit.") == 1
 
 
 def test_the_tools_of_the_agent_are_chosen(tmp_path):

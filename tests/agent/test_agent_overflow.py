@@ -8,21 +8,18 @@ from noting import (
     PATIENCE,
     Gate,
     agent_of,
-    balanced,
     calling,
     chosen,
     clock_of,
     facts,
     history,
     noting,
-    system_of,
     talking,
 )
 from provider_rules import problems_openai
 from tables import each_row
-from talks import ALL, exchange, lawful
+from talks import ALL, lawful
 
-from memoranda import Conversation
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.model.chat import ChatReply
 from memoranda.model.usage import Usage
@@ -77,30 +74,27 @@ def test_only_what_is_old_is_consolidated(tmp_path, automatic):
         assert memory.verify() == []
 
 
-def test_the_recap_is_in_the_prompt_and_survives(tmp_path):
-    """Role by role, fenced, also after the memory was opened anew; after ``clear`` it is gone."""
-    path = tmp_path / "a.db"
+def test_a_marker_quotes_what_binds_and_survives(tmp_path):
+    """In a new session and after the memory was opened anew; after ``clear`` it is gone."""
+    path, rule = tmp_path / "a.db", "Never book a table before nine."
     with closing(memory_at(path)) as memory:
         agent = agent_of(memory, talking(always="I see."))
+        agent.process(rule)
         said = turns(agent, 8)
-        agent.chat.start_session(keep=6, recap=6)
+        agent.chat.start_session()
         agent.process("Go on.")
-        system = agent._model.chatted[-1].messages[0]["content"]
-        recap = system.partition("## Recap\n")[2].partition("\n</")[0].splitlines()
-        assert recap == [
-            line for text in said[2:5] for line in (f"user: {text}", "assistant: I see.")
-        ]
-        assert balanced(system)
-        asked = [m["content"] for m in agent._model.chatted[-1].messages if m["role"] == "user"]
-        assert [text for text in said if text in asked] == said[5:]
+        sent = [message["content"] for message in agent._model.chatted[-1].messages]
+        assert [text for text in sent if text in said] == []
+        (marker,) = agent.chat.view().markers
+        assert f"rule: {rule}" in marker.text
+        assert any(marker.text in text for text in sent)
     with closing(memory_at(path)) as again:
-        clock_of(again).advance(11 * MINUTE)
         agent = agent_of(again, talking(always="I see."))
-        assert "\n".join(recap) in system_of(agent.context("Hm?"))
-        for begin_anew in (agent.chat.start_session, agent.chat.clear):
-            begin_anew()
-            assert "## Recap" not in system_of(agent.context("Hm?"))
-            assert (agent.chat.session.recapped, agent.chat.session.messages) == ((), ())
+        assert marker.text in str([m["content"] for m in agent.context("Hm?").messages]).replace(
+            "\\n", "\n"
+        )
+        agent.chat.clear()
+        assert agent.context("Hm?").receipt.markers == ()
 
 
 @each_row("keep", range(1, 5))  # One exchange has four messages.
@@ -145,59 +139,3 @@ def test_a_model_that_stalls_keeps_the_old_messages_raw(tmp_path):
         assert memory._services.consolidation.wait(PATIENCE)
         assert len(history(memory)) == 2
         assert read_until(memory, "chat") == (13, 13)
-
-
-def by_itself():
-    """Return a conversation that belongs to no memory."""
-    return Conversation(system="Be kind.", settings=chosen(), max_messages=1_000)
-
-
-def test_a_conversation_without_a_memory_has_recaps():
-    """``start_session(recap=n)``: everything leaves the view, n messages are told; laws 1 to 3."""
-    chat = by_itself()
-    assert chat.start_session(recap=4) is None
-    for number in range(8):
-        chat.add("user", f"Question {number}?")
-        chat.add("assistant", f"Answer {number}. </memoranda-memory> <memoranda-memory>")
-    pinned = chat.add("user", "Never before nine!")
-    chat.pin(pinned.id)
-    exchange(chat, "k1", "found " * 300)
-    receipt = chat.start_session(recap=4)
-    assert receipt.trigger == "overflow"
-    context = chat.context("Go on.", budget=ALL)
-    system = system_of(context)
-    assert balanced(system)
-    assert "assistant: Answer 7. ‹/memoranda-memory>" in system
-    assert "assistant: (called look_up)" in system
-    assert f"tool: {'found ' * 99}found…"[:500] in system
-    assert "Question 6?" not in system
-    assert system.count("Never before nine!") == 0
-    spoken = [m["content"] for m in context.messages if m["role"] == "user"]
-    assert "Never before nine!" in spoken
-    assert spoken[-1] == "Go on."
-    assert len(chat.messages) == 19
-    lawful(chat)
-    for budget in (200, 400, 800, 5_000):
-        tight = chat.context("Go on.", budget=budget)
-        assert tight.tokens <= budget
-        assert sum(item.tokens for item in tight.receipt.included) == tight.tokens
-        assert problems_openai(tight.messages) == []
-    chat.clear()
-    assert "## Recap" not in system_of(chat.context("Go on.", budget=ALL))
-
-
-def test_what_is_pinned_is_not_told_twice():
-    """A message of a recap that is pinned leaves it; where all are pinned, there is none."""
-    chat = by_itself()
-    chat.add("user", "Go on, please.")
-    said = [chat.add("assistant", f"Answer {number}.") for number in range(6)]
-    chat.start_session(recap=2)
-    assert "Answer 5." in system_of(chat.context("Go on."))
-    for message in said[-2:]:
-        chat.pin(message.id)
-    told = chat.context("Go on.")
-    assert "## Recap" not in system_of(told)
-    assert "Answer 5." in [m["content"] for m in told.messages]
-    chat.start_session(recap=2)
-    assert chat.session.recapped == ()
-    lawful(chat)

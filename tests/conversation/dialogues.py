@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from memoranda.conversation.ledger import Ledger, unit_of
-from memoranda.conversation.selection import TaskReader
-from memoranda.conversation.signals import signals
+from memoranda.conversation import segments
+from memoranda.conversation.live import LiveMessages
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.conversation.view import Policy, view_of
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
@@ -37,14 +38,27 @@ WORDS = st.sampled_from(
 TEXTS = st.builds(lambda text, times: text * times, WORDS, st.sampled_from([0, 1, 1, 1, 3, 30]))
 
 
-def tasks(messages, read=signals):
+class Segment(NamedTuple):
+    """The messages from one boundary to the next."""
+
+    start: int
+    end: int
+    boundary: segments.Boundary
+    completed: bool
+
+
+def tasks(messages):
     """Return the tasks of a transcript, in order; together they are all of it."""
-    return TaskReader(read).tasks([unit_of([item]) for item in messages])
+    starts = {0: segments.START} | dict(segments.find_boundaries(messages)) if messages else {}
+    return [
+        Segment(start, end, starts[start], end < len(messages) or segments.is_completed(messages))
+        for start, end in pairwise([*starts, len(messages)])
+    ]
 
 
 def view(messages, budget, policy, meter, prunings=()):
     """Return the view of a whole transcript."""
-    return view_of(Ledger(prunings, messages), budget, policy, meter)
+    return view_of(LiveMessages(prunings, messages), budget, policy, meter)
 
 
 @st.composite
@@ -152,5 +166,5 @@ POLICIES = st.builds(
     | st.builds(AnyStrategy, GROUPS, pairs=st.booleans(), rude=st.booleans()),
     max_messages=st.sampled_from([10, 20, 500]),
     keep_recent=st.sampled_from([1, 4, 10]),
-    stable=st.booleans(),
+    prune_to=st.sampled_from([0.3, 0.5, 1.0]),
 )

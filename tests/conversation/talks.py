@@ -119,9 +119,7 @@ def cuts(chat):
 
 def used(chat):
     """Return the tokens of a context with everything that is live, as triggers count them."""
-    seen = chat.view(ALL)
-    system = meter().message(chat.system) if chat.system else 0
-    return system + sum(message.tokens for message in (*seen.messages, *seen.pruned)) + REPLY
+    return chat.stats().total_tokens
 
 
 def meter(model=None):

@@ -7,7 +7,8 @@ import pytest
 from talks import alone, exchange, fill, remembering, sized
 
 WINDOW = 4_000
-FEW, MANY, MEASURED = 100, 400, 50
+# As many are measured as come between two prunings.
+FEW, MANY, MEASURED = 200, 500, 150
 
 
 def talk(chat, count):
@@ -50,7 +51,7 @@ def test_bytes_are_linear_in_messages():
     talk(chat, MANY - FEW - MEASURED)
     many = weight(chat, MEASURED)
     assert len(chat) == MANY + MEASURED
-    assert many < few * 1.3
+    assert many < few * 1.5  # the receipts of one pruning more may be among them
     assert many < 4_000
 
 
@@ -68,14 +69,10 @@ def test_a_stored_conversation_holds_what_is_in_view_alone(tmp_path):
 
 def held(chat):
     """Return how many messages, units and signals a conversation holds in this process."""
-    ledger = chat._states.ledger
-    return (
-        len(ledger.messages)
-        + len(ledger.units)
-        + len(ledger.gaps)
-        + len(ledger._signals)
-        + len(ledger.orphans())
-    )
+    live = chat._states.live
+    found = live.group()
+    kept = (live.messages, found.units, live.gaps, live._signals, found.orphans)
+    return sum(map(len, kept))
 
 
 def objects(act, times):

@@ -67,21 +67,20 @@ class Lives(RuleBasedStateMachine):
 
     @initialize(
         strategy=st.sampled_from(STRATEGIES),
-        stable=st.booleans(),
         summaries=st.sampled_from(["off", "extractive"]),
         keep=st.integers(1, 5),
         most=st.integers(6, 20),
     )
-    def begin(self, strategy, stable, summaries, keep, most):
+    def begin(self, strategy, summaries, keep, most):
         """Start the conversation with these settings."""
         self.arguments = {"strategy": strategy, "keep_recent": keep, "max_messages": most}
         self.arguments |= {"system": SYSTEM, "context_limit": WINDOW}
-        self.options = {"stable_prefix": stable, "summaries": summaries}
+        self.options = {"summaries": summaries}
         self.policy = Policy(
             strategy=strategies.STRATEGIES[strategy],
             keep_recent=keep,
             max_messages=max(keep, most),
-            stable=stable,
+            prune_to=1.0,
         )
         self.start()
 

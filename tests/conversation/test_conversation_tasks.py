@@ -1,9 +1,5 @@
 """What goes when a task ends (R6.4), or a session (R6.5); and that mistakes stay (R5.3)."""
 
-from contextlib import closing
-
-from noting import MINUTE, agent_of, clock_of, noting, talking
-from noting import chosen as settings_of
 from tables import each_row
 from talks import (
     FINISHED,
@@ -22,7 +18,7 @@ from talks import (
     texts,
 )
 
-from memoranda.conversation.selection import KEPT_WHEN_OLD
+from memoranda.conversation.selection import BINDING_TOKENS
 from memoranda.model.models import ToolCall
 
 RULE = "Always answer in French, never in English."
@@ -41,18 +37,21 @@ def refactor(chat, count=8):
         chat.add("assistant", f"Renamed function {number}.")
 
 
+LETTER = chosen(prune_from=0.0)  # the requirement documents to the letter
+
+
 @each_row("strategy", STRATEGIES)
 def test_a_finished_task_leaves_when_the_next_begins(strategy):
     """Workflow 3: the old task is out, but for the newest messages; an event and a receipt tell."""
-    chat = alone(keep_recent=3, strategy=strategy)
+    chat = alone(keep_recent=3, strategy=strategy, settings=LETTER)
     events = heard(chat, "task_boundary", "pruned")
     refactor(chat)
     chat.add("assistant", FINISHED)
     assert events == []
     said = chat.add("user", NEXT)
     [boundary], [receipt] = named(events, "task_boundary"), named(events, "pruned")
-    assert boundary.message == said
-    assert "complete" in boundary.why
+    assert (boundary.message, boundary.title, said.task) == (said, NEXT, NEXT)
+    assert boundary.why
     assert (receipt,) == chat.prunings
     assert receipt.trigger == "task_boundary"
     assert boundary.why in receipt.why
@@ -62,9 +61,24 @@ def test_a_finished_task_leaves_when_the_next_begins(strategy):
     assert receipt.messages == 18 - len(shown)
 
 
-def test_mistakes_and_rules_of_a_finished_task_stay():
-    """R5.3: of the task before, its corrected mistake and its standing rule stay."""
-    chat = alone(keep_recent=2)
+def test_nothing_leaves_at_a_boundary_while_there_is_room():
+    """W1, R6.1: below half of the window a new task is told of, and takes nothing away."""
+    chat = alone(keep_recent=3)
+    events = heard(chat, "task_boundary", "pruned")
+    refactor(chat)
+    chat.add("assistant", FINISHED)
+    chat.add("user", NEXT)
+    assert len(named(events, "task_boundary")) == 1
+    assert chat.prunings == ()
+    assert [task.title for task in chat.explain().tasks] == [
+        "Rename the function number 0 in module0.py",
+        NEXT,
+    ]
+
+
+def test_what_binds_of_a_finished_task_stays():
+    """R5.3: of the task before, its corrected mistake, its rule and its decision stay."""
+    chat = alone(keep_recent=2, settings=LETTER)
     chat.add("user", RULE)
     chat.add("assistant", "D'accord.")
     refactor(chat)
@@ -81,7 +95,7 @@ def test_mistakes_and_rules_of_a_finished_task_stay():
 
 def test_the_new_task_is_not_touched_by_the_end_of_the_old():
     """R5.2: what comes after a boundary stays, also where several tasks end."""
-    chat = alone(keep_recent=2)
+    chat = alone(keep_recent=2, settings=LETTER)
     for title in ("tests", "docs", "release"):
         refactor(chat, 5)
         chat.add("assistant", FINISHED)
@@ -111,29 +125,15 @@ def test_the_caller_can_say_where_a_task_begins():
     assert receipt.messages >= 9
 
 
-def test_going_on_with_a_task_is_no_boundary():
-    """A missing signal is better than a wrong one: follow-ups prune nothing, nor does ``keep``."""
-    chat = alone(keep_recent=1, settings=chosen(at_task_boundary="keep"))
+def test_boundaries_are_told_and_need_not_prune():
+    """``keep`` prunes nothing; of several boundaries at once each is told, the last one counts."""
+    chat = alone(keep_recent=1, settings=chosen(at_task_boundary="keep", prune_from=0.0))
     events = heard(chat, "task_boundary")
     refactor(chat, 3)
     chat.add("assistant", FINISHED)
     chat.add("user", NEXT)
-    assert len(events) == 1
-    assert len(chat.view().messages) == 8
-    chat = alone(keep_recent=1)
-    refactor(chat, 3)
-    chat.add("assistant", FINISHED)
-    chat.add("user", "Thanks! Can you also rename it in module2.py?")
-    chat.add("assistant", "Renamed.")
-    chat.add("user", "How is the weather in Lisbon?")
-    chat.add("assistant", "Sunny, 24 degrees.")
-    assert chat.prunings == ()
-    assert len(chat.view().messages) == 11
-
-
-def test_of_several_boundaries_the_last_counts():
-    """Each is told; the receipt names the one at which it was cut."""
-    chat = alone(keep_recent=1)
+    assert (len(events), len(chat.view().messages)) == (1, 8)
+    chat = alone(keep_recent=1, settings=LETTER)
     events = heard(chat, "task_boundary")
     refactor(chat, 2)
     chat.extend(
@@ -150,25 +150,22 @@ def test_of_several_boundaries_the_last_counts():
     assert texts(lawful(chat).messages) == ["# Task: release"]
 
 
-@each_row("limits", [{"context_limit": 1_000}, {"max_messages": 20}])
-def test_a_current_task_that_is_too_large_keeps_what_fits(limits):
-    """R5.2: the old task goes whole; of the current one no more than has to."""
-    other = alone(settings=chosen(at_task_boundary="keep"))
-    refactor(other, 4)
-    other.add("assistant", FINISHED)
-    boundary = other.add("user", NEXT)
-    fill(other, [45] * 24)
-    chat = alone(keep_recent=2, **limits)
-    chat.extend(other.messages)
+def test_a_current_task_that_is_too_large_keeps_its_request_and_what_fits():
+    """R5.2, R5.4: the old task goes whole; of the current one no more than has to."""
+    chat = alone(keep_recent=2, context_limit=1_000)
+    refactor(chat, 4)
+    chat.add("assistant", FINISHED)
+    asked = chat.add("user", NEXT)
+    fill(chat, [45] * 24, roles=("assistant", "user"))
     shown = lawful(chat).messages
-    assert len(shown) >= 10
-    assert shown[0].position >= boundary.position
-    assert texts(shown) == texts(other.messages)[-len(shown) :]
+    assert len(shown) >= 8
+    assert shown[0] == asked
+    assert texts(shown[2:]) == texts(chat.messages)[2 - len(shown) :]
 
 
 def test_a_boundary_is_seen_across_two_holders(tmp_path):
     """The end of a task that one holder heard and the request that the other hears are one."""
-    with remembering(tmp_path / "m.db") as memory:
+    with remembering(tmp_path / "m.db", prune_from=0.0) as memory:
         one, two = (memory.conversation("c", keep_recent=2) for _ in range(2))
         events = heard(two, "task_boundary")
         two.add("user", "Rename the function number 7 in module7.py")
@@ -228,7 +225,6 @@ def test_a_session_start_can_prune_by_itself(tmp_path):
 
 WRONG = "Error: undefined symbol foo in main.c, exit code 1."
 RIGHT = "No, I meant the release build."
-SMALL = {"agent": {"memory_window": 20}, "conversation": {"keep_recent": 6}}
 
 
 def go_wrong(chat):
@@ -244,18 +240,37 @@ def in_view(chat):
     return "\n".join(str(message["content"]) for message in chat.context().messages)
 
 
-def test_a_pair_outlives_any_number_of_prunings():
+def test_what_binds_outlives_any_number_of_prunings():
     """The default strategy takes out hundreds of messages, many times, and never these."""
-    chat = alone(max_tokens=700, max_messages=50)
+    chat = alone(max_tokens=1_400, max_messages=50)
+    chatter(chat, 2)
     go_wrong(chat)
+    chat.add("user", RULE)
+    chat.add("assistant", "D'accord.")
+    chat.add("user", "We decided to use Postgres 16.")
+    chat.add("assistant", "Noted.")
     for _ in range(40):
         chatter(chat, 10)
         seen = in_view(chat)
-        assert WRONG in seen
-        assert RIGHT in seen
+        assert {text for text in (WRONG, RIGHT, RULE, "Postgres 16") if text not in seen} == set()
     assert len(chat.prunings) > 10
-    told = chat.explain(budget=500).lines
-    assert "an old mistake" in next(line.why for line in told if line.message.content == WRONG)
+
+
+def test_the_first_request_stays_and_is_quoted_where_it_cannot():
+    """R5.4: what the task is about is in every view, or its marker says what it was."""
+    chat = alone(context_limit=1_000)
+    chat.add("user", "Build a web page that shows the weather of a city.")
+    chat.add("assistant", "Done.")
+    for _ in range(30):
+        chatter(chat, 10)
+        assert "shows the weather" in in_view(chat)
+    assert len(chat.prunings) > 3
+    chat = alone(context_limit=1_000)
+    chat.add("user", "Build a web page that shows the weather of a city.")
+    chat.add("assistant", sized(700))
+    chatter(chat, 60)
+    told = "\n".join(marker.text for marker in chat.view().markers)
+    assert "asked: Build a web page that shows the weather of a city." in told
 
 
 def test_a_failed_call_stays_with_the_call_that_mended_it():
@@ -272,7 +287,7 @@ def test_a_failed_call_stays_with_the_call_that_mended_it():
     assert [item.content for item in shown if item.role == "tool"] == ["Error: no such file", "ok"]
 
 
-def test_pairs_take_no_more_than_their_share():
+def test_what_binds_takes_no_more_than_its_share():
     """Of many mistakes the newest stay; the talk of now has the rest of the room."""
     chat = alone(max_tokens=900, max_messages=60)
     for number in range(40):
@@ -283,44 +298,5 @@ def test_pairs_take_no_more_than_their_share():
     chatter(chat, 60)
     old = [item for item in chat.view().messages if "module" in item.content]
     assert any("module 39 has" in item.content for item in old)
-    assert not any("module 0 has" in item.content for item in old)
-    assert sum(item.tokens for item in old) <= 900 * KEPT_WHEN_OLD
-
-
-def test_a_recap_does_not_take_their_place():
-    """Where a session goes on with a recap, what it does not tell keeps its mistakes, once."""
-    chat = alone(max_tokens=2_000)
-    go_wrong(chat)
-    chatter(chat, 30)
-    for _ in range(3):
-        chat.start_session(recap=4)
-        seen = in_view(chat)
-        assert (seen.count(WRONG), seen.count(RIGHT)) == (1, 1)
-        assert "Number 0 about" not in seen
-        chatter(chat, 12)
-    assert chat.prunings[-1].trigger == "overflow"
-
-
-def test_a_recap_tells_a_new_mistake_once():
-    """One that is among the newest is told in the recap, and not shown beside it."""
-    chat = alone(max_tokens=2_000)
-    chatter(chat, 30)
-    go_wrong(chat)
-    chat.start_session(recap=6)
-    assert in_view(chat).count(WRONG) == 1
-    assert chat.view().messages == ()
-
-
-def test_the_agent_keeps_them_after_its_consolidation(tmp_path):
-    """Consolidations later its model still reads what went wrong, and what was meant."""
-    with closing(noting(tmp_path / "a.db", settings=settings_of(**SMALL))) as memory:
-        agent = agent_of(memory, talking(always="I see."))
-        agent.process("Compile it. It says: error, undefined symbol foo in main.c, exit code 1.")
-        agent.process("No, I meant the release build.")
-        for number in range(40):
-            agent.process(f"Number {number} is about the sea.")
-            clock_of(memory).advance(MINUTE)
-        seen = "\n".join(str(message["content"]) for message in agent.context().messages)
-        assert len(memory.notes.history()) > 2
-        assert "undefined symbol foo" in seen
-        assert "I meant the release build" in seen
+    assert not any("module 1 has" in item.content for item in old)
+    assert sum(item.tokens for item in old) <= 900 * BINDING_TOKENS

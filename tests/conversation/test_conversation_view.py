@@ -82,7 +82,7 @@ def test_what_must_be_in_and_does_not_fit_says_by_how_much():
 def test_stats_tell_what_a_context_holds():
     """R2: the figures are those of a context without a prompt."""
     start = datetime(2026, 1, 1, tzinfo=UTC)
-    chat = Conversation(system="You plan trips.", context_limit=200)
+    chat = Conversation(system="You plan trips.", context_limit=250)
     for n in range(20):
         role = "user" if n % 2 == 0 else "assistant"
         chat.add(role, f"message number {n} of this talk", timestamp=start + timedelta(hours=n))
@@ -92,10 +92,10 @@ def test_stats_tell_what_a_context_holds():
     assert stats.messages_in_context + stats.pruned_messages == 20
     assert stats.total_tokens == sum(stats.tokens_by_role.values()) == context.tokens
     assert set(stats.tokens_by_role) == {"system", "user", "assistant"}
-    assert stats.token_limit == 200
-    assert stats.percent_used == round(stats.total_tokens / 2, 1)
+    assert stats.token_limit == 250
+    assert stats.percent_used == round(stats.total_tokens / 2.5, 1)
     assert stats.percent_used <= 80
-    assert stats.oldest_message == chat.view(160 - 3).messages[0].timestamp
+    assert stats.oldest_message == chat.view().messages[0].timestamp
     assert not stats.exact
 
 

@@ -56,7 +56,6 @@ def seen(chat):
             [line.message.content for line in explained.lines],
             [cut.summary for each in chat.prunings for cut in each.cuts],
             explained.markers,
-            [each.content for each in (*chat.session.messages, *chat.session.recapped)],
         ]
     )
 
@@ -91,24 +90,22 @@ def test_what_expired_is_shown_nowhere_and_kept(memory, clock, cleans):
     assert stored(memory, "trip")[1] == OLD
 
 
-def test_a_recap_tells_nothing_that_expired(clock):
+def test_a_marker_tells_nothing_that_expired(clock):
     """A marker goes with all that it stands for, and its summary with the first part of that.
 
-    One that stands for old and younger messages names nothing any more; so it is of a recap.
+    One that stands for old and younger messages names nothing any more.
     """
-    made = settings(conversation={"summaries": "extractive"})
+    made = settings(conversation={"summaries": "extractive", "prune_from": 0.0})
     with Memory(":memory:", user="ana", settings=made, clock=clock) as memory:
         chat = memory.conversation("trip", max_messages=4, keep_recent=1)
         for number in range(12):
             chat.add("user", f"{OLD} HAT08{number}")
             clock.advance(timedelta(days=1))
-        chat.start_session(recap=2)
         told = [marker.text for marker in chat.view().markers]
-        assert any("lighthouse HAT080" in text for text in told)
-        assert "HAT0810" in chat.context().messages[0]["content"]
+        assert any("lighthouse HAT081" in text for text in told)
         clock.advance(timedelta(days=19))
         assert chat.view().markers
-        assert "HAT080" not in str([chat.view().markers, *(each.cuts for each in chat.prunings)])
+        assert "HAT081 " not in str([chat.view().markers, *(each.cuts for each in chat.prunings)])
         assert "HAT0811" in seen(chat)
         clock.advance(MONTH)
         assert (chat.view().markers, chat.context().messages) == ((), [])
@@ -186,6 +183,6 @@ def take(chat, step, value, text):
         for message in chat.recent(1):
             chat.pin(message.id)
     elif step == "session":
-        chat.start_session(recap=2)
+        chat.start_session()
     else:
         getattr(chat, step)()

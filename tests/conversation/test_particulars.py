@@ -6,19 +6,21 @@ from hypothesis import strategies as st
 from tables import each_row
 
 from memoranda import Conversation
-from memoranda.conversation.ledger import Ledger
-from memoranda.conversation.markers import PARTICULARS, particulars_cost
-from memoranda.conversation.particulars import MOST, names_in, particulars
+from memoranda.conversation.live import LiveMessages
+from memoranda.conversation.markers import PARTICULARS
+from memoranda.conversation.particulars import MOST, rank_particulars
 from memoranda.conversation.view import Policy, view_of
 from memoranda.model.models import ToolCall, ToolResult
 
 CHAT = [f"{role}: We spoke of the sea." for _ in range(40) for role in ("user", "assistant")]
 
+FIRST = ["user: Help me to plan.", "assistant: Gladly.", "user: Go on."]
+
 
 def told_after(*lines, chat=None, **limits):
     """Return a conversation after these lines and much small talk."""
     chat = chat or Conversation(keep_recent=2, **{"max_tokens": 400} | limits)
-    for line in (*lines, *CHAT):
+    for line in (*FIRST, *lines, *CHAT):
         chat.add(*line.split(": ", 1))
     return chat
 
@@ -41,7 +43,7 @@ def told(chat, budget=None):
 def test_codes_numbers_and_names_of_things_are_particulars(said, names):
     """Whoever said it: ids, codes, amounts, dates, addresses and files; not plain words."""
     for message in talk(f"user: {said}", f"assistant: {said}"):
-        found = set(particulars(message))
+        found = set(rank_particulars([message]))
         assert found >= names
         assert bool(found) == bool(names)
 
@@ -58,7 +60,7 @@ def test_what_the_user_gave_comes_first_and_results_last():
             ("user", "Use card gift_7711 then.", {}),
         ]
     )
-    found = Ledger((), messages).particulars(messages)
+    found = rank_particulars(messages)
     order = ["gift_7711", "4WQ150", "mia_li_3668", "350", "HAT083", "512", "9F-22A", "B2207"]
     assert [name for name in found if name in order] == order
 
@@ -84,34 +86,27 @@ def test_secrets_are_never_told(said, secret):
     assert secret not in told(chat) + str(chat.prunings[0].cuts)
 
 
-def test_what_is_in_view_is_not_told_again():
-    """A marker leaves out what a message in view says, and tells it when that has left, too."""
+def test_a_marker_tells_the_same_until_more_leaves():
+    """Whatever is said meanwhile: so the beginning of a request stays as it was."""
     chat = told_after("user: My booking is 4WQ150, on flight HAT083.", max_tokens=500)
-    names = told(chat).partition("Named there: ")[2]
-    assert sorted(names.split(", ")) == ["4WQ150", "HAT083"]
+    before = told(chat)
+    assert "4WQ150" in before
+    assert "HAT083" in before
     chat.add("assistant", "So 4WQ150 it is.")
-    assert "4WQ150" not in told(chat)
-    assert "HAT083" in told(chat)
-    assert "4WQ150" in told(told_after(chat=chat))
+    assert told(chat) == before
 
 
-@given(messages=dialogues(), budget=st.integers(60, 6_000), stable=st.booleans())
-def test_particulars_take_no_more_than_their_share(messages, budget, stable):
-    """Law 1: at most their share of the budget; each is told once, and what is told was said."""
-    policy = Policy(stable=stable, keep_recent=2, max_messages=10)
-    seen = view(messages, budget, policy, METER)
-    lines = [item.text.partition("\nNamed there: ")[2] for item in seen.markers]
-    bare = [METER.message(item.text.partition("\n")[0]) for item in seen.markers]
-    cost = sum(item.cost - plain for item, plain in zip(seen.markers, bare, strict=True))
-    assert cost <= budget * PARTICULARS
-    names = [name for line in lines if line for name in line.split(", ")]
+@given(messages=dialogues(), budget=st.integers(60, 6_000))
+def test_particulars_take_no_more_than_their_share(messages, budget):
+    """At most about their share of the budget; each is told once, and what is told was said."""
+    policy = Policy(keep_recent=2, max_messages=10)
+    markers = view(messages, budget, policy, METER).markers
+    lines = [part for each in markers for part in each.text.split("\n") if "Named there: " in part]
+    names = [name for line in lines for name in line.partition(": ")[2].split(", ")]
+    assert METER.counter.count(", ".join(names)) <= budget * PARTICULARS
     assert len(names) == len(set(names))
-    said = set().union(*map(names_in, messages)) if messages else set()
-    assert set(names) <= said
-    if not stable:
-        shown = set().union(*map(names_in, seen.messages)) if seen.messages else set()
-        whole = {item.id for item in messages if item in seen.messages}
-        assert len(whole) < len(seen.messages) or not shown & set(names)
+    said = " ".join(item.content + str(item.tool_calls) for item in messages)
+    assert all(name in said for name in names)
 
 
 def test_thousands_of_particulars_cost_no_more():
@@ -121,16 +116,17 @@ def test_thousands_of_particulars_cost_no_more():
         chat.add("user", f"Look at case AB{number:04} and at XY{number:04}, please.")
     view = chat.view()
     assert all(len(cut.named) <= MOST for item in chat.prunings for cut in item.cuts)
-    ledger = Ledger(chat.prunings, ())
-    assert all(len(gap.named) <= MOST for gap in ledger.gaps)
-    assert particulars_cost(ledger.gaps, METER) > 100
+    live = LiveMessages(chat.prunings, ())
+    assert all(len(gap.named) <= MOST for gap in live.gaps)
+    assert live.marked(METER, 1_000) > 100
     assert view.tokens <= 1_000
-    assert view_of(ledger, 1_000, Policy(), METER).tokens <= 1_000
+    assert view_of(live, 1_000, Policy(), METER).tokens <= 1_000
 
 
 def test_a_marker_with_particulars_expands_to_what_was_there():
     """Law 3: its text is enough, and what it tells is no other marker's id."""
-    chat = Conversation(max_tokens=400, keep_recent=2)
+    limits = {"max_tokens": 400, "keep_recent": 2}
+    chat = Conversation(**limits)
     told_after("user: Booking 4WQ150; before it stood cut_0-77 and cut_5.", chat=chat)
     [marker] = chat.view().markers
     assert "4WQ150" in marker.text
@@ -143,5 +139,5 @@ def test_what_was_removed_is_told_no_more():
     """A cut of which a message was removed names nothing: it may have been of that message."""
     chat = told_after("user: My booking is 4WQ150.")
     assert "4WQ150" in told(chat)
-    chat.remove(chat.messages[0].id)
+    chat.remove(chat.messages[3].id)
     assert "4WQ150" not in told(chat) + str([item.cuts for item in chat.prunings])

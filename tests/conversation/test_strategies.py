@@ -1,5 +1,7 @@
 """Strategies: what each keeps beside what stays in any case, and those of others."""
 
+from dataclasses import replace
+
 import pytest
 from dialogues import METER, AnyStrategy, dialogues, talk, view
 from hypothesis import given
@@ -17,7 +19,7 @@ HERE = DEFAULT_LIMITS.settings
 
 def shown(messages, budget, *, strategy, **policy):
     """Return the contents in view."""
-    policy = Policy(strategy=STRATEGIES[strategy], **policy)
+    policy = Policy(strategy=STRATEGIES[strategy], **{"prune_to": 1.0} | policy)
     return [item.content for item in view(messages, budget, policy, METER).messages]
 
 
@@ -36,16 +38,16 @@ def test_recency_stops_at_the_first_that_does_not_fit():
 
 
 def test_a_rolling_window_holds_the_last_so_many():
-    """R3.1, R8.1: of many messages the last so many, whole pairs."""
+    """R3.1, R8.1: of many messages the first request and the last so many, whole pairs."""
     messages = talk(*(f"{role}: {n}" for n in range(40) for role in ("user", "assistant")))
-    kept = shown(messages, 10**6, strategy="rolling_window", max_messages=20)
-    assert kept == [str(n) for n in range(30, 40) for _ in range(2)]
+    kept = shown(messages, 380, strategy="rolling_window", max_messages=20)
+    assert kept == [str(n) for n in (0, *range(31, 40)) for _ in range(2)]
 
 
 def test_a_rolling_window_opens_with_a_question():
     """R3.5: where the newest messages begin with an answer, its question comes along."""
     messages = talk(*(f"{role}: {n}" for n in range(40) for role in ("user", "assistant")))
-    kept = shown(messages, 10**6, strategy="rolling_window", max_messages=10, keep_recent=9)
+    kept = shown(messages, 380, strategy="rolling_window", max_messages=10, keep_recent=9)
     assert kept == [str(n) for n in range(35, 40) for _ in range(2)]
 
 
@@ -70,7 +72,10 @@ def test_a_finished_task_goes_before_the_current_one_is_touched():
     done = [f"{role}: Module {n} is renamed." for n in range(12) for role in ("user", "assistant")]
     end = ["assistant: Task complete. Renamed 12 modules.", "user: Now let's work on the tests."]
     now = [f"{role}: Test {n} covers a case." for n in range(14) for role in ("assistant", "user")]
-    messages = talk(*done, *end, *now)
+    messages = [
+        replace(item, task="tests") if item.content.startswith("Now") else item
+        for item in talk(*done, *end, *now)
+    ]
     for name in ("rolling_window", "importance", "hybrid"):
         for budget in (250, 350, 450, 550, 650):
             kept = shown(messages, budget, strategy=name, keep_recent=4)

@@ -1,6 +1,5 @@
 """Summaries: word for word and short; in the place of bare markers, never waited for (R3.6)."""
 
-import json
 import logging
 import re
 import threading
@@ -16,7 +15,7 @@ from talks import PATIENCE, alone, chatter, chosen, fill, heard, lawful, meter, 
 from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.errors import InvalidInput
 
-LINE = re.compile(r"(?P<label>[a-z]+|error in \S+): (?P<said>.+?)(?: ×\d+)?")
+LINE = re.compile(r"(?P<label>[a-z]+): (?P<said>.+)")
 
 
 def talk(*turns):
@@ -29,8 +28,8 @@ def lines(messages, **options):
     return ExtractiveSummarizer(**options).summarize(messages).splitlines()
 
 
-def test_the_most_important_comes_first():
-    """Rules, corrections, decisions, errors, the newest request, names, what was done, tools."""
+def test_what_matters_is_quoted_in_order():
+    """Rules, corrections, decisions, errors, requests, and what was done."""
     messages = [
         *talk(
             ("user", "Book me a table for two."),
@@ -41,21 +40,17 @@ def test_the_most_important_comes_first():
         ),
         call("book", '{"place": "ROSA-7"}'),
         result("Error: no table at 19:30"),
-        *talk(
-            ("user", "Try 20:15."), ("assistant", "Your table has been booked for 20:15. Enjoy!")
-        ),
+        *talk(("user", "Try 20:15."), ("assistant", "Your table has been booked for 20:15.")),
     ]
     assert lines(messages) == [
+        "asked: Book me a table for two.",
         "rule: I'm vegetarian.",
         "rule: Never book outside.",
         "corrected: No, I meant for three.",
         "decided: We decided on Rosa's at 19:30.",
-        "error in book: Error: no table at 19:30",
+        "error: Error: no table at 19:30",
         "asked: Try 20:15.",
-        "named: ROSA-7",
         "done: Your table has been booked for 20:15.",
-        "tools: book",
-        "asked: Book me a table for two.",
     ]
 
 
@@ -84,29 +79,15 @@ TRACE = "Traceback (most recent call last):\n  File 'a.py', line 1\nKeyError: 'i
             ["said: Ng'ombe wangu ni mgonjwa."],
         ),
         (talk(("user", "मेरा ऑर्डर कहाँ है")), ["said: मेरा ऑर्डर कहाँ है"]),
-        # What only a tool said is not listed; of a traceback the last line names the error.
-        (
-            [call("search", '{"to": "LIS8"}'), result('["HAT001", "HAT002", "LIS8"]')],
-            ["named: LIS8", "tools: search"],
-        ),
-        (
-            [call("pay"), result("Error: card declined")] * 3,
-            ["error in pay: Error: card declined ×3", "tools: pay ×3"],
-        ),
+        # What a tool said is quoted where it failed; of a traceback the last line names the error.
+        ([call("search", '{"to": "LIS8"}'), result('["HAT001", "HAT002", "LIS8"]')], []),
+        ([call("pay"), result("Error: card declined")] * 3, ["error: Error: card declined"]),
         ([result(TRACE)], ["error: KeyError: 'id'"]),
     ],
 )
 def test_what_matters_is_told_once_and_small_talk_is_not(messages, told):
-    """Small talk and system prompts need no summary; what is repeated has its number."""
+    """Small talk and system prompts need no summary; what is repeated is told once."""
     assert lines(messages) == told
-
-
-def test_names_and_figures_are_found_by_their_form():
-    """Files, ids, dates, sums and addresses that were used are listed, whatever the language."""
-    named = "src/app.py, XEHM4B, 2026-05-17, 14 June, $1,204.50, ana@example.com, v2.3.1, 19:30"
-    used = json.dumps({"a": named.replace(",  ", " ")})
-    told = lines([call("f", used)])[0].removeprefix("named: ")
-    assert sorted(told.split(", ")) == sorted(named.split(", "))
 
 
 def test_the_newest_survive_where_there_is_little_room():
@@ -157,12 +138,8 @@ def quoted_in(line, messages):
     texts += [
         part for m in messages for each in m.tool_calls for part in (each.name, each.arguments)
     ]
-    names = [found["said"]]
-    if found["label"] in {"named", "tools"}:
-        names = re.split(r", (?!20\d\d(?:,|$))", re.sub(r" ×\d+", "", found["said"]))
-    return all(
-        any(name.removesuffix("…") in text for text in texts) for name in names if name != "…"
-    )
+    said = found["said"].removesuffix("…")
+    return any(said in " ".join(text.split()) for text in texts)
 
 
 @given(st.lists(st.tuples(ROLES, st.text(max_size=60).filter(lambda t: "×" not in t)), max_size=6))
@@ -175,7 +152,7 @@ def test_every_line_is_quoted(turns):
 
 
 WINDOW = 1_000
-SAID = "Decision: we use PostgreSQL 16 for the ledger, budget 4,000 EUR. Error 404 in ledger.py."
+SAID = "Use PostgreSQL 16 for the ledger, please, with a budget of 4,000 EUR."
 
 
 class Held:
@@ -233,6 +210,7 @@ def test_an_extractive_summary_stands_in_the_marker_and_is_counted(tmp_path):
     with remembering(path, summaries="extractive") as memory:
         stored = memory.conversation("c", **limits)
         for chat in (alone(settings=chosen(summaries="extractive"), **limits), stored):
+            chatter(chat, 2)
             chat.add("user", SAID)
             fill(chat, [60] * 14)
             [marker] = lawful(chat, 800).markers
@@ -266,15 +244,15 @@ def test_adding_does_not_wait_for_a_summary(start):
     with summarized(chat):
         summarizer.go.set()
     assert named(events, "summarized") == [receipt.id]
-    assert [[m.id for m in asked] for asked in summarizer.asked] == [
-        [m.id for m in said[: receipt.messages]]
-    ]
+    [cut] = receipt.cuts
+    gone = said[cut.first : cut.last + 1]
+    assert [[m.id for m in asked] for asked in summarizer.asked] == [[m.id for m in gone]]
     [told] = lawful(chat, 800).markers
     assert told.text == f"{marker.text}\nIn short: They spoke of the ledger."
     assert told.cost > marker.cost
     assert (told.id, told.messages, told.tokens) == (marker.id, marker.messages, marker.tokens)
     assert [cut.summary for cut in chat.prunings[0].cuts] == ["They spoke of the ledger."]
-    assert chat.expand(told) == tuple(said[: receipt.messages])
+    assert chat.expand(told) == tuple(gone)
 
 
 @pytest.mark.parametrize("answer", [RuntimeError("no model"), 5, "", "half \ud800 a letter \x00"])
@@ -303,7 +281,7 @@ def test_a_long_summary_does_not_push_out_the_messages(start):
     with summarized(chat):
         fill(chat, [60] * 14)
     shown = lawful(chat, 800)
-    assert len(shown.messages) >= 7
+    assert len(shown.messages) >= 4
     [marker] = shown.markers
     assert marker in shown.entries
     assert "In short: They spoke at length" in marker.text
@@ -317,7 +295,7 @@ def test_each_cut_has_the_summary_of_its_own_messages(start):
     chat = start(summarizer=summarizer, keep_recent=1)
     said = chatter(chat, 9)
     chat.pin(said[3].id)
-    for size, texts in ((60, ["3 from 0", "4 from 4"]), (70, ["3 from 0", "4 from 4\n5 from 8"])):
+    for size, texts in ((60, ["2 from 0", "4 from 4"]), (75, ["2 from 0", "4 from 4\n5 from 8"])):
         with summarized(chat):
             chat.prune(size)
         settled()

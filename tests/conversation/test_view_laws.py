@@ -9,50 +9,49 @@ from message_samples import ROLES, message
 from tables import each_row
 from talks import texts
 
-from memoranda.conversation.ledger import Ledger
+from memoranda.conversation.live import LiveMessages
+from memoranda.conversation.selection import SelectionInput
 from memoranda.conversation.strategies import STRATEGIES
-from memoranda.conversation.view import Policy, essentials, view_of
+from memoranda.conversation.units import UnitBuilder
+from memoranda.conversation.view import Policy, essential_units, view_of
 from memoranda.model.models import Marker, Message, ToolCall, ToolResult
 
 BUDGETS = st.integers(20, 6_000)
+
+
+def units_and_essentials(messages, policy):
+    """Return the units of messages, and the ones that come first in a view."""
+    live = LiveMessages((), messages)
+    units = live.group().units
+    return units, [units[at] for at in essential_units(SelectionInput(units, live), policy)]
 
 
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
 def test_a_view_never_exceeds_its_budget(messages, budget, policy):
     """Law 1: within the budget, or exactly the fixed messages where these exceed it.
 
-    Nor does it hold more messages than it may, unless as many must stay.
+    Nor does it hold more messages than it may once some are out, unless as many must stay.
     """
-    seen, ledger = view(messages, budget, policy, METER), Ledger((), messages)
-    assert seen.tokens <= max(budget, ledger.fixed_tokens)
-    if ledger.fixed_tokens > budget:
+    seen = view(messages, budget, policy, METER)
+    units, must = units_and_essentials(messages, policy)
+    fixed = [unit for unit in units if unit.fixed]
+    tokens = sum(unit.tokens for unit in fixed)
+    assert seen.tokens <= max(budget, tokens)
+    if tokens > budget:
         assert all(message.pinned or message.role != "user" for message in seen.messages)
     shown = {message.id for message in seen.messages}
-    for unit in ledger.units:
-        if unit.fixed:
-            assert {message.id for message in unit.messages} <= shown
-    if policy.pairs and not policy.stable:
-        must = sum(len(ledger.units[at].messages) for at in essentials(ledger, policy))
-        assert len(shown) <= max(policy.max_messages, must)
+    assert all({message.id for message in unit.messages} <= shown for unit in fixed)
+    if policy.pairs and seen.pruned:
+        most = sum(len(unit.messages) for unit in must)
+        assert len(shown) <= max(policy.max_messages, most)
 
 
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
 def test_the_newest_stay_while_they_fit(messages, budget, policy):
-    """Law 1: what is fixed and the last so many messages are all there, if they fit."""
+    """Law 1: what is fixed and the last so many messages are all there, whole, if they fit."""
     seen = view(messages, budget, policy, METER)
-    units = Ledger((), messages).units
-    recent, left = [], policy.keep_recent
-    for unit in reversed(units):
-        if left <= 0:
-            break
-        recent.append(unit)
-        left -= len(unit.messages)
-    must = [*recent, *(unit for unit in units if unit.fixed and unit not in recent)]
-    if policy.pairs:  # It knows no requests, only what came last (seed 003).
-        requests = [unit for unit in units if unit.head.role == "user"]
-        must += [unit for unit in requests[-1:] if unit not in must]
-    room_for_markers = 45 * (len(must) + 1)
-    if sum(unit.tokens for unit in must) + 400 + room_for_markers <= budget and not policy.stable:
+    _, must = units_and_essentials(messages, policy)
+    if sum(unit.tokens for unit in must) <= budget:
         whole = {message.id: message for unit in must for message in unit.messages}
         assert {message.id for message in seen.messages} >= set(whole)
         assert all(message == whole.get(message.id, message) for message in seen.messages)
@@ -60,13 +59,15 @@ def test_the_newest_stay_while_they_fit(messages, budget, policy):
 
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
 def test_the_last_request_stays_while_anything_does(messages, budget, policy):
-    """The last thing the user said is in every view that has room for it beside what is fixed."""
-    requests = [unit for unit in Ledger((), messages).units if unit.head.role == "user"]
-    if not policy.pairs or not requests:
+    """The last thing the user said is in every view that has room for it and its answer."""
+    units, _ = units_and_essentials(messages, policy)
+    places = [at for at, unit in enumerate(units) if unit.head.role == "user"]
+    if not policy.pairs or not places:
         return
-    last = requests[-1]
-    if Ledger((), messages).fixed_tokens + last.tokens <= budget:
-        assert last.head in view(messages, budget, policy, METER).messages
+    mates = SelectionInput(units, LiveMessages()).mates(places[-1])
+    needed = sum(unit.tokens for at, unit in enumerate(units) if unit.fixed or at in mates)
+    if needed <= budget:
+        assert units[places[-1]].head in view(messages, budget, policy, METER).messages
 
 
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
@@ -102,12 +103,12 @@ def test_what_is_not_shown_is_marked_once(messages, budget, policy):
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
 def test_a_view_is_a_function_of_its_input(messages, budget, policy):
     """Law 3: the same input gives the same view, and fed in parts it gives it, too."""
-    ledger = Ledger()
+    live = LiveMessages()
     half = len(messages) // 2
-    ledger.extend(messages[:half])
-    view_of(ledger, budget, policy, METER)
-    ledger.extend(messages[half:])
-    assert view_of(ledger, budget, policy, METER) == view(messages, budget, policy, METER)
+    live.extend(messages[:half])
+    view_of(live, budget, policy, METER)
+    live.extend(messages[half:])
+    assert view_of(live, budget, policy, METER) == view(messages, budget, policy, METER)
 
 
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
@@ -122,10 +123,13 @@ def test_markers_stand_where_messages_are_missing(messages, budget, policy):
             place = max(place, entry.position)
 
 
-@given(messages=dialogues(), budget=BUDGETS)
-def test_question_and_answer_stay_or_go_together(messages, budget):
-    """R3.5: beyond the newest messages, an answer is in view only with its question."""
-    policy = Policy(strategy=STRATEGIES["rolling_window"], keep_recent=1)
+PAIRED = st.sampled_from(sorted(name for name, each in STRATEGIES.items() if each.pairs))
+
+
+@given(messages=dialogues(), budget=BUDGETS, strategy=PAIRED, keep=st.sampled_from([1, 2, 5, 10]))
+def test_question_and_answer_stay_or_go_together(messages, budget, strategy, keep):
+    """R3.5: an answer is in view only with its question, and a question with its answer."""
+    policy = Policy(strategy=STRATEGIES[strategy], keep_recent=keep)
     seen = {message.id for message in view(messages, budget, policy, METER).messages}
     plain = [item for item in messages if item.role in {"user", "assistant"}]
     plain = [item for item in plain if not item.tool_calls and not item.pinned]
@@ -182,17 +186,18 @@ def transcript(text):
 )
 def test_calls_and_results_stay_together_or_stay_out(sketch, whole, waiting, orphans):
     """A call with all its results is one unit where the call is; anything less is an orphan."""
-    ledger = Ledger((), transcript(sketch))
-    assert [" ".join(texts(unit.messages)) for unit in ledger.units] == whole
-    assert (texts(ledger.waiting()), sorted(texts(ledger.orphans()))) == (waiting, orphans)
+    found = UnitBuilder(transcript(sketch)).group()
+    assert [" ".join(texts(unit.messages)) for unit in found.units] == whole
+    assert (texts(found.waiting), sorted(texts(found.orphans))) == (waiting, orphans)
 
 
 def test_a_late_result_mends_what_was_torn():
     """An orphan is no orphan any more once its counterpart came, however late."""
     messages = transcript("u c:x u a u r:x")
-    ledger = Ledger((), messages[:-1])
-    assert texts(ledger.orphans()) == ["c:x"]
-    ledger.extend(messages[-1:])
-    assert ledger.orphans() == []
-    assert texts(unit.head for unit in ledger.units) == ["u", "c:x", "u", "a", "u"]
-    assert ledger.tokens == ledger.count == 6
+    builder = UnitBuilder(messages[:-1])
+    assert texts(builder.group().orphans) == ["c:x"]
+    builder.add(messages[-1])
+    found = builder.group()
+    assert found.orphans == ()
+    assert texts(unit.head for unit in found.units) == ["u", "c:x", "u", "a", "u"]
+    assert found.tokens == found.messages == 6

@@ -89,7 +89,7 @@ def test_a_session_goes_on(talk):
     assert stored("trip")[0] == ("user", "something else")
 
 
-def test_a_model_answers(server, model, talk, answers):
+def test_a_model_answers(server, model, talk, answers, monkeypatch):
     """Its words are printed and stored; words before a call stand apart; tools are named."""
     server.play(talked(f"Ana is vegetarian. {HOSTILE}"))
     out = talk("What does she eat?", options=model).stdout
@@ -100,6 +100,7 @@ def test_a_model_answers(server, model, talk, answers):
     assert talk("And Ana?", options=model).stdout == "Let me look.\n\nShe is vegetarian.\n"
     with Memory(user="eva") as memory:
         fact = memory.remember("Ana is vegetarian")
+    monkeypatch.setenv("MEMORANDA_NOTES__IN_CONTEXT", "false")  # It is recalled, and not in them.
     server.play(talked("Let me look.", LOOKING), talked("She is vegetarian."))
     (answer,) = answers("What does Ana eat?", options=(*model, "--user", "eva"))
     usage = answer.pop("usage")
@@ -195,6 +196,7 @@ def small_view(monkeypatch):
     """A view of six messages, of which the newest two always stay."""
     monkeypatch.setenv("MEMORANDA_CONVERSATION__MAX_MESSAGES", "6")
     monkeypatch.setenv("MEMORANDA_CONVERSATION__KEEP_RECENT", "2")
+    monkeypatch.setenv("MEMORANDA_CONVERSATION__PRUNE_FROM", "0")
 
 
 @pytest.mark.usefixtures("small_view")

@@ -27,20 +27,25 @@ CHANGES = {
     "conversation.keep_recent": (2, SMALL | {"conversation.max_messages": 12}),
     "conversation.window": (2, {}),
     "conversation.strategy": ("recency", SMALL),
-    "conversation.warn_at": (0.3, SMALL),
-    "conversation.prune_at": (0.7, FEW),
-    "conversation.prune_to": (0.2, FEW | {"conversation.aggressive_to": 0.2}),
-    "conversation.aggressive_at": (0.8, FEW),
+    "conversation.warn_at": (0.3, SMALL | {"conversation.context_limit": 2_400}),
+    "conversation.prune_from": (0.0, {}),
+    "conversation.prune_at": (0.6, SMALL | {"conversation.keep_recent": 2}),
+    "conversation.prune_to": (
+        0.2,
+        SMALL
+        | {"conversation.keep_recent": 2, "conversation.aggressive_to": 0.2}
+        | {"conversation.context_limit": 1_200, "conversation.at_task_boundary": "keep"},
+    ),
+    "conversation.aggressive_at": (0.6, FEW | {"conversation.prune_at": 0.6}),
     "conversation.aggressive_to": (
         0.1,
         {"conversation.prune_at": 0.6, "conversation.aggressive_at": 0.6}
         | FEW
         | {"conversation.context_limit": 1_100},
     ),
-    "conversation.at_task_boundary": ("keep", {}),
+    "conversation.at_task_boundary": ("keep", {"conversation.prune_from": 0.0}),
     "conversation.at_session_start": ("prune", {}),
-    "conversation.stable_prefix": (True, SMALL),
-    "conversation.summaries": ("extractive", SMALL),
+    "conversation.summaries": ("extractive", SMALL | {"conversation.context_limit": 1_200}),
     "agent.system": ("You plan trips.", {}),
 }
 SAID = [

@@ -241,7 +241,7 @@ def _prune(memory: Memory, journal: Journal) -> None:
         markers = chat.context("And?", budget=800).receipt.markers
         expanded = [[message.id for message in chat.expand(marker)] for marker in markers]
         journal.note(f"expanded, {strategy}", expanded)
-        chat.start_session(recap=4)
+        chat.start_session()
         journal.note(f"context of a new session, {strategy}", context_of(chat, "So?", budget=500))
         chat.end()
         journal.clock.advance(MINUTE)

@@ -55,12 +55,12 @@ def memory(tmp_path):
 
 
 def test_notes_take_a_quarter_and_give_way(memory):
-    """At most a quarter of what is left beside what must stay; never the reason that none fits."""
+    """At most a quarter of a context, and of what must stay nothing gives way to them."""
     chat = memory.conversation("s", system="Be kind.")
     for number in range(6):
         chat.add("user", f"Question {number} about the weather, please?")
         chat.add("assistant", f"Answer {number}: it rains.")
-    chat.start_session(recap=4)
+    chat.start_session()
     chat.add("user", "And on Monday?")
     bare = by_hand(":memory:").conversation("s", system="Be kind.")
     bare.add("user", "And on Monday?")
@@ -72,8 +72,7 @@ def test_notes_take_a_quarter_and_give_way(memory):
         sound(context, budget)
         parts = included(context)
         fixed = parts["system prompt"] + parts["prompt"] + parts["reply"]
-        for name in ("notes", "recap"):
-            assert parts.get(name, 0) <= max(0, budget - fixed) * 0.25 + 1
+        assert parts.get("notes", 0) <= min(budget * 0.25, max(0, budget - fixed)) + 1
         sizes.append(parts.get("notes", 0))
     assert sizes[0] == 0
     assert sizes[-1] > 800
@@ -94,12 +93,12 @@ def test_no_line_breaks_out_of_the_fence(tmp_path_factory, lines, budget):
         chat = memory.conversation("s", system="Be kind.")
         for line in lines:
             chat.add("user", f"Say {line}")
-        chat.start_session(recap=5)
+        chat.start_session()
         sound(chat.context("Hello?", budget=budget), budget)
 
 
 def test_what_recall_tells_is_told_once(tmp_path):
-    """A fact that answers the prompt stands in recall, with its time, and not in the notes too."""
+    """A fact that stands in the notes is not recalled beside them."""
     with closing(by_hand(tmp_path / "a.db")) as memory:
         memory.remember(TEA)
         memory.remember("Bo owns a red kite.")
@@ -109,6 +108,7 @@ def test_what_recall_tells_is_told_once(tmp_path):
             context = chat.context(prompt)
             system = system_of(context)
             assert system.count(TEA) == system.count("Bo owns a red kite.") == 1
+            assert str(context.messages).count(TEA) == 1
             sound(context, 10**6)
         assert items(memory) == [TEA, "Bo owns a red kite."]
 

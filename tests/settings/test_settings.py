@@ -271,7 +271,7 @@ def test_what_is_wrong_is_named_with_its_file_and_a_remedy(written, subtests):
         ("embedding: 3", "embedding='3' should be a valid dictionary or instance of Embedding"),
         ("tokens: {limits: {gpt-4.1: x}}", "tokens.limits.gpt-4.1='x' should be a valid integer"),
         ("conversation: {prune_at: 0.7, prune_to: 0.75}",
-         "conversation: each of aggressive_to=0.5, prune_to=0.75, prune_at=0.7, aggressive_at=0.9"),
+         "conversation: each of aggressive_to=0.4, prune_to=0.75, prune_at=0.7, aggressive_at=0.9"),
     ]:  # fmt: skip
         with subtests.test(content):
             path = written(content)

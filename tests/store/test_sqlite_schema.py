@@ -41,6 +41,7 @@ STEPS = (
     "07cb9267",
     "e3b0c442",  # Of PostgreSQL alone.
     "46e7f3a7",
+    "c48e288a",
 )
 TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
 # What files of number 1 lacked, as it was still being edited: statements that take it away.

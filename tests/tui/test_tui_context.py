@@ -41,7 +41,7 @@ async def test_the_figures_are_those_of_stats(runtimes, sitting, clock):
         done = runtime.agent.chat.prunings
         age = int((clock.now() - done[-1].at).total_seconds() // 60)
         assert f"{sum(receipt.messages for receipt in done)} pruned {age} min ago" in text
-        assert f"oldest in view  #{24 - stats.messages_in_context}, " in text
+        assert "oldest in view  #0, " in text  # The request with which it began.
         assert f"about {receipt.tokens:,} of {receipt.budget:,} tokens" in text
         for line in receipt.included[:1]:
             assert re.search(rf"{line.what} +{line.tokens:,} ", text)
@@ -62,13 +62,14 @@ async def test_every_message_has_its_state_and_the_reason(runtimes, sitting, clo
             (line.message.position, line.message.role, line.state.value) for line in found.lines
         ]
         assert "#23 in: " in text
-        assert "#0 pruned: " in await person.press("ctrl+home")
+        assert "#0 in: " in await person.press("ctrl+home")  # The first request stays.
+        assert "#2 pruned: " in await person.press("down", "down")
         assert "left the view to save space" in " ".join(person.text.split())
-        assert "#0 pinned: always in" in await person.press("p")
-        assert runtime.agent.chat.messages[0].pinned
-        assert "Question 0" in str(runtime.agent.context().messages)
-        assert "#0 pruned: " in await person.press("p")
-        assert not runtime.agent.chat.messages[0].pinned
+        assert "#2 pinned: " in await person.press("p")
+        assert runtime.agent.chat.messages[2].pinned
+        assert "Question 1 " in str(runtime.agent.context().messages)
+        assert "#2 pruned: " in await person.press("p")
+        assert not runtime.agent.chat.messages[2].pinned
 
 
 async def test_a_pruned_span_is_expanded(runtimes, sitting, clock):
@@ -80,10 +81,10 @@ async def test_a_pruned_span_is_expanded(runtimes, sitting, clock):
     expanded = runtime.agent.chat.expand(marker)
     async with sitting(runtime, size=(120, 60)) as person:
         await person.press("f2", "2")
-        await person.press("ctrl+home")
+        await person.press("ctrl+home", "down", "down")
         text = await person.press("enter")
-        assert text.lstrip().startswith(f"{len(expanded)} messages from #0 on")
-        assert "Question 0 about the house in Porto?" in text
+        assert text.lstrip().startswith(f"{len(expanded)} messages from #2 on")
+        assert "Question 1 about the house in Porto?" in text
         assert await person.press("escape", "end") != text
 
 

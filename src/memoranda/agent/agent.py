@@ -92,8 +92,8 @@ class Agent:
     ``listener`` may be set: it is called with each message that is added, as an event.
 
     Each call of the model gets the system prompt, MEMORY.md, what memory recalls for what was
-    said, the weekly insight, a recap of the session where it grew long, and the view of the
-    conversation; it may call the memory's tools. Without a model it answers from recall alone.
+    said, the weekly insight, and the view of the conversation; it may call the memory's tools.
+    Without a model it answers from recall alone.
 
     Args:
         memory: the memory it has; it stays open when the agent is done.
@@ -131,7 +131,6 @@ class Agent:
         # Of two with one name the caller's.
         self._tools = ToolList({**{tool.name: tool for tool in own}, **given}.values())
         self._read_notes()  # Or a memory without a file had none for its first conversation.
-        self._day = self._today()
         self._events: list[Event] = []
         self._ended = False
         self.listener: Callable[[Event], object] = _ignore
@@ -179,8 +178,8 @@ class Agent:
         said = clean(text, "text")
         if said.strip() in {NEW, END}:
             return self.new() if said.strip() == NEW else self.end()
-        if self._ended or self._day != self._today():
-            self._day, self._chat = self._today(), self._opened()  # With another date to tell.
+        if self._ended:
+            self._chat = self._opened()
         texts, images = read_files(files)
         said = "\n\n".join([said, *texts])
         self._events.clear()
@@ -263,7 +262,7 @@ class Agent:
 
     def context(self, text: str | None = None) -> Context:
         """Return what the model would be sent for the user's message ``text``."""
-        return self._chat.context(text)
+        return self._chat.context(text, beside=self._today())
 
     # Parts of an answer
 
@@ -275,13 +274,13 @@ class Agent:
         """Ask the model, do what it calls for, and ask again until it has an answer."""
         steps = self.memory.settings.agent.max_steps
         called: list[str] = []
-        contexts = [self._chat.context(said)]
+        contexts = [self.context(said)]
         reply = self._asked(model, contexts[0], on_text)
         usage = reply.usage
         while reply.tool_calls and len(contexts) <= steps:
             self._chat.add("assistant", reply.text, tool_calls=reply.tool_calls)
             called += [self._called(call) for call in reply.tool_calls]
-            contexts.append(self._chat.context())
+            contexts.append(self.context())
             reply = self._asked(model, contexts[-1], on_text)
             usage += reply.usage
         # What it calls for after the last step is not done any more.
@@ -364,7 +363,7 @@ class Agent:
         name = self.model or ""
         opened = self.memory.conversation(
             self._present(),
-            system=f"{self._system}\n\n{self._day}",
+            system=self._system,
             # The model's own name, by which its tokens are counted.
             model=name.partition(":")[2].partition("@")[0] or self.model,
         )

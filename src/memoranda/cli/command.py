@@ -132,12 +132,13 @@ class Session(typer.Context):
         """The settings, without a language model that cannot be used; a warning says why."""
         from memoranda.providers.opening import open_language_model  # noqa: PLC0415 - as above
 
+        settings = self.settings
         try:
-            open_language_model(self.settings.llm, None)
+            open_language_model(settings.llm, None)
         except (ConfigError, MissingExtra) as error:
             self.warn(f"{error}; to undo it: memoranda config unset llm.model")
-            return self.settings.with_values(llm={"model": None})
-        return self.settings
+            return settings.with_values(llm={"model": None})
+        return settings
 
     @property
     def quiet_settings(self) -> Settings:

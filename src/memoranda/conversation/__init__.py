@@ -11,14 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memoranda.conversation.selection import (
-        Selection,
-        SelectionInput,
-        Strategy,
-        Task,
-        Unit,
-        UserTurn,
-    )
+    from memoranda.conversation.selection import Selection, SelectionInput, Strategy, Task, UserTurn
+    from memoranda.conversation.units import Unit
 
 __all__ = ["Selection", "SelectionInput", "Strategy", "Task", "Unit", "UserTurn"]
 
@@ -28,4 +22,5 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    return getattr(import_module("memoranda.conversation.selection"), name)
+    room = "units" if name == "Unit" else "selection"
+    return getattr(import_module(f"memoranda.conversation.{room}"), name)

@@ -14,12 +14,13 @@ from threading import RLock
 from typing import Any, Self, Unpack
 
 from memoranda.conversation import jsonl
-from memoranda.conversation.context import RECAPPED, ContextBuilder, drop_lines, drop_recalled_lines
+from memoranda.conversation.context import ContextBuilder, ContextRequest, drop_lines
 from memoranda.conversation.explain import (
     ConversationStats,
     ViewExplanation,
     conversation_stats,
     explain_view,
+    title_of,
 )
 from memoranda.conversation.formats.chat import parse_calls, plain_item
 from memoranda.conversation.formats.parse import (
@@ -30,7 +31,7 @@ from memoranda.conversation.formats.parse import (
     parse_role,
 )
 from memoranda.conversation.formats.render import dump_messages
-from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, room_of
+from memoranda.conversation.live import ConversationState, StateReader, room_of
 from memoranda.conversation.markers import marked_positions
 from memoranda.conversation.pruning import (
     CLOCK,
@@ -38,14 +39,16 @@ from memoranda.conversation.pruning import (
     DEFAULT_SERVICES,
     MANUAL,
     ConversationServices,
-    ConversationSession,
     Limits,
     Pruner,
+    TaskBoundary,
     check_limits,
-    read_session,
+    reserve_recall,
 )
 from memoranda.conversation.scoring import score
+from memoranda.conversation.segments import LOOK_BACK, start_of_task
 from memoranda.conversation.transcript import RemovalOptions, Transcript
+from memoranda.conversation.units import UnitBuilder
 from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall, InvalidInput, MemorandaError, NotFound
 from memoranda.facts.requests import asks_memory
@@ -68,12 +71,12 @@ from memoranda.model.models import (
     Marker,
     Message,
     Pruning,
-    Recall,
     Tombstone,
     ToolCall,
     ToolResult,
 )
 from memoranda.model.notes import line_of as note_line
+from memoranda.model.notes import lines_of
 from memoranda.model.ports import ConversationOptions
 from memoranda.model.query import Filter
 from memoranda.settings.settings import Settings
@@ -208,7 +211,7 @@ class Conversation:
         )
         self._counted = 0
         self._calibrator = Calibrator()
-        self._recalled = NO_RECALL  # for the last context
+        self._recalled, self._beside = NO_RECALL, ""  # of the last context
         self._pruner = Pruner(transcript, self._states, limits, services, self._events)
 
     # Reading
@@ -245,14 +248,11 @@ class Conversation:
         """What is left of removed messages, oldest first: how many they were, and when."""
         return tuple(self._transcript.tombstones())
 
-    @property
-    def session(self) -> ConversationSession:
-        """The current session: its messages, and the recap of the one before."""
-        with self._lock:
-            return read_session(self._transcript, self._transcript.info())
-
     def __len__(self) -> int:
         """Return how many messages there are since the last :meth:`clear`."""
+        info = self._transcript.info()
+        if info.start == 0 and self._transcript.expired_through() < 0:
+            return info.messages  # None need be read.
         return len(self._transcript.messages())
 
     def __bool__(self) -> bool:
@@ -333,14 +333,21 @@ class Conversation:
     def stats(self) -> ConversationStats:
         """Return counts and tokens of a context without a prompt, as it would be sent now.
 
-        With the tools and the recalled memory of the last :meth:`context`: memory is not asked.
+        With the tools, the recalled memory and what stood ``beside`` in the last :meth:`context`:
+        memory is not asked.
         """
         notes = self._read_notes()
         with self._lock:
-            state, memory = self._states.read(), self._recalled
-            shown, tokens = self._builder(state, notes, memory=memory).present(memory)
-        newest = self._transcript.prunings(last=1)
-        return conversation_stats(state, shown, tokens, newest)
+            state = self._states.read()
+            builder = self._builder(state, notes, beside=self._beside)
+            tokens = builder.count(self._recalled)
+        return conversation_stats(
+            state,
+            builder.view,
+            self._limits,
+            tokens=tokens,
+            prunings=self._transcript.prunings(last=1),
+        )
 
     def explain(self, *, budget: int | None = None, cleared: bool = False) -> ViewExplanation:
         """Return why each message is in the view or not. Looking changes nothing.
@@ -354,21 +361,26 @@ class Conversation:
         """
         notes = self._read_notes()
         with self._lock:
-            state, memory = self._states.read(), self._recalled
-            builder = self._builder(state, notes, budget=budget, memory=memory)
-            shown, tokens = builder.present(memory)
+            state = self._states.read()
+            builder = self._builder(state, notes, budget=budget, beside=self._beside)
             left = self._transcript.messages()
             return explain_view(
                 state,
-                shown,
-                self._limits.policy,
-                tokens=tokens,
+                builder.view,
+                self._limits,
+                tokens=builder.count(self._recalled),
                 budget=self._budget(budget, state),
                 now=self._services.clock.now(),
                 prunings=self._transcript.prunings(),
                 messages=self._transcript.messages(cleared=True) if cleared else left,
-                expired=len(self._transcript.messages(expired=True)) - len(left),
+                expired=self._expired(state, len(left)),
             )
+
+    def _expired(self, state: ConversationState, left: int) -> int:
+        """Return how many messages since the last clear have expired, where ``left`` have not."""
+        if state.expired_through < 0:
+            return 0
+        return len(self._transcript.messages(expired=True)) - left
 
     # Adding
 
@@ -434,16 +446,21 @@ class Conversation:
             return []
         with self._lock:
             state = self._states.read()
-            before, count = state.full, len(state.ledger.messages)
-            messages = [self._message(new, state) for new in given]
+            used, count = state.used, len(state.live.messages)
+            messages, boundaries = self._prepare(given, state)
             self._transcript.append(messages)
             state = self._states.read()
             # As they stand in the transcript, where another writer's may be among them.
-            stored = {item.id: item for item in state.ledger.messages[count:]}
+            stored = {item.id: item for item in state.live.messages[count:]}
             if any(message.id not in stored for message in messages):  # Others pruned meanwhile.
                 stored = {item.id: item for item in self._transcript.messages(cleared=True)}
             fresh = [stored.get(message.id, message) for message in messages]
-            events = self._pruner.after_adding(state, fresh, before)
+            begun = [
+                TaskBoundary(message=item, title=item.task or "", why=boundaries[item.id])
+                for item in fresh
+                if item.id in boundaries
+            ]
+            events = self._pruner.after_adding(state, begun, used)
         self._transcript.announce()
         requests = self._services.requests
         asking = [each for each in fresh if each.role == "user" and asks_memory(each.content)]
@@ -454,13 +471,29 @@ class Conversation:
                 self._events.emit(name, subject)
         return fresh
 
+    def _prepare(
+        self, given: Sequence[NewMessage], state: ConversationState
+    ) -> tuple[list[Message], dict[str, str]]:
+        """Return new messages as they are stored, and why a task begins, by the id of its first."""
+        recent, boundaries = state.live.messages[-LOOK_BACK:], dict[str, str]()
+        made: list[Message] = []
+        for new in given:
+            message = self._message(new, state)
+            boundary = start_of_task(message, recent, state.live.signals)
+            if boundary is not None:
+                message = replace(message, task=boundary.title or title_of([message]))
+                boundaries[message.id] = boundary.why
+            recent = [*recent[1 - LOOK_BACK :], message]
+            made.append(message)
+        return made, boundaries
+
     def _message(self, new: NewMessage, state: ConversationState) -> Message:
         new.check()
         said: dict[str, Any] = {name: getattr(new, name) for name in OWN_FIELDS}
         said["timestamp"] = known(new.timestamp, "timestamp") or self._services.clock.now()
         tokens = count_message(state.meter, new)
         message = Message(id=self._services.ids.new("msg"), tokens=tokens, **said)
-        signals = state.ledger.signals(message)
+        signals = state.live.signals(message)
         return replace(message, importance=score(message, signals).value)
 
     # Removing
@@ -524,8 +557,6 @@ class Conversation:
         with self._lock:
             at = self._services.clock.now()
             left = self._transcript.replace(self._services.ids.new("tmb"), at, **what)
-            if left is not None and not what.get("messages"):
-                self._states.remove({message.id for message in left.messages})
         if left is None:
             return ()
         self._transcript.announce()
@@ -552,8 +583,9 @@ class Conversation:
         budget: int | None = None,
         form: str = "openai",
         tools: Iterable[ToolSpec | Mapping[str, Any]] | None = None,
+        beside: str = "",
     ) -> Context:
-        """Return what to send to the model: system prompt, memory, conversation, prompt.
+        """Return what to send to the model: system prompt, conversation, memory, prompt.
 
         Args:
             prompt: what the user says now. It is not added to the transcript, and not sent
@@ -562,6 +594,8 @@ class Conversation:
             form: of the messages: ``openai`` (chat completions), ``responses`` (OpenAI) or
                 ``anthropic``; in the last two the system text is ``Context.system``.
             tools: as for :meth:`count_tools`, which holds, if not given.
+            beside: what changes from turn to turn, such as the date: it stands with what memory
+                recalls, before the newest message.
 
         Raises:
             BudgetTooSmall: system prompt, tools, pinned messages and prompt alone do not fit.
@@ -570,22 +604,28 @@ class Conversation:
         asked = None if prompt is None else clean(prompt, "prompt")
         if tools is not None:
             self.count_tools(tools)
-        notes, memory = self._read_notes(), NO_RECALL
-        build = partial(self._builder, notes=notes, prompt=asked, budget=budget, form=form)
+        build = partial(
+            self._builder,
+            notes=self._read_notes(),
+            prompt=asked,
+            budget=budget,
+            form=form,
+            beside=beside,
+        )
+        memory = NO_RECALL
         with self._lock:
             wanted = build(self._states.read()).recall_request() if self._recall else None
         # Memory may ask a model: meanwhile others can add and read.
         if self._recall and wanted:
             memory = self._recall(wanted, Filter(now=self._services.clock.now()))
         with self._lock:
-            builder = build(self._states.read(), memory=memory)
+            builder = build(self._states.read())
             built = builder.build(memory)
             if built.tokens > built.receipt.budget:  # R9.5: memory gives way.
-                builder = build(self._states.read())
                 built = builder.build()
-            self._recalled = built.recall
+            self._recalled, self._beside = built.recall, beside
             self._counted = builder.counted(built.tokens)
-            self._states.carried = builder.carried(built.recall)
+            self._states.carried = builder.carried
         return built
 
     def count_tools(self, tools: Iterable[ToolSpec | Mapping[str, Any]]) -> None:
@@ -599,13 +639,21 @@ class Conversation:
             self._states.tools = self._states.carried = tokens
 
     def _read_notes(self) -> tuple[str, str]:
-        """Return MEMORY.md without the lasting instructions, and these."""
+        """Return MEMORY.md and the lasting instructions."""
         services = self._services
         notes = services.notes() if services.notes else ""
-        given = services.instructions() if services.instructions else ""
-        if given:
-            notes = drop_lines(notes, {note_line(line[2:]) for line in given.splitlines()})
-        return notes, given
+        return notes, services.instructions() if services.instructions else ""
+
+    def _told(self, state: ConversationState) -> frozenset[str]:
+        """Return the lines of the facts of which all sources are in view.
+
+        What this conversation taught stands in it: so the notes before it stay as they are.
+        """
+        live = {message.record_id for message in state.live.messages}
+        facts = self._services.learned() if self._services.learned else ()
+        return frozenset(
+            note_line(fact.content) for fact in facts if live.issuperset(fact.source_ids)
+        )
 
     def _builder(
         self,
@@ -615,26 +663,21 @@ class Conversation:
         prompt: str | None = None,
         budget: int | None = None,
         form: str = "openai",
-        memory: Recall = NO_RECALL,
+        beside: str = "",
     ) -> ContextBuilder:
-        written, instructions = notes
-        if memory.hits and not self._limits.policy.stable:  # There notes are to stay as they are.
-            written = drop_recalled_lines(written, memory)
-        recapped: Sequence[Message] = ()
-        if any(RECAPPED in gap.why for gap in state.ledger.gaps):
-            recapped = read_session(self._transcript, state.info).recapped
-        return ContextBuilder(
-            state,
-            self._limits.policy,
+        most, told = self._budget(budget, state), self._told(state)
+        written = drop_lines(notes[0], told.union(lines_of(notes[1])))
+        request = ContextRequest(
             prompt=prompt,
-            budget=self._budget(budget, state),
+            beside=beside,
+            budget=most,
+            reserved=reserve_recall(most) if self._recall is not None else 0,
             form=form,
-            recalls=self._recall is not None,
             notes=written,
-            instructions=instructions,
-            recapped=recapped,
+            instructions=notes[1],
             tools=self._states.tools,
         )
+        return ContextBuilder(state, self._limits.policy, request)
 
     def calibrate(self, actual: object) -> None:
         """Learn from how many tokens the provider counted in the last :meth:`context`.
@@ -688,31 +731,25 @@ class Conversation:
         with self._lock:
             state = self._states.read()
             most = self._pruner.thresholds(state).prune_to
-            room = state.counted(most)
+            reply = state.meter.format.reply
+            room = state.room(most) + reply
             if max_tokens is not None:
                 most = limited(max_tokens, "max_tokens")
                 self._fitting_view(state, most)  # Or nothing is done.
                 state = replace(state, carried=0)
-                room = state.counted(most)
+                room = state.room(most) + reply
             why = f"asked for, down to {most:,} tokens"
             receipt = self._pruner.prune(state, MANUAL, room, self._limits.policy, why)
         return self._announce(receipt)
 
-    def start_session(self, *, keep: int = 0, recap: int = 0) -> Pruning | None:
+    def start_session(self) -> Pruning | None:
         """Start a new session: all but system messages and pins leave the view (R6.5).
-
-        Args:
-            keep: how many of the newest messages stay in view, so that the conversation goes on
-                where it was.
-            recap: how many of the newest messages that leave it later contexts tell, shortened,
-                in the system prompt.
 
         Returns:
             The receipt; ``None`` if there was nothing to leave the view.
         """
-        kept, told = limited(keep, "keep", least=0), limited(recap, "recap", least=0)
         with self._lock:
-            receipt = self._pruner.start_session(self._states.read(), kept, told)
+            receipt = self._pruner.start_session(self._states.read())
         return self._announce(receipt)
 
     def _announce(self, receipt: Pruning | None) -> Pruning | None:
@@ -731,7 +768,7 @@ class Conversation:
         """
         pinned = bool(pinned)
         self._transcript.pin(clean(id, "id"), pinned=pinned)
-        for unit in Ledger(messages=self._transcript.messages()).units:
+        for unit in UnitBuilder(self._transcript.messages()).group().units:
             ids = [message.id for message in unit.messages]
             if len(ids) > 1 and id in ids:
                 for other in ids:
@@ -782,9 +819,11 @@ class Conversation:
 
     def _fitting_view(self, state: ConversationState, budget: int | None) -> ConversationView:
         most = self._budget(budget, state)
-        room = room_of(state.info.calibration, most) - state.system
-        shown = view_of(state.ledger, room, self._limits.policy, state.meter)
-        needed = state.billed(state.system + shown.tokens) + state.info.calibration.overhead
+        system = state.head - state.carried - state.meter.format.reply
+        room = room_of(state.info.calibration, most) - system
+        policy = replace(self._limits.policy, prune_to=1.0)  # It is filled as far as it goes.
+        shown = view_of(state.live, room, policy, state.meter)
+        needed = state.billed(system + shown.tokens)
         if needed > most:
             raise BudgetTooSmall(needed=needed, budget=most)
         return shown

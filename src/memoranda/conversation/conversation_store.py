@@ -20,7 +20,15 @@ from memoranda.conversation.transcript import ReadOnlyTranscript, Transcript
 from memoranda.errors import NotFound
 from memoranda.model.checks import clean, nearest
 from memoranda.model.clock import IdFactory
-from memoranda.model.models import ConversationInfo, ForgetReceipt, Kind, Message, Recall, Scope
+from memoranda.model.models import (
+    ConversationInfo,
+    ForgetReceipt,
+    Kind,
+    Message,
+    Recall,
+    Record,
+    Scope,
+)
 from memoranda.model.ports import ConversationOptions
 from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
@@ -201,6 +209,11 @@ class ConversationStore:
         limits = check_limits(settings, strategy=strategy)
         return Conversation.over(transcript, limits, replace(self._services(None), recall=None))
 
+    def _learned_facts(self, id: str) -> list[Record]:
+        """Return the active facts that were learned from a conversation."""
+        where = Filter(now=self.records.now(), kinds=(Kind.FACT,), session=id)
+        return list(self.records.store.records(self.records.scope, where))
+
     def _services(self, name: str | None) -> ConversationServices:
         """Return what a conversation works with that memory knows under ``name``."""
         return ConversationServices(
@@ -209,6 +222,7 @@ class ConversationStore:
             ids=self.ids,
             recall=partial(self.recall, session=name),
             instructions=self.records.instructions,
+            learned=partial(self._learned_facts, name) if name else None,
         )
 
 

@@ -1,28 +1,26 @@
 """Why each message of a conversation is in its view or not, and the view in figures.
 
-The reasons are those of the parts that make the decision, in the order in which they make it:
-what must stay, what belongs together, and then the strategy. A provider's own counts correct the
-figures.
+The reasons are those that the view was chosen by.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from memoranda.conversation.ledger import ConversationState, Ledger, start_of, unit_of
-from memoranda.conversation.scoring import Score, scores
-from memoranda.conversation.segments import LONGEST_TITLE
-from memoranda.conversation.selection import TaskReader
-from memoranda.conversation.signals import Signals
+from memoranda.conversation.live import ConversationState, start_of
+from memoranda.conversation.pruning import Limits
+from memoranda.conversation.scoring import Score
+from memoranda.conversation.selection import SelectionInput
 from memoranda.conversation.transcript import place_of, prunings_since
-from memoranda.conversation.view import ORPHAN, ConversationView, Policy, essentials, last_request
+from memoranda.conversation.view import NO_ROOM, ORPHAN, ConversationView, Policy
 from memoranda.model.models import ConversationInfo, Marker, Message, Pruning
 
 PERCENT = 100
+LONGEST_TITLE = 80  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +32,7 @@ class ConversationStats:
         messages_in_context: messages that a context would hold now.
         pruned_messages: messages that stay out, though not cleared.
         total_tokens: tokens of that context, with all that it carries beside messages.
-        token_limit: the model's context window.
+        token_limit: the model's context window, or the cap where one is set (R8.2).
         percent_used: of that limit.
         tokens_by_role: these by role; what is no message of the conversation is ``system``.
         oldest_message: when the oldest message in view was said.
@@ -57,10 +55,15 @@ class ConversationStats:
 
 
 def conversation_stats(
-    state: ConversationState, shown: ConversationView, tokens: int, prunings: Sequence[Pruning]
+    state: ConversationState,
+    shown: ConversationView,
+    limits: Limits,
+    *,
+    tokens: int,
+    prunings: Sequence[Pruning],
 ) -> ConversationStats:
     """Return the figures of a conversation that a context of ``tokens`` shows as ``shown``."""
-    messages = shown.messages
+    messages, limit = shown.messages, limits.cap(state.window)
     start = state.info.start
     pruned = [item.at for item in prunings if item.cuts and item.cuts[-1].last >= start]
     if shown.pruned and messages:
@@ -71,8 +74,8 @@ def conversation_stats(
         messages_in_context=len(messages),
         pruned_messages=sum(marker.messages for marker in shown.markers) + len(shown.waiting),
         total_tokens=tokens,
-        token_limit=state.window,
-        percent_used=round(tokens / state.window * PERCENT, 1),
+        token_limit=limit,
+        percent_used=round(tokens / limit * PERCENT, 1),
         tokens_by_role=_tokens_by_role(state, shown, tokens),
         oldest_message=messages[0].timestamp if messages else None,
         last_prune=max(pruned, default=None),
@@ -93,7 +96,8 @@ def _tokens_by_role(
             role, cost = entry.role, entry.tokens
         by_role[role] = by_role.get(role, 0) + cost
     by_role.pop("system", None)
-    counts = {role: state.billed(cost) for role, cost in by_role.items()}
+    scale = state.info.calibration.scale
+    counts = {role: int(cost * scale) for role, cost in by_role.items()}
     return {"system": tokens - sum(counts.values())} | counts
 
 
@@ -127,7 +131,7 @@ class ExplainedMessage:
         why: why, in words.
         tokens: that it takes in the view, or would take.
         score: its importance, 0 to 1; of a pruned or cleared message that of its content alone.
-        score_why: what the score is made of, where it is worked out now.
+        score_why: what the score is made of, where the message is in the view or might be.
         task: the number of the task it belongs to, from 1; ``None`` where it is cleared.
         marker: id of the marker that stands for it in the view.
         pruning: id of the receipt of what took it out.
@@ -153,16 +157,12 @@ class ExplainedTask:
         title: as it was given, else how its first request begins.
         first: position of its first message.
         last: position of its last message.
-        completed: whether it is done.
-        why: what shows that it begins here.
     """
 
     number: int
     title: str
     first: int
     last: int
-    completed: bool
-    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +209,7 @@ class ViewExplanation:
 def explain_view(
     state: ConversationState,
     shown: ConversationView,
-    policy: Policy,
+    limits: Limits,
     *,
     tokens: int,
     budget: int,
@@ -223,7 +223,7 @@ def explain_view(
     Args:
         state: the conversation.
         shown: its view in a context within ``budget`` tokens.
-        policy: by which that was chosen.
+        limits: by which that was chosen.
         tokens: of that context.
         budget: most tokens of it.
         now: the present moment.
@@ -231,58 +231,92 @@ def explain_view(
         messages: the messages to explain, in order.
         expired: how many messages since the last ``clear`` have expired.
     """
-    start, figures = state.info.start, conversation_stats(state, shown, tokens, prunings)
-    since = prunings_since(prunings, start)
-    receipts: dict[int, Pruning] = {}  # what took out the message at a position: the first that did
-    for item in reversed(since):
-        for cut in item.cuts:
-            receipts.update(dict.fromkeys(range(cut.first, cut.last + 1), item))
+    start, since = state.info.start, prunings_since(prunings, state.info.start)
     said = [message for message in messages if place_of(message) >= start]
-    tasks = _tasks(said, state.ledger.signals)
-    starts = [task.first for task in tasks]
-    views = {message.id: message for message in shown.messages}
-    live, ranked = _live_states(state, shown, policy, budget), _live_scores(state.ledger)
-    lines = []
-    for message in messages:
-        place, score, receipt = place_of(message), ranked.get(message.id), None
-        if place < start:
-            where, why = MessageState.CLEARED, "said before the conversation was cleared"
-        elif message.id in live:
-            where, why = live[message.id]
-        else:
-            where, receipt = MessageState.PRUNED, receipts.get(place)
-            why = f"{receipt.trigger} pruning: {receipt.why}" if receipt else "pruned"
-        at = bisect_right(shown.markers, place, key=start_of) - 1
-        line = ExplainedMessage(
-            message=message,
-            state=where,
-            why=why,
-            tokens=views.get(message.id, message).tokens,
-            score=score.value if score else message.importance,
-            score_why=str(score) if score else None,
-            task=bisect_right(starts, place) or None,
-            marker=shown.markers[at].id if at >= 0 and where in OUTSIDE else None,
-            pruning=receipt.id if receipt else None,
-        )
-        lines.append(line)
+    tasks = _tasks(said)
+    explainer = _Explainer(state, shown, since, [task.first for task in tasks])
     return ViewExplanation(
         info=state.info,
         now=now,
         budget=budget,
         tokens=tokens,
-        system=state.system,
+        system=state.head - state.carried - state.meter.format.reply,
         window=state.window,
         counter=state.meter.counter.name,
-        figures=figures,
-        strategy=policy.strategy.name,
-        told=_describe(policy, budget),
+        figures=conversation_stats(state, shown, limits, tokens=tokens, prunings=prunings),
+        strategy=limits.policy.strategy.name,
+        told=_describe(limits.policy, budget),
         cleared=max(0, state.info.messages - len(said) - expired),
         expired=expired,
-        lines=tuple(lines),
+        lines=tuple(map(explainer.explain, messages)),
         tasks=tuple(tasks),
         markers=shown.markers,
         prunings=tuple(since),
     )
+
+
+class _Explainer:
+    """Says of one message after the other why it is in the view or not."""
+
+    def __init__(
+        self,
+        state: ConversationState,
+        shown: ConversationView,
+        prunings: Sequence[Pruning],
+        tasks: Sequence[int],
+    ) -> None:
+        """Explain by the view, the receipts since the last ``clear``, and where tasks begin."""
+        self._start, self._shown, self._tasks = state.info.start, shown, tasks
+        self._views = {message.id: message for message in shown.messages}
+        self._orphans = {message.id for message in shown.orphans}
+        self._waiting = {message.id for message in shown.waiting}
+        self._out = {message.id for message in shown.pruned}
+        self._scores = SelectionInput(state.live.group().units, state.live).scores
+        # What took out the message at a position: the first that did.
+        self._receipts: dict[int, Pruning] = {}
+        for item in reversed(prunings):
+            for cut in item.cuts:
+                self._receipts.update(dict.fromkeys(range(cut.first, cut.last + 1), item))
+
+    def explain(self, message: Message) -> ExplainedMessage:
+        """Return what the view does with a message, and why."""
+        place = place_of(message)
+        where, why = self._place(message)
+        score: Score | None = self._scores.get(message.id)
+        at = bisect_right(self._shown.markers, place, key=start_of) - 1
+        receipt = self._receipts.get(place) if where is MessageState.PRUNED else None
+        return ExplainedMessage(
+            message=message,
+            state=where,
+            why=why,
+            tokens=self._views.get(message.id, message).tokens,
+            score=score.value if score else message.importance,
+            score_why=str(score) if score else None,
+            task=bisect_right(self._tasks, place) or None,
+            marker=self._shown.markers[at].id if at >= 0 and where in OUTSIDE else None,
+            pruning=receipt.id if receipt else None,
+        )
+
+    def _place(self, message: Message) -> tuple[MessageState, str]:
+        """Return where a message is, and why."""
+        shown = self._views.get(message.id)
+        if shown is not None:
+            state = MessageState.PINNED if message.pinned else MessageState.IN
+            if shown.tokens != message.tokens:
+                state = MessageState.SHORTENED
+            why = "system message, always in" if message.role == "system" else None
+            return state, why or self._shown.reasons[message.id]
+        if place_of(message) < self._start:
+            return MessageState.CLEARED, "said before the conversation was cleared"
+        if message.id in self._orphans:
+            return MessageState.ORPHAN, ORPHAN
+        if message.id in self._waiting:
+            return MessageState.WAITING, "its results are still to come"
+        if message.id in self._out:
+            return MessageState.OUT, NO_ROOM
+        receipt = self._receipts.get(place_of(message))
+        why = f"{receipt.trigger} pruning: {receipt.why}" if receipt else "pruned"
+        return MessageState.PRUNED, why
 
 
 def _describe(policy: Policy, budget: int) -> tuple[str, str]:
@@ -294,91 +328,33 @@ def _describe(policy: Policy, budget: int) -> tuple[str, str]:
         always.append("the last request")
     most = f"{budget:,} tokens"
     if policy.pairs:
-        most += f" and {policy.max_messages} messages"
-    kept = f"{policy.strategy.name} keeps {policy.strategy.description}"
-    if policy.stable:
-        kept += "; it prunes rarely and in large steps, so that the start of the view stays"
+        most += f", and once something has left, {policy.max_messages} messages"
     rest = (
         f"Always in: {', '.join(always[:-1])} and {always[-1]}; at most {most}. "
         "What is left out stays in the transcript: it can be searched and expanded."
     )
-    return f"{kept}.", rest
+    return f"{policy.strategy.name} keeps {policy.strategy.description}.", rest
 
 
-def _live_scores(ledger: Ledger) -> dict[str, Score]:
-    """Return the scores of the messages that no pruning took out, by their ids."""
-    finished = (ledger.units[index] for index in ledger.selection_input().finished)
-    completed = {ledger.index[item.id] for unit in finished for item in unit.messages}
-    found = scores(ledger.messages, completed=completed, read=ledger.signals)
-    return {item.id: score for item, score in zip(ledger.messages, found, strict=True)}
-
-
-def _live_states(
-    state: ConversationState, shown: ConversationView, policy: Policy, budget: int
-) -> dict[str, tuple[MessageState, str]]:
-    """Return where each message is that no pruning took out, and why, by their ids."""
-    ledger = state.ledger
-    views = {item.id: item for item in shown.messages}
-    found = {item.id: (MessageState.ORPHAN, ORPHAN) for item in shown.orphans}
-    for item in shown.waiting:
-        found[item.id] = (MessageState.WAITING, "its results are still to come")
-    must, request = essentials(ledger, policy), last_request(ledger.units)
-    for index, unit in enumerate(ledger.units):
-        why = shown.reasons.get(index, "everything fits")
-        if unit.head.id not in views:
-            why = _why_out(ledger, policy, budget, unit.tokens, new=index in must)
-        elif unit.fixed:
-            other = next(item for item in unit.messages if item.pinned or item.role == "system")
-            why = f"belongs to #{other.position}, which is pinned"
-        elif index == request and policy.pairs:
-            why = "the last request"
-        elif index in must:
-            why = f"among the {policy.keep_recent} newest"
-        for item in unit.messages:
-            always = "system message, always in" if item.role == "system" else "always in"
-            stays = item.pinned or item.role == "system"
-            found[item.id] = (_state(item, views.get(item.id)), always if stays else why)
-    return found
-
-
-def _state(message: Message, shown: Message | None) -> MessageState:
-    if shown is None:
-        return MessageState.OUT
-    if shown.tokens != message.tokens:
-        return MessageState.SHORTENED
-    return MessageState.PINNED if message.pinned else MessageState.IN
-
-
-def _why_out(ledger: Ledger, policy: Policy, budget: int, tokens: int, *, new: bool) -> str:
-    """Return why a unit of so many tokens is not in view."""
-    if new:
-        return "new, but what must stay leaves no room for it"
-    many = ledger.tokens <= budget and ledger.count > policy.messages
-    limit = f"{policy.max_messages} messages" if many else f"{budget:,} tokens"
-    if policy.strategy.name in {"rolling_window", "recency"}:
-        return f"older than what fits: {limit}"
-    return f"no room for its {tokens:,} tokens beside what comes first: {limit}"
-
-
-def _tasks(said: Sequence[Message], read: Callable[[Message], Signals]) -> list[ExplainedTask]:
-    """Return the tasks of messages."""
-    tasks = TaskReader(read).tasks([unit_of([item]) for item in said])
+def _tasks(said: Sequence[Message]) -> list[ExplainedTask]:
+    """Return the tasks of messages; one begins with each message that has a task's title."""
+    starts = sorted({0, *(place for place, item in enumerate(said) if item.task is not None)})
+    ends = [*starts[1:], len(said)]
     return [
         ExplainedTask(
             number=number,
-            title=task.boundary.title or _title(said[task.start : task.end], read),
-            first=place_of(said[task.start]),
-            last=place_of(said[task.end - 1]),
-            completed=task.completed,
-            why=task.boundary.why,
+            title=said[start].task or title_of(said[start:end]),
+            first=place_of(said[start]),
+            last=place_of(said[end - 1]),
         )
-        for number, task in enumerate(tasks, 1)
+        for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1)
+        if said
     ]
 
 
-def _title(said: Sequence[Message], read: Callable[[Message], Signals]) -> str:
+def title_of(said: Sequence[Message]) -> str:
+    """Return how the first request among messages begins."""
     spoken = [item for item in said if item.content.strip()]
     asked = [item for item in spoken if item.role == "user"]
-    first = next((item for item in asked if not read(item).casual), (asked or spoken or said)[0])
-    line = first.content.strip().partition("\n")[0]
+    line = (asked or spoken or said)[0].content.strip().partition("\n")[0]
     return line if len(line) <= LONGEST_TITLE else f"{line[: LONGEST_TITLE - 1]}…"

@@ -1,28 +1,27 @@
 """Markers: what a model reads in place of messages that are out of its view.
 
 A marker says how many messages are gone and how to have them back. As far as there is room it also
-tells the particulars of these that nothing in view tells, and their summary.
+tells the particulars of these, and in short what binds later turns. What it says depends on the
+gaps and the budget alone: so the beginning of a request stays as it was while a conversation grows.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from datetime import UTC
-from itertools import accumulate
 
 from memoranda.conversation.particulars import merge_ranked
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Marker, MessageSpan, PrunedSpan
+from memoranda.text.lines import cut
 from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.catalog import ChatMeter
 
-PARTICULARS = 0.1  # most of a budget that the particulars in markers may take
+PARTICULARS = 0.3  # most of a budget that the particulars in markers may take
+MOST_TOLD = 1_500  # tokens of them, and of what markers tell in short
 SUMMARIES = 0.2  # most of a budget that what markers tell in short may take
-CHARACTERS = 2  # of a particular that take one token, about
-SHORTEST_SUMMARY = 20  # characters; less tells nothing
-
+SHORTEST_LINE = 20  # characters; less of a line tells nothing
 
 REFERENCE = compile_pattern(r"cut_(\d+)(?:-(\d+))?")
 SPAN = tuple(each.name for each in fields(MessageSpan))
@@ -71,71 +70,55 @@ def join_period(first: str, last: str) -> str:
     return first if first == last else f"{first} to {time if first.startswith(day) else last}"
 
 
-def fit_particulars(
-    gaps: Sequence[PrunedSpan], known: Container[str], meter: ChatMeter, most: int
-) -> list[PrunedSpan]:
+def mark_gaps(gaps: Sequence[PrunedSpan], meter: ChatMeter, budget: int) -> list[Marker]:
+    """Return the markers of gaps, in order, with what they tell in shares of ``budget`` tokens."""
+    shorter = _fit_summaries(gaps, meter, _rounded(min(budget * SUMMARIES, MOST_TOLD)))
+    told = _fit_particulars(shorter, meter, _rounded(min(budget * PARTICULARS, MOST_TOLD)))
+    return [make_marker(gap, meter) for gap in told]
+
+
+def _rounded(tokens: float) -> int:
+    """Return a number of tokens that stays the same while a budget changes a little."""
+    most = int(tokens)
+    return most - most % (1 << max(0, most.bit_length() - 3))
+
+
+def _fit_particulars(gaps: Sequence[PrunedSpan], meter: ChatMeter, most: int) -> list[PrunedSpan]:
     """Return the gaps, each with those of its particulars that its marker is to tell.
 
-    Each is told once, the most telling of the newest gap first.
-
-    Args:
-        gaps: in order.
-        known: particulars that are in view.
-        meter: measures the markers.
-        most: tokens that they may take.
+    Each is told once, the most telling of the newest gap first, in ``most`` tokens together.
     """
-    order = [
-        name for name in merge_ranked([gap.named for gap in reversed(gaps)]) if name not in known
-    ]
-
-    def told(count: int) -> list[PrunedSpan]:
-        left, found = dict.fromkeys(order[:count]), list[PrunedSpan]()
-        for gap in reversed(gaps):
-            names = tuple(name for name in gap.named if name in left)
-            left = {name: None for name in left if name not in names}
-            found.append(replace(gap, named=names))
-        return found[::-1]
-
-    # Counting is what takes time: it begins near what will fit, and goes down in proportion.
-    sizes = list(accumulate(len(name) + len(", ") for name in order))
-    count = bisect_right(sizes, most * CHARACTERS)
-    while count and (cost := particulars_cost(told(count), meter)) > most:
-        count = min(count - 1, count * most // cost)
-    return told(count)
-
-
-def particulars_cost(gaps: Iterable[PrunedSpan], meter: ChatMeter) -> int:
-    """Return the tokens that the particulars of gaps add to their markers."""
-    return sum(
-        make_marker(replace(gap, summary=None), meter).cost
-        - make_marker(replace(gap, summary=None, named=()), meter).cost
-        for gap in gaps
-        if gap.named
-    )
-
-
-def fit_summaries(gaps: Sequence[PrunedSpan], meter: ChatMeter, most: int) -> list[Marker]:
-    """Return the markers of gaps, with as much of their summaries as ``most`` tokens hold.
-
-    The newest come first, while there is room for them.
-    """
-    found: list[Marker] = []
+    left, told = most, set[str]()
+    for name in merge_ranked([gap.named for gap in reversed(gaps)]):
+        left -= meter.counter.count(f", {name}")
+        if left < 0:
+            break
+        told.add(name)
+    found: list[PrunedSpan] = []
     for gap in reversed(gaps):
-        plain = make_marker(replace(gap, summary=None), meter)
-        full = _with_summary(gap, plain, meter, most) if gap.summary else plain
-        most -= full.cost - plain.cost
-        found.append(full)
+        names = tuple(name for name in gap.named if name in told)
+        told.difference_update(names)
+        found.append(replace(gap, named=names))
     return found[::-1]
 
 
-def _with_summary(gap: PrunedSpan, plain: Marker, meter: ChatMeter, most: int) -> Marker:
-    """Return the marker with as much of its summary as ``most`` tokens hold."""
-    text = gap.summary or ""
-    while text:
-        full = make_marker(replace(gap, summary=text), meter)
-        more = full.cost - plain.cost
-        if more <= most:
-            return full
-        kept = min(len(text) - 1, len(text) * most // more - 1)
-        text = f"{text[:kept].rstrip()}…" if kept >= SHORTEST_SUMMARY else ""
-    return plain
+def _fit_summaries(gaps: Sequence[PrunedSpan], meter: ChatMeter, most: int) -> list[PrunedSpan]:
+    """Return the gaps with as many lines of their summaries as ``most`` tokens hold.
+
+    The newest come first; of a line that is too long alone its beginning is told.
+    """
+    left, found = most, list[PrunedSpan]()
+    for gap in reversed(gaps):
+        lines: list[str] = []
+        for line in reversed((gap.summary or "").splitlines()):
+            cost = meter.counter.count(line) + 1
+            letters = len(line) * max(left, 0) // cost
+            if cost <= left:
+                lines.append(line)
+            elif letters >= SHORTEST_LINE and not lines:
+                lines.append(cut(line, letters))
+            left -= cost
+            if left < 0:
+                break
+        found.append(replace(gap, summary="\n".join(reversed(lines)) or None))
+    return found[::-1]

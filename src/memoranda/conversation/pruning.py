@@ -1,59 +1,80 @@
-"""Pruning: when a conversation is pruned, which messages leave the view, and the receipt.
+"""Pruning: when messages leave the view of a conversation, which, and the receipt of it.
 
-A pruning leaves less than what set it off, so that the next one is not due at once. One that
-fails is logged and tried again with the next message; the message that set it off is kept (N4.4).
-
-When a session has grown too long, all but its newest messages leave the view. The newest of what
-went are told in short, in a recap, so that no tool is run again.
+Nothing leaves by itself below ``conversation.prune_from`` of the window. A pruning takes a block,
+so that the next one is not due at once and requests begin as those before them. One that fails is
+logged and tried again with the next message; the message that set it off is kept (N4.4).
 """
 
 from __future__ import annotations
 
 import logging
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate
 from math import inf
 from typing import Unpack
 
-from memoranda.conversation.context import RECALL_SHARE, RECAPPED
-from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, runs_of, span_of
-from memoranda.conversation.scoring import score
-from memoranda.conversation.segments import LOOK_BACK, find_boundaries
-from memoranda.conversation.selection import Selection, Unit
+from memoranda.conversation.live import ConversationState, StateReader, merge_spans, runs_of
+from memoranda.conversation.markers import mark_gaps
+from memoranda.conversation.selection import SelectionInput
 from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES, find_strategy
 from memoranda.conversation.summary import ExtractiveSummarizer
-from memoranda.conversation.transcript import Transcript, place_of, prunings_since
-from memoranda.conversation.view import NO_ROOM, STABLE_TO, Policy, essentials, shortest, view_of
+from memoranda.conversation.transcript import Transcript, place_of
+from memoranda.conversation.view import (
+    NO_ROOM,
+    ConversationView,
+    Policy,
+    essential_units,
+    shortest_tokens,
+    view_of,
+)
 from memoranda.model.checks import limited, refuse_unknown, require_attributes, storable
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
-from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
+from memoranda.model.models import Message, PrunedSpan, Pruning, Recall, Record
 from memoranda.model.ports import ConversationOptions, RecallRequest, Summarizer
 from memoranda.model.processes import start_thread
 from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
 from memoranda.settings.sections import ConversationSettings
-from memoranda.tokens.catalog import Catalog, ChatMeter
+from memoranda.tokens.catalog import Catalog
+
+log = logging.getLogger("memoranda.conversation")
+PERCENT = 100
+# Of a context that memory may fill, and the most tokens of it: so much of the budget is left to
+# what it recalls.
+RECALL_SHARE, RECALL_MOST = 0.1, 1_000
+MOST_OF_VIEW = 0.75  # of a view that the newest messages and the request of the task may take
+
+MANUAL = "manual"
+AUTOMATIC = "automatic"
+AGGRESSIVE = "aggressive"
+TASK_BOUNDARY = "task_boundary"
+SESSION_START = "session_start"
+
+
+def reserve_recall(budget: int) -> int:
+    """Return how many tokens of a context are left to what memory recalls."""
+    return min(int(budget * RECALL_SHARE), RECALL_MOST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """At how many tokens what happens (R2.4, R6.1, R6.2).
+    """At how many tokens of a request what happens (R2.4, R6.1, R6.2).
 
     Attributes:
-        window: the context window.
+        limit: to which all shares refer: the context window, or the smaller cap.
         warn_at: from where subscribers are told.
+        prune_from: below it nothing leaves by itself.
         prune_at: from where messages leave the view.
         prune_to: what an automatic pruning leaves.
         aggressive_at: from where pruning goes further.
         aggressive_to: what an aggressive pruning leaves.
     """
 
-    window: int
+    limit: int
     warn_at: int
+    prune_from: int
     prune_at: int
     prune_to: int
     aggressive_at: int
@@ -66,7 +87,7 @@ class Limits:
 
     Attributes:
         context_limit: the model's context window as the caller gave it.
-        max_tokens: the budget of a context as the caller or the settings gave it.
+        max_tokens: the cap of a context, as the caller or the settings gave it (R8.2).
         policy: how a view is chosen.
         settings: all else.
     """
@@ -76,9 +97,31 @@ class Limits:
     policy: Policy
     settings: ConversationSettings
 
-    def budget(self, context_limit: int) -> int:
-        """Return how many tokens a context may take, with a window of ``context_limit``."""
-        return self.max_tokens or max(1, int(context_limit * self.settings.budget_share))
+    def budget(self, window: int) -> int:
+        """Return how many tokens a context may take in a window of so many."""
+        return self.max_tokens or max(1, int(window * self.settings.budget_share))
+
+    def cap(self, window: int) -> int:
+        """Return the tokens to which thresholds, warnings and figures refer.
+
+        The window; or the budget, where that is smaller than what a pruning begins at.
+        """
+        budget = self.budget(window)
+        return budget if budget < int(window * self.settings.prune_at) else window
+
+    def thresholds(self, window: int, reserved: int) -> Thresholds:
+        """Return when to prune, with ``reserved`` tokens of a context left to memory."""
+        settings, budget, cap = self.settings, self.budget(window), self.cap(window)
+        prune_at = min(int(cap * settings.prune_at), budget - reserved)
+        return Thresholds(
+            limit=cap,
+            warn_at=min(int(cap * settings.warn_at), prune_at),
+            prune_from=int(cap * settings.prune_from),
+            prune_at=prune_at,
+            prune_to=int(budget * settings.prune_to),
+            aggressive_at=int(cap * settings.aggressive_at),
+            aggressive_to=int(budget * settings.aggressive_to),
+        )
 
 
 def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOptions]) -> Limits:
@@ -98,7 +141,7 @@ def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOpt
         strategy=find_strategy(settings.strategy if strategy is None else strategy),
         max_messages=max(number("max_messages") or settings.max_messages, recent),
         keep_recent=recent,
-        stable=settings.stable_prefix,
+        prune_to=settings.prune_to,
     )
     most = number("max_tokens") or settings.max_tokens
     return Limits(number("context_limit"), most, policy, settings)
@@ -122,6 +165,7 @@ class ConversationServices:
         summarizer: says in short what is pruned; called in the background.
         requests: carries out what messages ask of memory that ask something of it.
         instructions: gives the lasting instructions of the user, a line each.
+        learned: gives the facts that were learned from this conversation.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -132,20 +176,10 @@ class ConversationServices:
     summarizer: Summarizer | None = None
     requests: Callable[[Sequence[Message]], Sequence[RequestReceipt]] | None = None
     instructions: Callable[[], str] | None = None
+    learned: Callable[[], Sequence[Record]] | None = None
 
 
 DEFAULT_SERVICES = ConversationServices()
-
-
-log = logging.getLogger("memoranda.conversation")
-BATCH = 5  # one in so many of the most messages leave a full window together
-PERCENT = 100
-
-MANUAL = "manual"
-AUTOMATIC = "automatic"
-AGGRESSIVE = "aggressive"
-TASK_BOUNDARY = "task_boundary"
-SESSION_START = "session_start"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +188,7 @@ class ContextUsage:
 
     Attributes:
         tokens: of a context with all messages that have not left the view.
-        limit: the context window, in tokens.
+        limit: the context window, or the cap, in tokens.
     """
 
     tokens: int
@@ -172,71 +206,13 @@ class TaskBoundary:
 
     Attributes:
         message: the first message of it.
-        title: its title, where one was given.
+        title: its title, as it was given or as its request begins.
         why: what shows it.
     """
 
     message: Message
-    title: str | None
+    title: str
     why: str
-
-
-def has_too_many(ledger: Ledger, policy: Policy) -> bool:
-    """Return whether live messages are due to be pruned by their number.
-
-    A view never shows more than the window holds, beside what must stay; what has left it is
-    written down in batches, but at once the first time.
-    """
-    if not policy.strategy.pairs or ledger.count <= policy.max_messages:
-        return False
-    must = sum(len(ledger.units[index].messages) for index in essentials(ledger, policy))
-    over = ledger.count - max(policy.max_messages, must)
-    return over > 0 and (not ledger.gaps or over >= max(2, policy.max_messages // BATCH))
-
-
-def pruned_spans(
-    ledger: Ledger, budget: int, policy: Policy, meter: ChatMeter
-) -> tuple[PrunedSpan, ...]:
-    """Return the live messages that a view of ``budget`` tokens leaves out, as scored spans.
-
-    Tool messages without counterpart go only together with what they stand between, as
-    the counterpart may still come.
-    """
-    left = view_of(ledger, budget, policy, meter)
-    out = sorted((*left.pruned, *left.orphans), key=place_of)
-    gone = {item.id for item in left.pruned}
-    return tuple(
-        scored_span(run, ledger, NO_ROOM)
-        for run in runs_of(item for item in out if not item.pinned)
-        if any(item.id in gone for item in run)
-    )
-
-
-def scored_span(run: Sequence[Message], ledger: Ledger, why: str) -> PrunedSpan:
-    """Return the span that takes a run of live messages out, with the best score among them."""
-    newest = ledger.messages[-1]
-
-    def value(item: Message) -> float:
-        days = max(0, (newest.timestamp - item.timestamp).days)
-        from_end = place_of(newest) - place_of(item)
-        return score(item, ledger.signals(item), from_end=from_end, days=days).value
-
-    return replace(span_of(run, why), score=max(map(value, run)), named=ledger.particulars(run))
-
-
-def everything_unpinned(policy: Policy) -> Policy:
-    """Return the policy that takes out all but system messages and pins."""
-    return replace(policy, strategy=STRATEGIES["recency"], keep_recent=0)
-
-
-def _saved_by_shortening(ledger: Ledger, room: int, policy: Policy) -> int:
-    """Return how many tokens a view of ``room`` saves on the newest messages.
-
-    It shortens their long tool results: so these are no reason to take out all the rest.
-    """
-    must = [ledger.units[index] for index in essentials(ledger, policy)]
-    whole = sum(unit.tokens for unit in must)
-    return max(0, whole - max(sum(map(shortest, must)), room // 2))
 
 
 class Pruner:
@@ -261,138 +237,149 @@ class Pruner:
         services: ConversationServices,
         events: Events,
     ) -> None:
-        """Start with no message read."""
+        """Start with nothing in use."""
         require_attributes(services.summarizer, "summarizer", "summarize")
         self._transcript = transcript
         self._states = states
         self._limits = limits
         self._services = services
         self._events = events
-        self._owed: TaskBoundary | None = None  # whose pruning is yet to succeed
-        self._full: float = inf  # tokens in use when it was last asked whether pruning is due
+        self._boundary: TaskBoundary | None = None  # whose pruning is yet to be done
+        self._used: float = inf  # tokens in use when it was last asked whether pruning is due
 
     def thresholds(self, state: ConversationState) -> Thresholds:
-        """Return when to prune: shares of the window of which the budget is its share.
-
-        With a stable prefix the steps are larger, so that a prompt cache stays warm, and what
-        memory recalls has a share of the context.
-        """
-        settings, window, room = self._limits.settings, state.window, 1.0
-        if self._limits.max_tokens is not None:
-            window = max(1, int(self._limits.max_tokens / settings.budget_share))
-        low, aggressive_low = settings.prune_to, settings.aggressive_to
-        if self._limits.policy.stable:
-            low = aggressive_low = min(low, aggressive_low, STABLE_TO)
-            room = 1.0 if self._services.recall is None else 1 - RECALL_SHARE
-        return Thresholds(
-            window=window,
-            warn_at=int(window * settings.warn_at),
-            prune_at=int(window * (settings.prune_at * room)),
-            prune_to=int(window * (low * room)),
-            aggressive_at=int(window * (settings.aggressive_at * room)),
-            aggressive_to=int(window * (aggressive_low * room)),
-        )
+        """Return when to prune; what memory recalls has a share of the context."""
+        budget = self._limits.budget(state.window)
+        reserved = 0 if self._services.recall is None else reserve_recall(budget)
+        return self._limits.thresholds(state.window, reserved)
 
     def after_adding(
-        self, state: ConversationState, fresh: Sequence[Message], before: int
+        self, state: ConversationState, boundaries: Sequence[TaskBoundary], before: int
     ) -> list[tuple[str, object]]:
-        """Prune if ``fresh`` messages made it due; return the events that came of it.
+        """Prune if what was added made it due; return the events that came of it.
 
-        ``before`` is how many tokens were in use without them.
+        ``before`` is how many tokens were in use without it.
         """
         limits = self.thresholds(state)
-        events: list[tuple[str, object]] = []
+        events: list[tuple[str, object]] = [("task_boundary", item) for item in boundaries]
+        self._boundary = boundaries[-1] if boundaries else self._boundary
+        used = state.used
+        # What requests carry may have grown since the last message, too.
+        if min(before, self._used) < limits.warn_at <= used:
+            usage = ContextUsage(tokens=used, limit=limits.limit)
+            events.append(("approaching_limit", usage))
         try:
-            boundaries = self._boundaries(state.ledger, fresh)
-            events += [("task_boundary", item) for item in boundaries]
-            # What requests carry may have grown since the last message, too.
-            if min(before, self._full) < limits.warn_at <= state.full:
-                usage = ContextUsage(tokens=state.full, limit=limits.window)
-                events.append(("approaching_limit", usage))
-            for receipt in self._prune_due(state, limits, boundaries):
-                if receipt is not None:
-                    events.append(("pruned", receipt))
+            for receipt in self._prune_due(state, limits, used):
+                events += [("pruned", receipt)] if receipt is not None else []
         except Exception:
             log.exception("pruning failed; the next message tries again")
-        self._full = state.full
+        self._used = used
         return events
 
     def _prune_due(
-        self, state: ConversationState, limits: Thresholds, boundaries: Sequence[TaskBoundary]
+        self, state: ConversationState, limits: Thresholds, used: int
     ) -> Iterator[Pruning | None]:
-        policy, ledger = self._limits.policy, state.ledger
-        room = state.counted(limits.prune_at)
-        if boundaries and self._limits.settings.at_task_boundary == "prune":
-            self._owed = boundaries[-1]
-        if self._owed is not None:
-            why = f"a new task starts: {self._owed.why}"
-            yield self.prune(
-                state, TASK_BOUNDARY, room, replace(policy, strategy=FINISHED_TASKS), why
-            )
-            self._owed = None
-        aim = state.counted(limits.prune_to) - state.meter.format.reply
-        due = min(limits.prune_at, limits.aggressive_at)
-        saved = _saved_by_shortening(ledger, aim, policy) if state.full > due else 0
-        used = state.full - state.billed(saved)
-        if used > due:
-            share = f"{used * PERCENT / limits.window:.0f} %"
-            why = f"{used:,} of {limits.window:,} tokens ({share}) in use"
-            trigger, target = AUTOMATIC, limits.prune_to
+        policy, settings = self._limits.policy, self._limits.settings
+        if used <= limits.prune_from:
+            return
+        boundary = self._boundary if settings.at_task_boundary == "prune" else None
+        if boundary is not None:
+            why = f"a new task starts: {boundary.why}"
+            room = state.room(limits.prune_at)
+            finished = replace(policy, strategy=FINISHED_TASKS, always=True)
+            yield self.prune(state, TASK_BOUNDARY, room, finished, why)
+            used = state.used
+        self._boundary = None
+        room = state.room(limits.prune_to)
+        saved = _saved_by_shortening(state, room, policy) if used > limits.prune_at else 0
+        if used - state.billed(saved) > limits.prune_at:
+            share = f"{used * PERCENT / limits.limit:.0f} %"
+            why = f"{used:,} of {limits.limit:,} tokens ({share}) in use"
+            trigger = AUTOMATIC
             if used > limits.aggressive_at:
-                trigger, target = AGGRESSIVE, limits.aggressive_to
-            left = state.counted(target) - state.meter.format.reply + saved
-            yield self.prune(state, trigger, left, policy, why)
-        if has_too_many(ledger, policy):
-            why = f"{ledger.count} messages, and a view holds {policy.max_messages}"
-            yield self.prune(state, AUTOMATIC, room, policy, why)
+                trigger, room = AGGRESSIVE, state.room(limits.aggressive_to)
+            yield self.prune(state, trigger, room + saved, policy, why)
+        count = state.live.group().messages
+        if count > policy.messages and state.used > limits.prune_from:
+            why = f"{count} messages, and a view holds {policy.max_messages}"
+            fewer = max(int(policy.max_messages * policy.prune_to), policy.keep_recent)
+            policy = replace(policy, max_messages=fewer, always=True)
+            yield self.prune(state, AUTOMATIC, state.room(limits.prune_at), policy, why)
 
     def prune(
         self, state: ConversationState, trigger: str, room: int, policy: Policy, why: str
     ) -> Pruning | None:
         """Take out of view what does not fit ``room`` tokens; return the receipt, if any went."""
         if trigger != MANUAL:
-            # Nobody asked for the newest and the last request to go (N2.3): a view that has no
-            # room for them leaves them out, but the next one, or a larger one, has them again.
-            room = max(room, state.ledger.tokens_of(essentials(state.ledger, policy)))
-        spans = pruned_spans(state.ledger, room, policy, state.meter)
-        return self.take_out(state, trigger, spans, why)
+            room = self._least_room(state, room, policy)
+        shown = view_of(state.live, room, replace(policy, prune_to=1.0), state.meter)
+        spans = self._spans(state, shown)
+        return self._record(state, trigger, spans, why) if spans else None
 
-    def start_session(self, state: ConversationState, keep: int, recap: int) -> Pruning | None:
-        """Take all but system messages and pins out of view, for a new session.
+    def _least_room(self, state: ConversationState, room: int, policy: Policy) -> int:
+        """Return ``room``, or as much as what nobody asked to go takes, if that is more.
 
-        But for the ``keep`` newest; the ``recap`` newest of what goes are told in a recap.
+        The newest and the last request (N2.3): a view that has no room for them leaves them out,
+        but the next one, or a larger one, has them again. And the request that the current task
+        is about (R5.4), where it is not too large for any view.
         """
-        policy = self._limits.policy
-        if keep or recap:
-            room = state.counted(self.thresholds(state).prune_to)
-            spans = overflow_spans(state, keep, recap, policy, room)
-            why = "the session has grown long and starts anew"
-            return self.take_out(state, OVERFLOW, spans, why)
-        room, policy = state.ledger.fixed_tokens, everything_unpinned(policy)
-        return self.prune(state, SESSION_START, room, policy, "a new session starts")
+        given = SelectionInput(state.live.group().units, state.live)
+        must = set(essential_units(given, policy))
+        request = () if given.request is None else given.mates(given.request)
+        least, more = (
+            sum(given.units[index].tokens for index in group)
+            for group in (must, must.union(request))
+        )
+        whole = state.room(self.thresholds(state).prune_at)
+        marked = whole // 10  # what stands for the rest
+        has_room = policy.pairs and more <= whole * MOST_OF_VIEW
+        return max(room, more + marked if has_room else least)
 
-    def take_out(
-        self, state: ConversationState, trigger: str, spans: tuple[PrunedSpan, ...], why: str
-    ) -> Pruning | None:
-        """Take ``spans`` out of view; return the receipt, if there are any."""
-        if not spans:
-            return None
-        before = state.used
-        out = {span.first: state.ledger.between(span.first, span.last) for span in spans}
-        if self._services.summarizer is None and self._limits.settings.summaries == "extractive":
-            short = ExtractiveSummarizer()
-            spans = tuple(
-                replace(span, summary=short.summarize(out[span.first]) or None) for span in spans
-            )
+    def start_session(self, state: ConversationState) -> Pruning | None:
+        """Take all but system messages and pins out of view, for a new session (R6.5)."""
+        fixed = sum(unit.tokens for unit in state.live.group().units if unit.fixed)
+        bare = Policy(strategy=STRATEGIES["recency"], keep_recent=0, prune_to=1.0, always=True)
+        spans = self._spans(state, view_of(state.live, fixed, bare, state.meter))
+        return self._record(state, SESSION_START, spans, "a new session starts") if spans else None
+
+    def _spans(self, state: ConversationState, shown: ConversationView) -> list[PrunedSpan]:
+        """Return the spans of the live messages that a view leaves out.
+
+        Tool messages without counterpart go only together with what they stand between, as the
+        counterpart may still come.
+        """
+        going = {item.id for item in shown.pruned if not item.pinned}
+        out = sorted((*shown.pruned, *shown.orphans), key=place_of)
+        runs = runs_of(item for item in out if not item.pinned)
+        runs = [run for run in runs if any(item.id in going for item in run)]
+        extractive = self._limits.settings.summaries == "extractive"
+        short = ExtractiveSummarizer() if extractive else None
+        found = []
+        for run, span in zip(runs, state.live.describe(runs, NO_ROOM), strict=True):
+            said = (short.summarize(run) if short else None) or span.summary
+            scored = max(item.importance or 0.0 for item in run)
+            found.append(replace(span, score=scored, summary=said))
+        return found
+
+    def _record(
+        self, state: ConversationState, trigger: str, spans: Sequence[PrunedSpan], why: str
+    ) -> Pruning:
+        """Write down that spans leave the view; return the receipt."""
+        out = {span.first: state.live.between(span.first, span.last) for span in spans}
+        orphans = {item.id for item in state.live.group().orphans}
+        going = [item for run in out.values() for item in run if item.id not in orphans]
+        gaps = merge_spans([*state.live.gaps, *spans])
+        marked = sum(marker.cost for marker in mark_gaps(gaps, state.meter, state.window))
+        left = state.head + state.live.group().tokens + marked
         receipt = Pruning(
             id=self._services.ids.new("prn"),
             at=self._services.clock.now(),
             trigger=trigger,
             why=why,
             strategy=self._limits.policy.strategy.name,
-            before=before,
-            after=state.without(item for items in out.values() for item in items),
-            cuts=spans,
+            before=state.used,
+            after=state.billed(left - sum(item.tokens for item in going)),
+            cuts=tuple(spans),
         )
         self._transcript.prune(receipt)
         self._states.apply(receipt)
@@ -414,103 +401,17 @@ class Pruner:
             if summaries:
                 self._transcript.summarize(receipt, summaries)
         except Exception:
-            log.exception("no summary of %s; its markers stay bare", receipt)
+            log.exception("no summary of %s; its markers stay as they are", receipt)
             return
         self._events.emit("summarized", receipt)
 
-    def _boundaries(self, ledger: Ledger, fresh: Sequence[Message]) -> list[TaskBoundary]:
-        new = {item.id for item in fresh}
-        said = ledger.messages[-LOOK_BACK - len(fresh) :]
-        first = next((place for place, item in enumerate(said) if item.id in new), len(said))
-        return [
-            TaskBoundary(message=said[place], title=boundary.title, why=boundary.why)
-            for place, boundary in find_boundaries(said, first, ledger.signals)
-            if said[place].id in new  # others may have added messages, too
-        ]
 
+def _saved_by_shortening(state: ConversationState, room: int, policy: Policy) -> int:
+    """Return how many tokens a view of ``room`` saves on the newest messages.
 
-# The trigger of a pruning after which a recap stands for the newest messages.
-OVERFLOW = "overflow"
-CONSOLIDATED = "consolidated; the session goes on without them"
-
-
-@dataclass(frozen=True, slots=True)
-class ConversationSession:
-    """The current session of a conversation: the messages since it began.
-
-    Attributes:
-        recapped: messages that its recap tells, from before it began.
-        messages: messages since; those that were pruned among them.
+    It shortens their long tool results: so these are no reason to take out all the rest.
     """
-
-    recapped: tuple[Message, ...]
-    messages: tuple[Message, ...]
-
-
-def read_session(transcript: Transcript, info: ConversationInfo) -> ConversationSession:
-    """Return the current session of a conversation.
-
-    It begins after the newest pruning that began one, unless all of that is cleared.
-    """
-    told: list[PrunedSpan] = []
-    start = info.start
-    for pruning in prunings_since(transcript.prunings(), info.start):
-        if pruning.trigger in {OVERFLOW, SESSION_START}:
-            told = [cut for cut in pruning.cuts if cut.why == RECAPPED]
-            start = max(cut.last for cut in pruning.cuts) + 1
-    found = transcript.messages(after=(told[0].first if told else start) - 1)
-    recapped = [
-        item
-        for item in found
-        if not item.pinned and any(cut.first <= place_of(item) <= cut.last for cut in told)
-    ]
-    return ConversationSession(
-        tuple(item for item in recapped if place_of(item) < start),
-        tuple(item for item in found if place_of(item) >= start),
-    )
-
-
-def overflow_spans(
-    state: ConversationState, keep: int, recap: int, policy: Policy, room: int
-) -> tuple[PrunedSpan, ...]:
-    """Return spans of the older messages but system messages and pins, parted at the recap.
-
-    What the user said last and nobody answered stays in view beside the newest; so do, of what the
-    recap does not tell, the mistakes with their corrections, and standing rules (R5.3).
-
-    Args:
-        state: the conversation.
-        keep: how many of the newest stay; a call of tools stays with its results.
-        recap: how many of the newest that go the recap tells; neither does it part those.
-        policy: of the conversation.
-        room: tokens of a view, of which what stays when old has its share.
-    """
-    ledger, meter = state.ledger, state.meter
-    if ledger.messages and ledger.messages[-1].role == "user":
-        ledger = ledger.but_last()
-    newest = _newest(ledger.units, keep)
-    told = newest + _newest(ledger.units[: len(ledger.units) - newest], recap)
-    places = [*(unit.position for unit in ledger.units), ledger.next]
-    starts = places[-1 - told], places[-1 - newest]
-    stays = _kept_when_old(ledger, starts[0], policy, room - ledger.fixed_tokens)
-    found: list[PrunedSpan] = []
-    for cut in pruned_spans(ledger, ledger.fixed_tokens, everything_unpinned(policy), meter):
-        inside = [item for item in ledger.between(cut.first, cut.last) if item.id not in stays]
-        middle, end = (bisect_left(inside, place, key=place_of) for place in starts)
-        runs = ((inside[:middle], CONSOLIDATED), (inside[middle:end], RECAPPED))
-        found += [scored_span(part, ledger, why) for run, why in runs for part in runs_of(run)]
-    return tuple(found)
-
-
-def _newest(units: Sequence[Unit], count: int) -> int:
-    """Return how many of the newest units hold ``count`` messages at least, or all."""
-    sizes = accumulate(len(unit.messages) for unit in reversed(units))
-    return min(len(units), sum(size < count for size in sizes) + 1) if count else 0
-
-
-def _kept_when_old(ledger: Ledger, before: int, policy: Policy, room: int) -> set[str]:
-    """Return the ids of the messages before a position that stay when old."""
-    older = ledger.first(bisect_left(ledger.units, before, key=lambda unit: unit.position))
-    selection = Selection(older.units, {}, max(room, 0), policy.messages)
-    selection.take_old(older.selection_input())
-    return {item.id for index in selection.kept for item in older.units[index].messages}
+    units = state.live.group().units
+    must = [units[index] for index in essential_units(SelectionInput(units, state.live), policy)]
+    whole = sum(unit.tokens for unit in must)
+    return max(0, whole - max(sum(map(shortest_tokens, must)), room // 2))

@@ -28,6 +28,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memoranda.conversation.signals import Signals, signals
 from memoranda.model.models import Message, ToolCall
@@ -38,7 +39,7 @@ FAR = 20  # messages from the end, from where only the content of a message coun
 
 _DECIMALS = 6  # sums of tenths are tenths
 _SUBSTANCE = 20  # letters and digits that a text needs to be redundant: "yes" never is
-_FOLDED = 10_000  # characters up to which writings of the same text are compared
+_FOLDED = 2_000  # characters up to which writings of the same text are compared
 _SEPARATORS = compile_pattern(r"[\W_]+")
 
 
@@ -131,6 +132,28 @@ def scores(
     ]
 
 
+def rank_values(messages: Sequence[Message], completed: int) -> list[float]:
+    """Return by what messages are ranked: their scores, but for the limits of 0 and 1.
+
+    From what each was found to be worth when it was added, so that no text is read again.
+
+    Args:
+        messages: the messages in order.
+        completed: how many of the first of them belong to completed tasks.
+    """
+    newest = max((message.timestamp for message in messages), default=None)
+    values = []
+    for index, (message, again) in enumerate(zip(messages, redundant(messages), strict=True)):
+        from_end = len(messages) - 1 - index
+        value = 0.5 if message.importance is None else message.importance
+        value -= 0.1 * ((newest - message.timestamp).days if newest else 0)
+        value -= 0.3 * ((index < completed) + again)
+        if from_end < FAR:
+            value += next(add for last, add in RECENCY if from_end < last)
+        values.append(value)
+    return values
+
+
 def redundant(messages: Sequence[Message]) -> list[bool]:
     """Return for each message whether a later one of the same role says the same again.
 
@@ -151,13 +174,18 @@ def redundant(messages: Sequence[Message]) -> list[bool]:
     return found[::-1]
 
 
+@lru_cache(maxsize=10_000)
+def _write_plain(text: str) -> str:
+    return _SEPARATORS.sub(" ", text.casefold()).strip()
+
+
 def _statement_keys(message: Message, calls: Mapping[str, str]) -> list[tuple[str, ...]]:
     """Return what a message says, as keys: calls, result, text and pictures."""
     if message.role == "system":
         return []
     said = message.content
     if len(said) <= _FOLDED:
-        said = _SEPARATORS.sub(" ", said.casefold()).strip()
+        said = _write_plain(said)
     if message.tool_result is not None:
         call = calls.get(message.tool_result.call_id, "")
         return [("result", call, said)] if call or len(said) >= _SUBSTANCE else []

@@ -1,46 +1,29 @@
 """What a strategy selects from, and what it selects: units, turns, tasks and scores.
 
-A unit is an assistant's tool calls with their results, or one message. A provider refuses a call
-without its result and a result without its call, so no strategy ever sees them apart. What only
-some strategies ask for, such as tasks and scores, is worked out when asked for.
+What only some strategies ask for, such as scores, is worked out when asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
-from memoranda.conversation.scoring import scores
-from memoranda.conversation.segments import START, Boundary, find_boundaries, is_completed
+from memoranda.conversation.live import LiveMessages
+from memoranda.conversation.scoring import Score, rank_values, scores
 from memoranda.conversation.signals import Signals
-from memoranda.model.models import Message
+from memoranda.conversation.units import Unit
 
-KEPT_WHEN_OLD = 0.2  # share of the free tokens for mistakes and standing rules of old tasks
+# Shares of the free tokens and messages that what binds later turns may take of them: rules,
+# decisions, and mistakes with their corrections.
+BINDING_TOKENS, BINDING_MESSAGES = 0.5, 0.75
 CORRECTED_WITHIN = 3  # units after an error in which its correction is looked for
 NEWEST = "among the newest that fit"
 CURRENT = "current task"
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """Messages, in order, that cannot be parted; most often a single one.
-
-    Attributes:
-        head: the message that the others answer.
-        messages: a call and then its results, or one message.
-        position: of its first message in the transcript.
-        tokens: the tokens of all of them.
-        fixed: whether it stays whatever happens: a system message or a pinned one.
-    """
-
-    head: Message
-    messages: tuple[Message, ...]
-    position: int
-    tokens: int
-    fixed: bool
+REQUEST = "the request that the current task is about"
+RULE, DECISION, MISTAKE = "a standing rule", "a decision", "a mistake and what corrected it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,54 +33,12 @@ class Task:
     Attributes:
         start: the first of them.
         end: the one after the last.
-        completed: whether the task is done: the next one began, or one of its last messages says
-            so.
-        boundary: why it begins here.
+        title: as it was given or found; empty for what the conversation begins with.
     """
 
     start: int
     end: int
-    completed: bool
-    boundary: Boundary
-
-
-class TaskReader:
-    """Finds the tasks of units, reading each once as they come. Not thread-safe.
-
-    Args:
-        read: returns the signals of a message.
-    """
-
-    def __init__(self, read: Callable[[Message], Signals]) -> None:
-        """Start with nothing read."""
-        self.read = read
-        self._start_over()
-
-    def _start_over(self) -> None:
-        self._messages: list[Message] = []
-        self._units: list[Unit] = []
-        self._starts: dict[int, Boundary] = {}
-        self._done: list[bool] = []  # after each unit, whether its task was said to be complete
-
-    def tasks(self, units: Sequence[Unit]) -> list[Task]:
-        """Return the tasks of units. A task ends only where a message says so (R5.1)."""
-        known = min(len(units), len(self._units))
-        if known and units[known - 1] is not self._units[known - 1]:
-            # Units only come at the end; else they were all made anew.
-            self._start_over()
-        for unit in units[len(self._units) :]:
-            new = len(self._messages)
-            self._messages += unit.messages
-            for _, boundary in find_boundaries(self._messages, new, self.read):
-                self._starts[len(self._units)] = boundary
-            self._units.append(unit)
-            self._done.append(is_completed(self._messages, self.read))
-        starts = {0: START} | self._starts
-        places = [*(start for start in starts if start < len(units)), len(units)]
-        return [
-            Task(start, end, end < len(units) or self._done[end - 1], starts[start])
-            for start, end in pairwise(places)
-        ]
+    title: str
 
 
 @runtime_checkable
@@ -147,10 +88,10 @@ class UserTurn:
 class SelectionInput:
     """The units to choose from, in order, and what is known of them. Not thread-safe."""
 
-    def __init__(self, units: Sequence[Unit], reader: TaskReader) -> None:
-        """Choose from ``units``; ``reader`` knows their messages already."""
+    def __init__(self, units: Sequence[Unit], live: LiveMessages) -> None:
+        """Choose from ``units``; ``live`` knows their messages already."""
         self.units = units
-        self._reader = reader
+        self._live = live
 
     @cached_property
     def turns(self) -> list[UserTurn]:
@@ -167,21 +108,31 @@ class SelectionInput:
         return found
 
     @cached_property
-    def _pairs(self) -> dict[int, tuple[int, ...]]:
-        return {index: turn.pair for turn in self.turns for index in turn.pair}
+    def _mates(self) -> dict[int, tuple[int, ...]]:
+        found: dict[int, tuple[int, ...]] = {}
+        for turn in self.turns:
+            found.update(dict.fromkeys(turn.pair, turn.pair))
+            found.update((index, tuple(sorted((*turn.pair, index)))) for index in turn.work)
+        return found
 
     def mates(self, index: int) -> tuple[int, ...]:
-        """Return the units that stay or go with one: question and answer; else it alone."""
-        return self._pairs.get(index, (index,))
+        """Return the units that stay with one: question and answer, also for work between them."""
+        return self._mates.get(index, (index,))
 
     def signals(self, index: int) -> Signals:
         """Return the signals of a unit's first message."""
-        return self._reader.read(self.units[index].head)
+        return self._live.signals(self.units[index].head)
 
     @cached_property
     def tasks(self) -> list[Task]:
         """The tasks, oldest first, as ranges of units; the last is the current one."""
-        return self._reader.tasks(self.units)
+        titles = {0: ""} if self.units else {}
+        for index, unit in enumerate(self.units):
+            for message in unit.messages:
+                if message.task is not None:
+                    titles[index] = message.task
+        places = [*titles, len(self.units)]
+        return [Task(start, end, titles[start]) for start, end in pairwise(places)]
 
     @property
     def current(self) -> int:
@@ -189,10 +140,22 @@ class SelectionInput:
         return self.tasks[-1].start if self.tasks else 0
 
     @property
-    def finished(self) -> set[int]:
-        """The units of completed tasks."""
-        done = (task for task in self.tasks if task.completed)
-        return {index for task in done for index in range(task.start, task.end)}
+    def request(self) -> int | None:
+        """The unit with the first request of the current task (R5.4)."""
+        places = range(self.current, len(self.units))
+        return next((each for each in places if self.units[each].head.role == "user"), None)
+
+    @property
+    def _finished(self) -> int:
+        """How many messages belong to finished tasks."""
+        return sum(len(unit.messages) for unit in self.units[: self.current])
+
+    @cached_property
+    def scores(self) -> dict[str, Score]:
+        """How important each message is, by its id."""
+        messages = [message for unit in self.units for message in unit.messages]
+        found = scores(messages, completed=range(self._finished), read=self._live.signals)
+        return {item.id: score for item, score in zip(messages, found, strict=True)}
 
     @cached_property
     def ranked(self) -> list[tuple[int, ...]]:
@@ -200,17 +163,10 @@ class SelectionInput:
 
         A unit is as important as its most important message.
         """
-        units, done = self.units, self.finished
-        owners = [index for index, unit in enumerate(units) for _ in unit.messages]
-        found = scores(
-            [message for unit in units for message in unit.messages],
-            completed={place for place, owner in enumerate(owners) if owner in done},
-            read=self._reader.read,
-        )
-        values = [0.0] * len(units)
-        for owner, score in zip(owners, found, strict=True):
-            values[owner] = max(values[owner], score.value)
-        groups = {self.mates(index) for index in range(len(units))}
+        messages = [message for unit in self.units for message in unit.messages]
+        found = iter(rank_values(messages, self._finished))
+        values = [max(next(found) for _ in unit.messages) for unit in self.units]
+        groups = {self.mates(index): index for index in range(len(self.units))}
         return sorted(
             groups,
             key=lambda group: (max(values[index] for index in group), group[-1]),
@@ -218,20 +174,29 @@ class SelectionInput:
         )
 
     @cached_property
-    def kept_when_old(self) -> list[tuple[tuple[int, ...], str]]:
-        """Groups that stay when old, and why: errors with corrections (R5.3), standing rules."""
-        found = []
-        for index, unit in enumerate(self.units):
-            said = self.signals(index)
-            failed = any(self._reader.read(message).error for message in unit.messages)
-            rule = said.constraint and unit.head.role == "user"
-            if failed or said.correction or rule:
-                parts = [index, *(self._correction(index) if failed else ())]
-                group = sorted({mate for each in parts for mate in self.mates(each)})
-                mistake = failed or said.correction
-                why = "an old mistake and what corrected it" if mistake else "a standing rule"
-                found.append((tuple(group), why))
-        return found
+    def binding(self) -> list[tuple[tuple[int, ...], str]]:
+        """The groups that bind later turns, however old, each with why; the first go in first.
+
+        Standing rules, decisions, and errors with their corrections (R5.3), of each the newest
+        first.
+        """
+        found: dict[str, list[tuple[int, ...]]] = {RULE: [], DECISION: [], MISTAKE: []}
+        for index in reversed(range(len(self.units))):
+            why = self._binds(index)
+            if why is not None:
+                parts = [index, *(self._correction(index) if why == MISTAKE else ())]
+                group = {mate for each in parts for mate in self.mates(each)}
+                found[why].append(tuple(sorted(group)))
+        return [(group, why) for why, groups in found.items() for group in groups]
+
+    def _binds(self, index: int) -> str | None:
+        unit, said = self.units[index], self.signals(index)
+        if said.constraint and unit.head.role == "user":
+            return RULE
+        if said.decision:
+            return DECISION
+        failed = said.correction or any(self._live.signals(each).error for each in unit.messages)
+        return MISTAKE if failed else None
 
     def _correction(self, index: int) -> Sequence[int]:
         names = {call.name for call in self.units[index].head.tool_calls}
@@ -276,16 +241,17 @@ class Selection:
             self.kept.setdefault(index, why)
         return True
 
-    def take_old(self, given: SelectionInput) -> None:
-        """Keep the newest of what stays when old, within a share of what is free."""
-        tokens, messages = int(self.tokens * KEPT_WHEN_OLD), self.messages * KEPT_WHEN_OLD
-        for group, why in reversed(given.kept_when_old):
+    def take_binding(self, given: SelectionInput) -> None:
+        """Keep the request of the current task, then what binds, within shares of what is free."""
+        if given.request is not None:
+            self.take(given.mates(given.request), REQUEST)
+        tokens = int(self.tokens * BINDING_TOKENS)
+        messages = self.messages * BINDING_MESSAGES
+        for group, why in given.binding:
             more, count = self.cost(group)
             if more <= tokens and count <= messages and self.take(group, why):
                 tokens -= more
                 messages -= count
-            if tokens <= 0:
-                return
 
     def take_turns(self, turns: Sequence[UserTurn], why: str) -> None:
         """Keep turns from the newest back until one does not fit.

@@ -15,21 +15,18 @@ WINDOW = 0.5
 
 
 class RollingWindow:
-    """Keeps the newest turns that fit, and old mistakes with their corrections (R3.1 to R3.5).
-
-    The window opens with a question; nothing before it stays but the mistakes.
-    """
+    """Keeps the newest turns that fit, and of older ones what binds later turns (R3.1 to R3.5)."""
 
     name = "rolling_window"
     pairs = True
     description = (
-        "the newest turns that fit, a question together with its answer; of what is older "
-        "only mistakes with their corrections, and standing rules"
+        "the newest turns that fit, a question together with its answer; of what is older the "
+        "request that the task is about, rules, decisions, and mistakes with their corrections"
     )
 
     def select(self, given: SelectionInput, selection: Selection) -> None:
-        """Keep old mistakes, then the newest turns."""
-        selection.take_old(given)
+        """Keep what binds, then the newest turns."""
+        selection.take_binding(given)
         selection.take_turns(given.turns, NEWEST)
 
 
@@ -51,7 +48,7 @@ class Importance:
     """Keeps the groups with the highest scores, those of the current task first (R4.4).
 
     A group is a question with its answer, or one exchange with tools. Completed tasks go
-    before any of the current one does (R5.2); their mistakes and standing rules do not (R5.3).
+    before any of the current one does (R5.2); what binds of them does not (R5.3).
     """
 
     name = "importance"
@@ -62,8 +59,8 @@ class Importance:
     )
 
     def select(self, given: SelectionInput, selection: Selection) -> None:
-        """Keep old mistakes, the current task, then the rest by score."""
-        selection.take_old(given)
+        """Keep what binds, the current task, then the rest by score."""
+        selection.take_binding(given)
         if selection.take_current(given):
             for group in given.ranked:
                 selection.take(group, "scores enough")
@@ -83,8 +80,8 @@ class Hybrid:
     )
 
     def select(self, given: SelectionInput, selection: Selection) -> None:
-        """Keep old mistakes, a window on the current task, its rest, then earlier tasks."""
-        selection.take_old(given)
+        """Keep what binds, a window on the current task, its rest, then earlier tasks."""
+        selection.take_binding(given)
         start = given.current
         current = [turn for turn in given.turns if max(turn.all, default=-1) >= start]
         window = int(selection.tokens * WINDOW)
@@ -99,15 +96,15 @@ class Hybrid:
 
 
 class CurrentTask:
-    """Keeps the current task, and of those before it mistakes and standing rules (R6.4)."""
+    """Keeps the current task, and of those before it what binds later turns (R6.4)."""
 
     name = "task_boundary"
     pairs = True
-    description = "the current task, and of earlier ones mistakes and standing rules"
+    description = "the current task, and of earlier ones rules, decisions and mistakes"
 
     def select(self, given: SelectionInput, selection: Selection) -> None:
-        """Keep old mistakes, then the current task from its end."""
-        selection.take_old(given)
+        """Keep what binds, then the current task from its end."""
+        selection.take_binding(given)
         for index in reversed(range(given.current, len(given.units))):
             if not selection.take([index], CURRENT):
                 return

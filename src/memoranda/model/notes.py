@@ -43,6 +43,11 @@ def line_of(content: str) -> str:
     return " ".join(content.split())
 
 
+def lines_of(notes: str) -> frozenset[str]:
+    """Return the lines of notes without their bullets."""
+    return frozenset(line_of(line.lstrip(" \t-*+")) for line in notes.splitlines())
+
+
 @dataclass(frozen=True, slots=True)
 class NotedLine:
     """A line of MEMORY.md that a store knows.

@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, runtime_checkable
 
+from memoranda.model.notes import line_of
+
 if TYPE_CHECKING:
-    from memoranda.model.models import Mention, Message
+    from memoranda.model.models import Mention, Message, Record
     from memoranda.model.query import EmbeddedText, Vectors
     from memoranda.model.usage import Reply
 
@@ -156,13 +158,23 @@ class RecallRequest:
         question: what the user says.
         budget: most tokens of the answer.
         seen: the ids of records that need not be told: they are in view anyway.
+        lines: the lines of the notes that stand in the same context.
         counter: what counts tokens; that of no model in particular, if not given.
     """
 
     question: str
     budget: int
     seen: frozenset[str] = frozenset()
+    lines: frozenset[str] = frozenset()
     counter: TokenCounter | None = None
+
+    def tells(self, record: Record) -> bool:
+        """Return whether the context tells a record anyway.
+
+        A note says it, or all messages that it was drawn from are in view.
+        """
+        drawn = bool(record.source_ids) and self.seen.issuperset(record.source_ids)
+        return drawn or line_of(record.content) in self.lines
 
 
 class Summarizer(Protocol):

@@ -310,8 +310,6 @@ EXPLAINED = (*MESSAGES[:-1], Column("text", _with_reason))
 TASKS = (
     Column("messages", lambda task, _: format_places(task.first, task.last), number=True),
     Column("task", "title"),
-    Column("", lambda task, _: "done" if task.completed else "", "green"),
-    Column("begins here as", "why", "dim"),
 )
 
 

@@ -141,7 +141,7 @@ class RecallService:
             [
                 show_hit(hit, self.secrets)
                 for hit in hits
-                if insight is None or hit.record.id != insight.id
+                if not (insight and hit.record.id == insight.id) and not request.tells(hit.record)
             ],
             budget=budget,
             counter=request.counter or self.counter,

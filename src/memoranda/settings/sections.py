@@ -232,24 +232,24 @@ class ConversationSettings(SettingsSection):
         max_tokens: Most tokens of a context. Such as ``8000``; without it it is the share of the
             window that ``budget_share`` says.
         budget_share: Share of the window that a context may take.
-        max_messages: Most messages in a view.
+        max_messages: Most messages in a view of which some have left.
         keep_recent: How many of the newest messages always stay.
         window: How many turns ``Conversation.window`` returns by itself.
         strategy: Which messages stay in view. ``rolling_window``: the newest, question and answer
             together; ``recency``: the newest, message by message; ``importance``: what scores
             highest; ``hybrid``: both new and important; or the name of an installed one.
         warn_at: Share of the window at which approaching_limit is sent.
+        prune_from: Share of the window below which nothing leaves by itself. Whatever the number of
+            messages, the task and the strategy.
         prune_at: Share of the window at which pruning starts.
-        prune_to: Share that pruning leaves. Less than where it starts, so that the next is not due
-            at once.
+        prune_to: Share of a context that pruning leaves. Less than where it starts, so that the
+            next is not due at once.
         aggressive_at: Share of the window from which pruning goes further.
-        aggressive_to: Share that the further pruning leaves.
+        aggressive_to: Share of a context that the further pruning leaves.
         at_task_boundary: What a finished task's messages do when the next starts. ``prune``: they
             leave the view; ``keep``: they stay.
         at_session_start: What earlier sessions' messages do when one begins. ``prune``: they leave
             the view; ``keep``: they stay.
-        stable_prefix: Whether to prune rarely, in large steps. That keeps a provider's prompt cache
-            valid.
         summaries: Whether markers summarise what they replace. ``extractive``: in the words of the
             messages.
     """
@@ -262,13 +262,13 @@ class ConversationSettings(SettingsSection):
     window: PositiveInt = 5  # S1.37: context_window_size
     strategy: Annotated[str, AfterValidator(check_strategy)] = "rolling_window"
     warn_at: Share = 0.8  # R2.4
+    prune_from: float = Field(default=0.5, ge=0, le=1)  # W1
     prune_at: Share = 0.8  # R6.1
-    prune_to: Share = 0.6
+    prune_to: Share = 0.5
     aggressive_at: Share = 0.9  # R6.2
-    aggressive_to: Share = 0.5
+    aggressive_to: Share = 0.4
     at_task_boundary: Literal["prune", "keep"] = "prune"  # R6.4
     at_session_start: Literal["prune", "keep"] = "keep"  # R6.5
-    stable_prefix: bool = False
     summaries: Literal["off", "extractive"] = "off"
 
     @model_validator(mode="after")
@@ -357,9 +357,9 @@ class AgentSettings(SettingsSection):
         max_steps: How often it may call tools before it has to answer.
         tools: Which tools it has. ``all``, ``none``, or the names of those of memory, such as
             ``search_memories, store_memory``. Your own tools are always there.
-        spend_limit: What a session may cost, in US dollars, with what is done for it in the
-            background. No call of a model begins beyond it. It knows what calls cost whose prices
-            are known.
+        spend_limit: What a session may cost, in US dollars. What is done for it in the background
+            counts, too. No call of a model begins beyond it. It knows what calls cost whose
+            prices are known.
     """
 
     system: str = (

@@ -1,0 +1,375 @@
+"""The live messages of a conversation, those that no pruning took out, in step with the transcript.
+
+Gaps are the runs of messages that prunings took out, each as long as no live message parts it;
+markers stand for them in a view.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from memoranda.conversation.markers import mark_gaps
+from memoranda.conversation.particulars import MOST, merge_ranked, rank_particulars
+from memoranda.conversation.signals import Signals, signals
+from memoranda.conversation.summary import quote_binding
+from memoranda.conversation.transcript import Transcript, place_of, prunings_since
+from memoranda.conversation.units import Grouping, UnitBuilder
+from memoranda.model.models import (
+    Calibration,
+    ConversationInfo,
+    Message,
+    MessageSpan,
+    PrunedSpan,
+    Pruning,
+)
+from memoranda.store.sql.database import read_again
+from memoranda.tokens.calibration import limit_to_tools
+from memoranda.tokens.catalog import Catalog, ChatMeter
+
+LONGEST_SUMMARY = 1_200  # characters, of all the cuts in whose place one marker stands
+RECENT = 40  # messages of a run whose particulars are looked for
+
+
+def start_of(span: MessageSpan) -> int:
+    """Return the position of the first message of a span."""
+    return span.first
+
+
+def runs_of(
+    messages: Iterable[Message], kind: Callable[[Message], object] = lambda _: None
+) -> list[list[Message]]:
+    """Return messages in order as runs without gaps, each of one ``kind``."""
+    keyed = ((place_of(item) - at, kind(item), item) for at, item in enumerate(messages))
+    grouped = groupby(keyed, key=lambda each: each[:2])
+    return [[item for _, _, item in run] for _, run in grouped]
+
+
+def span_of(run: Sequence[Message], why: str) -> PrunedSpan:
+    """Return the span of a run of messages."""
+    return PrunedSpan(
+        first=place_of(run[0]),
+        last=place_of(run[-1]),
+        messages=len(run),
+        tokens=sum(message.tokens for message in run),
+        since=run[0].timestamp,
+        until=run[-1].timestamp,
+        why=why,
+    )
+
+
+def join_spans(before: PrunedSpan, after: PrunedSpan) -> PrunedSpan:
+    """Return two spans as one; two writers may have pruned the same messages."""
+    new = after.messages - max(0, before.last + 1 - after.first)
+    lines = "\n".join(text for text in (before.summary, after.summary) if text).splitlines()
+    whys = dict.fromkeys([*before.why.split("; "), *after.why.split("; ")])
+    return PrunedSpan(
+        first=before.first,
+        last=max(before.last, after.last),
+        messages=before.messages + new,
+        tokens=before.tokens + after.tokens * new // after.messages,
+        since=before.since,
+        until=after.until,
+        why="; ".join(whys),
+        summary=_newest_lines(lines) or None,
+        named=merge_ranked([after.named, before.named])[:MOST],
+    )
+
+
+def _newest_lines(lines: Sequence[str]) -> str:
+    """Return as many of the last lines as a summary has room for."""
+    kept: list[str] = []
+    left = LONGEST_SUMMARY
+    for line in reversed(lines):
+        left -= len(line) + 1
+        if left < 0 and kept:
+            break
+        kept.append(line[:LONGEST_SUMMARY])
+    return "\n".join(reversed(kept))
+
+
+def split_span(span: PrunedSpan, message: Message) -> list[PrunedSpan]:
+    """Return what is left of a span beside a message: two spans, one, none, or all of it."""
+    place, said = place_of(message), message.timestamp
+    if not span.first <= place <= span.last:
+        return [span]
+    tokens = max(0, span.tokens - message.tokens)
+    before, after = place - span.first, span.last - place
+    share = tokens * before // max(1, before + after)
+    parts = [
+        replace(span, last=place - 1, messages=before, tokens=share, until=said),
+        replace(span, first=place + 1, messages=after, tokens=tokens - share, since=said),
+    ]
+    return [part for part in parts if part.messages > 0]
+
+
+def merge_spans(
+    spans: Iterable[PrunedSpan],
+    parted: Callable[[int, int], bool] = lambda last, first: first > last + 1,
+) -> list[PrunedSpan]:
+    """Return spans in order, those that overlap or follow each other as one.
+
+    ``parted`` says whether something stands between two, by the end of one and the start of the
+    next.
+    """
+    found: list[PrunedSpan] = []
+    for span in sorted(spans, key=start_of):
+        if not found or parted(found[-1].last, span.first):
+            found.append(span)
+        elif span.last > found[-1].last:
+            found[-1] = join_spans(found[-1], span)
+    return found
+
+
+class LiveMessages:
+    """The messages that no pruning took out, and the gaps between them. Not thread-safe.
+
+    Attributes:
+        messages: the live messages, in order.
+        gaps: what prunings took out, in order.
+        next: the position after that of the newest message.
+    """
+
+    def __init__(
+        self, prunings: Iterable[Pruning] = (), messages: Iterable[Message] = (), *, start: int = 0
+    ) -> None:
+        """Start with the receipts of all prunings so far and messages in order.
+
+        Messages that a pruning took out may be among them or not. The first message that has no
+        position gets ``start``.
+        """
+        self.messages: list[Message] = []
+        self.next = start
+        self._cuts = [cut for item in prunings for cut in item.cuts]  # as each pruning made them
+        self._back: list[Message] = []  # what was pinned after it left, and so is live again
+        self._units = UnitBuilder()
+        self._signals: dict[str, Signals] = {}
+        self._described: dict[tuple[str, int, int], PrunedSpan] = {}  # by first id, length, read
+        self._marked: tuple[list[PrunedSpan], int] | None = None  # what markers of the gaps cost
+        self.gaps = merge_spans(self._cuts)
+        if self.gaps:
+            self.next = max(self.next, self.gaps[-1].last + 1)
+        self.extend(messages)
+
+    def group(self) -> Grouping:
+        """Return the live messages as units."""
+        return self._units.group()
+
+    def signals(self, message: Message) -> Signals:
+        """Return the signals of a message, each read once."""
+        known = self._signals.get(message.id)
+        if known is None:
+            known = self._signals[message.id] = signals(message)
+        return known
+
+    @property
+    def _first(self) -> Message | None:
+        """The message of the user with which the conversation began, while it is live."""
+        first = next((each for each in self.messages if each.role == "user"), None)
+        gone = first and self.gaps and self.gaps[0].first < place_of(first)
+        return None if gone else first
+
+    def describe(self, runs: Sequence[Sequence[Message]], why: str) -> list[PrunedSpan]:
+        """Return the spans of runs of live messages, with what their markers are to tell.
+
+        The particulars of the newest messages are looked for; older ones have no room in a view.
+        """
+        left, found = RECENT, list[PrunedSpan]()
+        for run in reversed(runs):
+            key = run[0].id, len(run), max(left, 0)
+            if key not in self._described:
+                starts = [each for each in run if each.task is not None or each is self._first]
+                requests = {each.id for each in starts if not self.signals(each).casual}
+                binding = quote_binding([(each, self.signals(each)) for each in run], requests)
+                named = rank_particulars(run[-left:]) if left > 0 else ()
+                span = replace(span_of(run, why), named=named, summary=binding or None)
+                self._described[key] = span
+            left -= len(run)
+            found.append(self._described[key])
+        return found[::-1]
+
+    def marked(self, meter: ChatMeter, budget: int) -> int:
+        """Return the tokens of the markers that stand for the gaps in a view of ``budget``."""
+        if self._marked is None or self._marked[0] is not self.gaps:
+            cost = sum(marker.cost for marker in mark_gaps(self.gaps, meter, budget))
+            self._marked = self.gaps, cost
+        return self._marked[1]
+
+    def between(self, first: int, last: int) -> list[Message]:
+        """Return the live messages from one position to another."""
+        start = bisect_right(self.messages, first - 1, key=place_of)
+        return self.messages[start : bisect_right(self.messages, last, key=place_of)]
+
+    def extend(self, messages: Iterable[Message]) -> None:
+        """Add messages that come after those before. One without a position gets the next."""
+        for item in messages:
+            message = item if item.position is not None else replace(item, position=self.next)
+            place = place_of(message)
+            self.next = max(self.next, place + 1)
+            gap = bisect_right(self.gaps, place, key=start_of) - 1
+            if gap >= 0 and place <= self.gaps[gap].last:
+                if not message.pinned:
+                    continue
+                self._back.append(message)
+                self.gaps = self._parted()
+            self.messages.append(message)
+            self._units.add(message)
+
+    def take_out(self, cuts: Iterable[PrunedSpan]) -> None:
+        """Remove the messages that a pruning took out just now."""
+        new = list(cuts)
+        gone = {place for cut in new for place in range(cut.first, cut.last + 1)}
+        self._cuts += new
+        self.gaps = self._parted()
+        self.messages = [item for item in self.messages if place_of(item) not in gone]
+        self._units = UnitBuilder(self.messages)
+        live = {item.id for item in self.messages}
+        self._signals = {key: said for key, said in self._signals.items() if key in live}
+        self._described.clear()
+
+    def _parted(self) -> list[PrunedSpan]:
+        """Return the gaps, parted where a message is live again."""
+        parts = self._cuts
+        for message in self._back:
+            parts = [part for gap in parts for part in split_span(gap, message)]
+        return merge_spans(parts)
+
+
+def room_of(calibration: Calibration, budget: int) -> int:
+    """Return how many tokens, as they are counted here, ``budget`` of the provider's hold."""
+    return int((budget - calibration.overhead) / calibration.scale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationState:
+    """What a conversation holds at one moment, from which views and prunings are decided.
+
+    Attributes:
+        live: the live messages.
+        info: the settings of the conversation.
+        meter: measures messages.
+        window: the model's context window, in tokens.
+        window_known: whether that is the model's, and not one that is assumed.
+        expired_through: the position of the message that expired last; -1, if none has.
+        carried: tokens of what a request carries beside system prompt and messages, such as
+            definitions of tools and notes.
+    """
+
+    live: LiveMessages
+    info: ConversationInfo
+    meter: ChatMeter
+    window: int
+    window_known: bool
+    expired_through: int = -1
+    carried: int = 0
+
+    @property
+    def head(self) -> int:
+        """Tokens of all that a request carries beside the messages, as they are counted here."""
+        system = self.meter.message(self.info.system) if self.info.system else 0
+        return system + self.carried + self.meter.format.reply
+
+    @property
+    def used(self) -> int:
+        """Tokens of a context with all that is live, as the provider is taken to count."""
+        marked = self.live.marked(self.meter, self.window)
+        return self.billed(self.head + self.live.group().tokens + marked)
+
+    def billed(self, tokens: int) -> int:
+        """Return what the provider is taken to count for a context of ``tokens``."""
+        return int(tokens * self.info.calibration.scale) + self.info.calibration.overhead
+
+    def room(self, tokens: int) -> int:
+        """Return what messages may take of what the provider counts as ``tokens``."""
+        return max(0, room_of(self.info.calibration, tokens) - self.head)
+
+
+# The context window where no model is named; and of one whose name is not known: local servers
+# often run with no more than that, and too small a view is better than a request that is refused.
+WINDOW, UNKNOWN_WINDOW = 128_000, 8_192
+
+
+class StateReader:
+    """Keeps the live messages of one transcript in step with it.
+
+    Not thread-safe: its conversation holds the lock.
+
+    Args:
+        transcript: what is read.
+        catalog: what is known of models.
+        context_limit: the context window as the caller gave it.
+        default_limit: that of all models, as the settings say.
+    """
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        catalog: Catalog,
+        *,
+        context_limit: int | None,
+        default_limit: int | None,
+    ) -> None:
+        """Read nothing yet."""
+        self._transcript = transcript
+        self._catalog = catalog
+        self._context_limit = context_limit
+        self._default_limit = default_limit
+        self._revision: int | None = None
+        self._count = 0
+        self._expired = -1
+        self.live = LiveMessages()
+        self.carried = 0
+        self.tools = 0  # tokens of their definitions
+
+    def read(self) -> ConversationState:
+        """Return the current state of the conversation."""
+        return read_again(self._read)
+
+    def _read(self) -> ConversationState:
+        with self._transcript.snapshot():
+            info, expired = self._transcript.info(), self._transcript.expired_through()
+            if (info.revision, expired) != (self._revision, self._expired):
+                self.live = self._read_all(info, expired)
+                self._revision, self._expired = info.revision, expired
+            elif info.messages != self._count:
+                # Where none has expired, that need not be asked again.
+                new = self._transcript.messages(after=self.live.next - 1, expired=expired < 0)
+                self.live.extend(new)
+            self._count = info.messages
+        usual = self._catalog.window(info.model, self._default_limit)
+        given = self._context_limit or info.context_limit or usual
+        return ConversationState(
+            live=self.live,
+            info=replace(info, calibration=limit_to_tools(info.calibration, self.tools)),
+            meter=self._catalog.meter(info.model),
+            window=given or (UNKNOWN_WINDOW if info.model else WINDOW),
+            window_known=given is not None or info.model is None,
+            expired_through=expired,
+            carried=self.carried,
+        )
+
+    def apply(self, pruning: Pruning) -> None:
+        """Take out what a pruning names that was just written, without reading again."""
+        self.live.take_out(pruning.cuts)
+        if self._revision is not None:
+            self._revision += 1
+
+    def _read_all(self, info: ConversationInfo, expired: int) -> LiveMessages:
+        found = prunings_since(self._transcript.prunings(), info.start)
+        # No marker stands for what has expired as a whole.
+        prunings = [
+            replace(item, cuts=tuple(cut for cut in item.cuts if cut.last > expired))
+            for item in found
+        ]
+        live = LiveMessages(prunings, start=info.start)
+        after = info.start - 1
+        if live.gaps and live.gaps[0].first <= info.start:
+            # A long conversation begins with what is out of view: that need not be read, but for
+            # what was pinned after it left and so is back.
+            after = live.gaps[0].last
+            pinned = self._transcript.messages(pinned=True)
+            live.extend(item for item in pinned if place_of(item) <= after)
+        live.extend(self._transcript.messages(after=after))
+        return live
