@@ -106,7 +106,7 @@ def test_looking_leaves_nothing_behind(tmp_path):
             for _ in range(5):
                 look()
             # What is made once, as a pattern that is compiled at last, is there in one of them.
-            assert min(objects(look, 20) for _ in range(3)) < 20
+            assert min(objects(look, 20) for _ in range(3)) < 40  # fewer than two for each look
 
 
 def test_sessions_that_end_leave_nothing_behind():

@@ -12,6 +12,7 @@ from memoranda.conversation.pruning import DEFAULT_LIMITS, check_limits
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.conversation.view import Policy
 from memoranda.errors import ConfigError, InvalidInput
+from memoranda.settings.fields import fields
 from memoranda.testing.embedders import HashEmbedder
 
 HERE = DEFAULT_LIMITS.settings
@@ -152,6 +153,8 @@ def installed(tmp_path, monkeypatch):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: memoranda-money\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(ENTRIES)
     monkeypatch.syspath_prepend(str(site))
+    yield
+    fields.cache_clear()  # Or later tests would be told of these names.
 
 
 def test_question_and_answer_are_not_parted_by_a_strategy():

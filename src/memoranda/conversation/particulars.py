@@ -40,6 +40,7 @@ _DIGIT = compile_pattern(r"\d")
 FIGURE = _QUOTED.pattern("figure")
 # Parts in which a secret and what it is called stand together.
 _PARTS = compile_pattern(r"[\n;{}\[\]]|,(?!\d)|[.!?](?:\s|$)")
+_HINT = compile_pattern(r"[\d@/]|\w\.\w")  # what every particular has
 # What every secret has that is not told by its name: a long word, or many digits.
 _MAY_HIDE = compile_pattern(r"\S{10}|(?:\d[ -]?){9}")
 _MARKER = compile_pattern(r"cut_\d")
@@ -84,7 +85,12 @@ def _mentions(messages: Sequence[Message]) -> Iterator[NamedPlace]:
 
     All texts are read at once, which takes a fraction of the time that one after the other does.
     """
-    texts = [(place, *text) for place, each in enumerate(messages) for text in _texts(each)]
+    texts = [
+        (place, *text)
+        for place, each in enumerate(messages)
+        for text in _texts(each)
+        if _HINT.search(text[1])
+    ]
     ends = list(accumulate(len(text) + 1 for _, _, text in texts))
     every = "\n".join(text for _, _, text in texts)
     hidden = _near_secrets(every)

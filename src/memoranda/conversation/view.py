@@ -132,13 +132,13 @@ def select_units(given: SelectionInput, room: int, policy: Policy, meter: ChatMe
     return KeptUnits({index: units[index] for index in checked.kept}, checked.kept)
 
 
-def choose_units(live: LiveMessages, room: int, policy: Policy, meter: ChatMeter) -> KeptUnits:
+def choose_units(
+    live: LiveMessages, given: SelectionInput, room: int, policy: Policy, meter: ChatMeter
+) -> KeptUnits:
     """Return which units a view of ``room`` tokens shows: all, or what is left block by block."""
-    grouping = live.group()
-    units = grouping.units
-    if grouping.tokens <= room and not policy.always:
+    units = given.units
+    if live.group().tokens <= room and not policy.always:
         return KeptUnits(dict(enumerate(units)), dict.fromkeys(range(len(units)), FITS))
-    given = SelectionInput(units, live)
     block = _block_end(units, room, policy) if policy.pairs else 0
     if block:
         kept = select_units(
@@ -211,19 +211,21 @@ def view_of(live: LiveMessages, budget: int, policy: Policy, meter: ChatMeter) -
     Fixed messages stay even where they alone exceed the budget; the caller, who knows what
     else must fit, judges that.
     """
-    room, floor = budget, _least_tokens(live, budget, policy)
+    given = SelectionInput(live.group().units, live)
+    room, floor = budget, 0
     while True:
-        kept = choose_units(live, room, policy, meter)
+        kept = choose_units(live, given, room, policy, meter)
         view = _assemble(live, kept, meter, budget)
         over = view.tokens - budget
         if over <= 0:
             return view
+        floor = floor or _least_tokens(given, budget, policy)
         if room <= floor:
             return _without_markers(live, kept, meter, budget)
         room = max(room - over, floor)
 
 
-def _least_tokens(live: LiveMessages, budget: int, policy: Policy) -> int:
+def _least_tokens(given: SelectionInput, budget: int, policy: Policy) -> int:
     """Return the tokens of what comes before any marker.
 
     All that is essential, where it fits; else what is fixed, with the last request if there is
@@ -231,8 +233,7 @@ def _least_tokens(live: LiveMessages, budget: int, policy: Policy) -> int:
     """
     if not policy.pairs:
         return budget
-    units = live.group().units
-    must = essential_units(SelectionInput(units, live), policy)
+    units, must = given.units, essential_units(given, policy)
     fixed = {index for index, unit in enumerate(units) if unit.fixed}
     request = last_request(units)
     for group in (must, fixed if request is None else fixed | {request}, fixed):
