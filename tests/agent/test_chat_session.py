@@ -11,16 +11,16 @@ from memoranda.agent.session import (
     AnswerFinished,
     ChatSession,
     ConversationChanged,
-    Ended,
-    FaceCommand,
-    Failed,
-    Found,
+    CostReport,
+    InterfaceCommand,
+    MessagesPruned,
     Notice,
-    Pruned,
     Question,
-    Spent,
+    RequestFailed,
+    SearchResults,
+    SessionEnded,
     TextPiece,
-    Waiting,
+    WorkStarted,
 )
 from memoranda.errors import InvalidInput
 from memoranda.model.chat import ChatReply
@@ -70,12 +70,12 @@ def test_an_answer_comes_in_pieces_with_what_it_took(opened):
     """First that it is waited for, then words, then the whole with what the session took."""
     chat = opened("She lives in Porto.")
     first, *pieces, last = chat.send("Where is Rita?")
-    assert first == Waiting(ending=False)
+    assert first == WorkStarted(ending=False)
     assert "".join(each.text for each in pieces) == "She lives in Porto."
     assert all(isinstance(each, TextPiece) for each in pieces)
     assert isinstance(last, AnswerFinished)
     assert last.spending[0].usage == last.answer.usage
-    assert of(Spent, chat, "/cost").spending == last.spending
+    assert of(CostReport, chat, "/cost").spending == last.spending
 
 
 def test_what_was_said_can_be_taken_back_and_said_again(opened):
@@ -90,7 +90,7 @@ def test_what_was_said_can_be_taken_back_and_said_again(opened):
     assert of(AnswerFinished, chat, "/edit Second, then?").answer.text == "Four."
     assert spoken(chat) == ["Second, then?", "Four."]
     of(ConversationChanged, chat, "/undo")
-    assert "nothing was said" in str(of(Failed, chat, "/undo").error)
+    assert "nothing was said" in str(of(RequestFailed, chat, "/undo").error)
 
 
 def test_a_cleared_chat_is_a_clean_slate(opened):
@@ -103,7 +103,10 @@ def test_a_cleared_chat_is_a_clean_slate(opened):
     of(AnswerFinished, chat, "How many columns does the poster have?")
     sent = chat.agent._model._model.chatted[-1].messages
     assert "invoices" not in json.dumps([dict(message) for message in sent])
-    assert "14 columns" in of(Found, chat, "/search invoices table columns").hits[0].record.content
+    assert (
+        "14 columns"
+        in of(SearchResults, chat, "/search invoices table columns").hits[0].record.content
+    )
     of(ConversationChanged, chat, "/clear --yes")
     assert of(Notice, chat, "/clear").text == "nothing to clear"
 
@@ -117,7 +120,7 @@ def test_files_go_with_the_next_message(opened, tmp_path):
     for name in ("notes.txt", "dot.png"):
         assert name in of(Notice, chat, f"/attach {tmp_path / name}").text
     for name, why in {"odd.bin": "neither a picture", "none.txt": "No such file"}.items():
-        assert why in str(of(Failed, chat, f"/attach {tmp_path / name}").error)
+        assert why in str(of(RequestFailed, chat, f"/attach {tmp_path / name}").error)
     of(AnswerFinished, chat, "What is this?")
     message = chat.agent.chat.messages[0]
     assert "Gate 12 at noon." in message.content
@@ -134,13 +137,13 @@ def test_commands_say_what_they_did(opened):
     assert "#14 stays in every context" in of(Notice, chat, "/pin").text
     assert "#0 stays" in of(Notice, chat, "/pin 0").text
     assert "#0 may leave" in of(Notice, chat, "/unpin 0").text
-    assert of(Pruned, chat, "/prune 700").receipt.messages
+    assert of(MessagesPruned, chat, "/prune 700").receipt.messages
     assert of(Notice, chat, "/remember Rita has two cats.").text.startswith("Remembered: ")
-    assert of(FaceCommand, chat, "/st all of it") == FaceCommand("/stats", "all of it")
+    assert of(InterfaceCommand, chat, "/st all of it") == InterfaceCommand("/stats", "all of it")
     assert "scripted" in of(Notice, chat, "/model").text
     assert of(ConversationChanged, chat, "/new").text.startswith("Session ended")
     assert chat.agent.chat.id == "chat-2"
-    assert of(Ended, chat, "/end").text.startswith("Session ended")
+    assert of(SessionEnded, chat, "/end").text.startswith("Session ended")
 
 
 @each_row(
@@ -157,7 +160,7 @@ def test_commands_say_what_they_did(opened):
 def test_a_wrong_command_is_one_clear_error(opened, line, told):
     """Nothing of it is said to a model."""
     chat = opened("never")
-    failed = of(Failed, chat, line)
+    failed = of(RequestFailed, chat, line)
     assert isinstance(failed.error, InvalidInput)
     assert told in str(failed.error) or line == "/und"
     assert spoken(chat) == []

@@ -42,7 +42,7 @@ INTERRUPT = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WorkStarted:
     """The agent works; ``ending`` where it makes memory of the session, else on an answer."""
 
     ending: bool
@@ -84,12 +84,12 @@ class ConversationChanged(Notice):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended(Notice):
+class SessionEnded(Notice):
     """The session has ended, and the person leaves."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class RequestFailed:
     """What was asked for was not done."""
 
     error: Exception
@@ -104,28 +104,28 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
+class MessagesPruned:
     """Messages left the view, as the person asked."""
 
     receipt: Pruning
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResults:
     """What a search found."""
 
     hits: Sequence[Hit]
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class CostReport:
     """What the session took of models, by stage."""
 
     spending: Sequence[StageUsage]
 
 
 @dataclass(frozen=True, slots=True)
-class FaceCommand:
+class InterfaceCommand:
     """A command that the face does itself, and what follows it."""
 
     name: str
@@ -133,17 +133,17 @@ class FaceCommand:
 
 
 ChatEvent = (
-    Waiting
+    WorkStarted
     | TextPiece
     | ToolUsed
     | AnswerFinished
     | Notice
-    | Failed
+    | RequestFailed
     | Question
-    | Pruned
-    | Found
-    | Spent
-    | FaceCommand
+    | MessagesPruned
+    | SearchResults
+    | CostReport
+    | InterfaceCommand
 )
 Events = Iterator[ChatEvent]
 
@@ -190,8 +190,8 @@ class ChatSession:
             END: self._end,
             CLEAR: self._clear,
             "/undo": self._undo,
-            "/retry": self._retry,
-            "/edit": self._edit,
+            "/retry": self._say_again,
+            "/edit": self._say_again,
             "/attach": self._attach,
             "/model": self._use_model,
             "/remember": self._remember,
@@ -221,13 +221,13 @@ class ChatSession:
             name = find_command(found[0], self.meanings)
             require_words(name, found[1], self._alone, self._own)
             if name in self._own:
-                yield FaceCommand(name, found[1])
+                yield InterfaceCommand(name, found[1])
             else:
                 yield from self._commands[name](found[1])
         except AnswerStopped:
             yield Notice(STOPPED)
         except (MemorandaError, OSError) as error:
-            yield Failed(error)
+            yield RequestFailed(error)
 
     def find_command(self, text: str) -> str | None:
         """Return the command that a text names; ``None`` for a talk, and for no command."""
@@ -259,7 +259,7 @@ class ChatSession:
 
     def _turn(self, work: Callable[[OnText | None], Answer], *, ending: bool = False) -> Events:
         """Have something done in a thread of its own; yield its events as they come."""
-        yield Waiting(ending)
+        yield WorkStarted(ending)
         events = self._events = SimpleQueue[Any]()
         if self.model is not None:
             self.model.begin()
@@ -299,7 +299,7 @@ class ChatSession:
 
     def _finished(self, answer: Answer) -> ChatEvent:
         if answer.command == END:
-            return Ended(answer.text, answer.note)
+            return SessionEnded(answer.text, answer.note)
         if answer.command == NEW:
             return ConversationChanged(answer.text, answer.note)
         return AnswerFinished(answer, self.agent.spending())
@@ -311,12 +311,6 @@ class ChatSession:
     def _end(self, words: str) -> Events:
         del words
         return self._turn(lambda _: self.agent.end(), ending=True)
-
-    def _retry(self, words: str) -> Events:
-        return self._say_again(words)
-
-    def _edit(self, words: str) -> Events:
-        return self._say_again(words)
 
     def _say_again(self, words: str) -> Events:
         """Take back the last message, and say it again, or other words with the same pictures."""
@@ -368,7 +362,7 @@ class ChatSession:
         yield Notice(f"Remembered: {self.agent.memory.remember(words).content}")
 
     def _search(self, words: str) -> Events:
-        yield Found(self.agent.memory.search(words, limit=5))
+        yield SearchResults(self.agent.memory.search(words, limit=5))
 
     def _pin(self, words: str, *, pinned: bool = True) -> Events:
         chat = self.agent.chat
@@ -385,12 +379,14 @@ class ChatSession:
             raise InvalidInput(f"/prune takes a number of tokens, got {words!r:.80}")
         receipt = self.agent.chat.prune(int(words) if words else None)
         yield (
-            Notice("all of it fits: nothing left the view") if receipt is None else Pruned(receipt)
+            Notice("all of it fits: nothing left the view")
+            if receipt is None
+            else MessagesPruned(receipt)
         )
 
     def _cost(self, words: str) -> Events:
         del words
-        yield Spent(self.agent.spending())
+        yield CostReport(self.agent.spending())
 
 
 def _shown(event: str | Event) -> Events:

@@ -25,13 +25,13 @@ from memoranda.agent.session import (
     AnswerFinished,
     ChatEvent,
     ChatSession,
-    Ended,
-    FaceCommand,
-    Failed,
+    InterfaceCommand,
     Question,
+    RequestFailed,
+    SessionEnded,
     TextPiece,
     ToolUsed,
-    Waiting,
+    WorkStarted,
 )
 from memoranda.cli import chat_commands
 from memoranda.cli.chat_commands import ALONE, EXIT, MEANINGS, ChatDesk, PipeReader
@@ -180,12 +180,12 @@ class TurnPrinter:
                 except BrokenPipeError:
                     raise
                 except (MemorandaError, OSError) as error:
-                    self._show(Failed(error))
+                    self._show(RequestFailed(error))
         return goes_on
 
     def _show(self, event: ChatEvent) -> bool:
         """Show an event; return whether the chat goes on."""
-        if isinstance(event, Waiting):
+        if isinstance(event, WorkStarted):
             self._wait(WAITING[event.ending])
             return True
         if isinstance(event, TextPiece):
@@ -199,17 +199,17 @@ class TurnPrinter:
                 self._finish(event)
             case Question(text, yes):
                 return self._ask(text, yes)
-            case FaceCommand(name, words):
+            case InterfaceCommand(name, words):
                 if name == EXIT:
                     return False
                 for each in chat_commands.RUN[name](self.desk, words):
                     self._print(each)  # Each at once: the next may ask about it.
-            case Failed(error):
+            case RequestFailed(error):
                 self._fail(event, error)
             case _:
                 self.words.end()
                 self._print(*show_event(event, self.desk.view, HINT))
-        return not isinstance(event, Ended)
+        return not isinstance(event, SessionEnded)
 
     def _wait(self, doing: str) -> None:
         """Show that something is being done, until the first word."""
@@ -249,7 +249,7 @@ class TurnPrinter:
         self._print(Text("nothing was done", "dim"))
         return True
 
-    def _fail(self, event: Failed, error: Exception) -> None:
+    def _fail(self, event: RequestFailed, error: Exception) -> None:
         self.loop.failed = True
         self.words.end()
         self.line["error"] = one_line(str(error))

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from threading import RLock
-from typing import Any, Self, Unpack
+from typing import Any, NamedTuple, Self, Unpack
 
 from memoranda.conversation import jsonl
 from memoranda.conversation.context import ContextBuilder, ContextRequest, drop_lines
@@ -71,6 +71,7 @@ from memoranda.model.models import (
     Marker,
     Message,
     Pruning,
+    Record,
     Tombstone,
     ToolCall,
     ToolResult,
@@ -94,6 +95,20 @@ EVENTS = (
     "cleared",
     "ended",
 )
+
+
+class MemoryNotes(NamedTuple):
+    """What memory has to say in every context of a conversation.
+
+    Attributes:
+        text: MEMORY.md.
+        instructions: the lasting instructions of the user, a line each.
+        learned: the facts that were learned from this conversation.
+    """
+
+    text: str
+    instructions: str
+    learned: Sequence[Record]
 
 
 class Conversation:
@@ -638,43 +653,38 @@ class Conversation:
             tokens = self._states.read().meter.tools(tools)
             self._states.tools = self._states.carried = tokens
 
-    def _read_notes(self) -> tuple[str, str]:
-        """Return MEMORY.md and the lasting instructions."""
+    def _read_notes(self) -> MemoryNotes:
+        """Return what memory has to say in a context, read once for all that is built of it."""
         services = self._services
-        notes = services.notes() if services.notes else ""
-        return notes, services.instructions() if services.instructions else ""
-
-    def _told(self, state: ConversationState) -> frozenset[str]:
-        """Return the lines of the facts of which all sources are in view.
-
-        What this conversation taught stands in it: so the notes before it stay as they are.
-        """
-        live = {message.record_id for message in state.live.messages}
-        facts = self._services.learned() if self._services.learned else ()
-        return frozenset(
-            note_line(fact.content) for fact in facts if live.issuperset(fact.source_ids)
+        return MemoryNotes(
+            services.notes() if services.notes else "",
+            services.instructions() if services.instructions else "",
+            services.learned() if services.learned and services.notes else (),
         )
 
     def _builder(
         self,
         state: ConversationState,
-        notes: tuple[str, str],
+        notes: MemoryNotes,
         *,
         prompt: str | None = None,
         budget: int | None = None,
         form: str = "openai",
         beside: str = "",
     ) -> ContextBuilder:
-        most, told = self._budget(budget, state), self._told(state)
-        written = drop_lines(notes[0], told.union(lines_of(notes[1])))
+        most = self._budget(budget, state)
+        # What this conversation taught stands in it: so the notes before it stay as they are.
+        live = {message.record_id for message in state.live.messages}
+        taught = [each.content for each in notes.learned if live.issuperset(each.source_ids)]
+        told = lines_of(notes.instructions).union(map(note_line, taught))
         request = ContextRequest(
             prompt=prompt,
             beside=beside,
             budget=most,
             reserved=reserve_recall(most) if self._recall is not None else 0,
             form=form,
-            notes=written,
-            instructions=notes[1],
+            notes=drop_lines(notes.text, told),
+            instructions=notes.instructions,
             tools=self._states.tools,
         )
         return ContextBuilder(state, self._limits.policy, request)

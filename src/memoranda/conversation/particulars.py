@@ -46,7 +46,7 @@ _MAY_HIDE = compile_pattern(r"\S{10}|(?:\d[ -]?){9}")
 _MARKER = compile_pattern(r"cut_\d")
 
 
-class NamedPlace(NamedTuple):
+class ParticularPlace(NamedTuple):
     """One particular where it stands: the place of its message in a run, and its source."""
 
     name: str
@@ -80,7 +80,7 @@ def rank_particulars(messages: Sequence[Message]) -> tuple[str, ...]:
     )
 
 
-def _mentions(messages: Sequence[Message]) -> Iterator[NamedPlace]:
+def _mentions(messages: Sequence[Message]) -> Iterator[ParticularPlace]:
     """Yield the particulars of messages in order, those near a secret left out.
 
     All texts are read at once, which takes a fraction of the time that one after the other does.
@@ -98,7 +98,7 @@ def _mentions(messages: Sequence[Message]) -> Iterator[NamedPlace]:
         name, at = found[0], found.start()
         place, source, _ = texts[bisect_right(ends, at)]
         if len(name) <= LONGEST and not _MARKER.search(name) and not hidden(at, found.end() - 1):
-            yield NamedPlace(name, place, source)
+            yield ParticularPlace(name, place, source)
 
 
 def find_names(text: str) -> Iterator[LinearMatch]:

@@ -12,11 +12,11 @@ from memoranda.agent.session import (
     AnswerFinished,
     ChatEvent,
     ChatSession,
-    Failed,
-    Found,
+    CostReport,
+    MessagesPruned,
     Notice,
-    Pruned,
-    Spent,
+    RequestFailed,
+    SearchResults,
 )
 from memoranda.model.usage import NO_USAGE, StageUsage, Usage
 from memoranda.rendering.conversations import describe_pruned, describe_pruning, describe_usage
@@ -44,13 +44,13 @@ def show_event(event: ChatEvent, view: Display, hint: str) -> Iterator[Renderabl
             yield from view.hang("", safe_text(one_line(text)))
             if note is not None:
                 yield from view.hang("", Text(note, "dim"))
-        case Pruned(receipt):
+        case MessagesPruned(receipt):
             yield Text(f"{describe_pruning(receipt)}; {hint}")
-        case Found(hits):
+        case SearchResults(hits):
             yield show_hits(hits, view)
-        case Spent(spending):
+        case CostReport(spending):
             yield show_usage(spending, view)
-        case Failed(error):
+        case RequestFailed(error):
             shown = safe_text("error: ", "bold red").append(one_line(str(error)), "not bold")
             yield from view.hang("", shown)
 

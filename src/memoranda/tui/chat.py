@@ -21,13 +21,13 @@ from memoranda.agent.session import (
     AnswerFinished,
     ChatEvent,
     ConversationChanged,
-    Ended,
-    FaceCommand,
-    Failed,
+    InterfaceCommand,
     Question,
+    RequestFailed,
+    SessionEnded,
     TextPiece,
     ToolUsed,
-    Waiting,
+    WorkStarted,
 )
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats
@@ -295,7 +295,7 @@ class ChatScreen(Screen[None]):
             case None:
                 self.doing = ""
                 self.update_state()
-            case Waiting(ending):
+            case WorkStarted(ending):
                 self.doing = DOING[ending]
                 self.update_state()
             case TextPiece(piece):
@@ -305,9 +305,9 @@ class ChatScreen(Screen[None]):
                 await self.add(*(each for each in self._entries(used) if is_line(each)))
             case Question() as question:
                 self._ask(question)
-            case Ended() | FaceCommand("/exit"):
+            case SessionEnded() | InterfaceCommand("/exit"):
                 self._leaving = True
-            case FaceCommand(name, words):
+            case InterfaceCommand(name, words):
                 self.app.show(SCREENS[name], words)
             case event:
                 await self._show_event(event)
@@ -327,7 +327,7 @@ class ChatScreen(Screen[None]):
             await self._close_stream(self._heard)
         self.app.refresh_overlay()
         view = make_display(self.app.size.width, self.runtime.memory.settings.zone)
-        kind = "problem" if isinstance(event, Failed) else "dim"
+        kind = "problem" if isinstance(event, RequestFailed) else "dim"
         shown = show_event(event, view, HINT)
         await self.add(*(Static(each, classes=f"line {kind}") for each in shown))
 
