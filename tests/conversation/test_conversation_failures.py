@@ -185,20 +185,20 @@ class LostOnce(Transcript):
 
     is_lost = False
 
-    def prunings(self, last=10**9):
+    def prunings(self):
         """Return the receipts, or lose the server."""
         if self.is_lost:
             self.is_lost = False
             message = "the connection was lost"
             raise errors.StoreUnreachable(message)
-        return super().prunings(last)
+        return super().prunings()
 
 
 def test_what_was_removed_does_not_come_back_after_a_server_was_lost():
     """The second reading, too, leaves out what was removed since the last one."""
     transcript = LostOnce.alone("trip", NOON)
     transcript.append([message("user", f"{n}", id=f"m{n}") for n in range(4)])
-    reader = StateReader(transcript, Catalog(), context_limit=None, default_limit=None)
+    reader = StateReader(transcript, Catalog())
     assert len(reader.read().live.messages) == 4
     transcript.replace("gone", NOON, ids=["m3"])
     transcript.is_lost = True

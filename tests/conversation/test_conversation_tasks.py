@@ -68,12 +68,8 @@ def test_nothing_leaves_at_a_boundary_while_there_is_room():
     refactor(chat)
     chat.add("assistant", FINISHED)
     chat.add("user", NEXT)
-    assert len(named(events, "task_boundary")) == 1
+    assert [begun.title for begun in named(events, "task_boundary")] == [NEXT]
     assert chat.prunings == ()
-    assert [task.title for task in chat.explain().tasks] == [
-        "Rename the function number 0 in module0.py",
-        NEXT,
-    ]
 
 
 def test_what_binds_of_a_finished_task_stays():

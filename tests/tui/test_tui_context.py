@@ -38,9 +38,8 @@ async def test_the_figures_are_those_of_stats(runtimes, sitting, clock):
         text = await person.press("f2")
         assert figures(text) == {"Memory:": stats.messages_in_context, "in all": 24}
         assert f"{stats.messages_in_context} of 24 messages in context" in text
-        done = runtime.agent.chat.prunings
-        age = int((clock.now() - done[-1].at).total_seconds() // 60)
-        assert f"{sum(receipt.messages for receipt in done)} pruned {age} min ago" in text
+        assert f"{stats.pruned_messages} pruned" in text
+        assert f"last pruning    {stats.last_prune:%Y-%m-%d %H:%M}" in text
         assert "oldest in view  #0, " in text  # The request with which it began.
         assert f"about {receipt.tokens:,} of {receipt.budget:,} tokens" in text
         for line in receipt.included[:1]:
@@ -64,7 +63,7 @@ async def test_every_message_has_its_state_and_the_reason(runtimes, sitting, clo
         assert "#23 in: " in text
         assert "#0 in: " in await person.press("ctrl+home")  # The first request stays.
         assert "#2 pruned: " in await person.press("down", "down")
-        assert "left the view to save space" in " ".join(person.text.split())
+        assert "Enter shows what is out there" in " ".join(person.text.split())
         assert "#2 pinned: " in await person.press("p")
         assert runtime.agent.chat.messages[2].pinned
         assert "Question 1 " in str(runtime.agent.context().messages)

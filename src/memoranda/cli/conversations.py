@@ -87,9 +87,9 @@ def show(
         int | None, Option("--limit", "-n", min=1, help="The newest so many rows only.")
     ] = None,
 ) -> None:
-    """Show a conversation as a model sees it: budget, messages, tasks, and what is out.
+    """Show a conversation as a model sees it: budget, messages, and what is out.
 
-    Nothing is changed by looking. The score of a message is its importance, 0 to 1.
+    Nothing is changed by looking.
 
     Examples:
         memoranda conversations show trip
@@ -98,13 +98,11 @@ def show(
         memoranda conversations show trip --all > transcript.txt
     """
     chat = session.memory().stored_conversations.open_read_only(id, strategy=strategy)
-    found = chat.explain(budget=budget, cleared=everything)
+    found = chat.explain(budget=budget)
     if session.shared.as_json:
         session.show(found if limit is None else replace(found, lines=found.lines[-limit:]))
         return
-    options = drawing.TranscriptOptions(
-        explain=explain, everything=everything, given=budget is not None, limit=limit
-    )
+    options = drawing.TranscriptOptions(explain=explain, everything=everything, limit=limit)
     session.print(*drawing.show_conversation(found, session.view, options))
 
 

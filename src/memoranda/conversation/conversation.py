@@ -19,7 +19,8 @@ from memoranda.conversation.explain import (
     ConversationStats,
     ViewExplanation,
     conversation_stats,
-    explain_view,
+    describe_policy,
+    explain_messages,
     title_of,
 )
 from memoranda.conversation.formats.chat import parse_calls, plain_item
@@ -218,12 +219,7 @@ class Conversation:
         self._recall = services.recall
         self._events = Events(*EVENTS)
         self._lock = RLock()
-        self._states = StateReader(
-            transcript,
-            services.catalog,
-            context_limit=limits.context_limit,
-            default_limit=limits.settings.context_limit,
-        )
+        self._states = StateReader(transcript, services.catalog, limits.settings.context_limit)
         self._counted = 0
         self._calibrator = Calibrator()
         self._recalled, self._beside = NO_RECALL, ""  # of the last context
@@ -356,20 +352,13 @@ class Conversation:
             state = self._states.read()
             builder = self._builder(state, notes, beside=self._beside)
             tokens = builder.count(self._recalled)
-        return conversation_stats(
-            state,
-            builder.view,
-            self._limits,
-            tokens=tokens,
-            prunings=self._transcript.prunings(last=1),
-        )
+        return conversation_stats(state, builder.view, self._limits, tokens)
 
-    def explain(self, *, budget: int | None = None, cleared: bool = False) -> ViewExplanation:
+    def explain(self, *, budget: int | None = None) -> ViewExplanation:
         """Return why each message is in the view or not. Looking changes nothing.
 
         Args:
             budget: of the context, in tokens; as for :meth:`context`, if not given.
-            cleared: also the messages before the last :meth:`clear`.
 
         Raises:
             InvalidInput: the budget is no number of at least 1.
@@ -378,24 +367,19 @@ class Conversation:
         with self._lock:
             state = self._states.read()
             builder = self._builder(state, notes, budget=budget, beside=self._beside)
-            left = self._transcript.messages()
-            return explain_view(
-                state,
-                builder.view,
-                self._limits,
-                tokens=builder.count(self._recalled),
-                budget=self._budget(budget, state),
-                now=self._services.clock.now(),
-                prunings=self._transcript.prunings(),
-                messages=self._transcript.messages(cleared=True) if cleared else left,
-                expired=self._expired(state, len(left)),
-            )
-
-    def _expired(self, state: ConversationState, left: int) -> int:
-        """Return how many messages since the last clear have expired, where ``left`` have not."""
-        if state.expired_through < 0:
-            return 0
-        return len(self._transcript.messages(expired=True)) - left
+            most, tokens = self._budget(budget, state), builder.count(self._recalled)
+            messages = self._transcript.messages(cleared=True)
+        shown = builder.view
+        return ViewExplanation(
+            info=state.info,
+            budget=most,
+            counter=state.meter.counter.name,
+            figures=conversation_stats(state, shown, self._limits, tokens),
+            strategy=self._limits.policy.strategy.name,
+            told=describe_policy(self._limits.policy, most),
+            lines=tuple(explain_messages(messages, shown, state.info.start)),
+            markers=shown.markers,
+        )
 
     # Adding
 
@@ -496,7 +480,7 @@ class Conversation:
             message = self._message(new, state)
             boundary = start_of_task(message, recent, state.live.signals)
             if boundary is not None:
-                message = replace(message, task=boundary.title or title_of([message]))
+                message = replace(message, task=boundary.title or title_of(message))
                 boundaries[message.id] = boundary.why
             recent = [*recent[1 - LOOK_BACK :], message]
             made.append(message)

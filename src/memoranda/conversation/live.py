@@ -15,7 +15,7 @@ from memoranda.conversation.markers import mark_gaps
 from memoranda.conversation.particulars import MOST, merge_ranked, rank_particulars
 from memoranda.conversation.signals import Signals, signals
 from memoranda.conversation.summary import quote_binding
-from memoranda.conversation.transcript import Transcript, place_of, prunings_since
+from memoranda.conversation.transcript import Transcript, place_of
 from memoranda.conversation.units import Grouping, UnitBuilder
 from memoranda.model.models import (
     Calibration,
@@ -129,29 +129,49 @@ class LiveMessages:
     Attributes:
         messages: the live messages, in order.
         gaps: what prunings took out, in order.
-        next: the position after that of the newest message.
+        pruned_at: when the last pruning was.
     """
 
-    def __init__(
-        self, prunings: Iterable[Pruning] = (), messages: Iterable[Message] = (), *, start: int = 0
-    ) -> None:
+    def __init__(self, prunings: Sequence[Pruning] = (), messages: Sequence[Message] = ()) -> None:
         """Start with the receipts of all prunings so far and messages in order.
 
-        Messages that a pruning took out may be among them or not. The first message that has no
-        position gets ``start``.
+        Messages that a pruning took out may be among them or not; one that is pinned is live again.
         """
+        cuts = [cut for item in prunings for cut in item.cuts]
+        for message in messages:
+            if message.pinned:
+                cuts = [part for cut in cuts for part in split_span(cut, message)]
         self.messages: list[Message] = []
-        self.next = start
-        self._cuts = [cut for item in prunings for cut in item.cuts]  # as each pruning made them
-        self._back: list[Message] = []  # what was pinned after it left, and so is live again
+        self.gaps = merge_spans(cuts)
+        self.pruned_at = prunings[-1].at if prunings else None
         self._units = UnitBuilder()
         self._signals: dict[str, Signals] = {}
-        self._described: dict[tuple[str, int, int], PrunedSpan] = {}  # by first id, length, read
         self._marked: tuple[list[PrunedSpan], int] | None = None  # what markers of the gaps cost
-        self.gaps = merge_spans(self._cuts)
-        if self.gaps:
-            self.next = max(self.next, self.gaps[-1].last + 1)
         self.extend(messages)
+
+    def extend(self, messages: Iterable[Message]) -> None:
+        """Add messages that come after those before."""
+        for message in messages:
+            gap = bisect_right(self.gaps, place_of(message), key=start_of) - 1
+            if gap < 0 or self.gaps[gap].last < place_of(message):
+                self.messages.append(message)
+                self._units.add(message)
+
+    def take_out(self, pruning: Pruning) -> None:
+        """Remove the messages that a pruning took out just now."""
+        gone = {place for cut in pruning.cuts for place in range(cut.first, cut.last + 1)}
+        self.gaps = merge_spans([*self.gaps, *pruning.cuts])
+        self.pruned_at = pruning.at
+        self.messages = [item for item in self.messages if place_of(item) not in gone]
+        self._units = UnitBuilder(self.messages)
+        live = {item.id for item in self.messages}
+        self._signals = {key: said for key, said in self._signals.items() if key in live}
+
+    @property
+    def newest(self) -> int:
+        """The position of the newest message, live or not; -1 if there is none."""
+        ends = [gap.last for gap in self.gaps[-1:]]
+        return max([*ends, *map(place_of, self.messages[-1:])], default=-1)
 
     def group(self) -> Grouping:
         """Return the live messages as units."""
@@ -164,30 +184,22 @@ class LiveMessages:
             known = self._signals[message.id] = signals(message)
         return known
 
-    @property
-    def _first(self) -> Message | None:
-        """The message of the user with which the conversation began, while it is live."""
-        first = next((each for each in self.messages if each.role == "user"), None)
-        gone = first and self.gaps and self.gaps[0].first < place_of(first)
-        return None if gone else first
-
     def describe(self, runs: Sequence[Sequence[Message]], why: str) -> list[PrunedSpan]:
         """Return the spans of runs of live messages, with what their markers are to tell.
 
         The particulars of the newest messages are looked for; older ones have no room in a view.
         """
+        first = next((each for each in self.messages if each.role == "user"), None)
+        if first and self.gaps and self.gaps[0].first < place_of(first):
+            first = None  # The conversation began before it.
         left, found = RECENT, list[PrunedSpan]()
         for run in reversed(runs):
-            key = run[0].id, len(run), max(left, 0)
-            if key not in self._described:
-                starts = [each for each in run if each.task is not None or each is self._first]
-                requests = {each.id for each in starts if not self.signals(each).casual}
-                binding = quote_binding([(each, self.signals(each)) for each in run], requests)
-                named = rank_particulars(run[-left:]) if left > 0 else ()
-                span = replace(span_of(run, why), named=named, summary=binding or None)
-                self._described[key] = span
+            starts = [each for each in run if each.task is not None or each is first]
+            requests = {each.id for each in starts if not self.signals(each).casual}
+            binding = quote_binding([(each, self.signals(each)) for each in run], requests)
+            named = rank_particulars(run[-left:]) if left > 0 else ()
+            found.append(replace(span_of(run, why), named=named, summary=binding or None))
             left -= len(run)
-            found.append(self._described[key])
         return found[::-1]
 
     def marked(self, meter: ChatMeter, budget: int) -> int:
@@ -201,40 +213,6 @@ class LiveMessages:
         """Return the live messages from one position to another."""
         start = bisect_right(self.messages, first - 1, key=place_of)
         return self.messages[start : bisect_right(self.messages, last, key=place_of)]
-
-    def extend(self, messages: Iterable[Message]) -> None:
-        """Add messages that come after those before. One without a position gets the next."""
-        for item in messages:
-            message = item if item.position is not None else replace(item, position=self.next)
-            place = place_of(message)
-            self.next = max(self.next, place + 1)
-            gap = bisect_right(self.gaps, place, key=start_of) - 1
-            if gap >= 0 and place <= self.gaps[gap].last:
-                if not message.pinned:
-                    continue
-                self._back.append(message)
-                self.gaps = self._parted()
-            self.messages.append(message)
-            self._units.add(message)
-
-    def take_out(self, cuts: Iterable[PrunedSpan]) -> None:
-        """Remove the messages that a pruning took out just now."""
-        new = list(cuts)
-        gone = {place for cut in new for place in range(cut.first, cut.last + 1)}
-        self._cuts += new
-        self.gaps = self._parted()
-        self.messages = [item for item in self.messages if place_of(item) not in gone]
-        self._units = UnitBuilder(self.messages)
-        live = {item.id for item in self.messages}
-        self._signals = {key: said for key, said in self._signals.items() if key in live}
-        self._described.clear()
-
-    def _parted(self) -> list[PrunedSpan]:
-        """Return the gaps, parted where a message is live again."""
-        parts = self._cuts
-        for message in self._back:
-            parts = [part for gap in parts for part in split_span(gap, message)]
-        return merge_spans(parts)
 
 
 def room_of(calibration: Calibration, budget: int) -> int:
@@ -299,29 +277,23 @@ class StateReader:
     Args:
         transcript: what is read.
         catalog: what is known of models.
-        context_limit: the context window as the caller gave it.
-        default_limit: that of all models, as the settings say.
+        default_limit: the context window of all models, as the settings say.
+
+    Attributes:
+        carried: tokens of what the last request carried beside system prompt and messages.
+        tools: of these the definitions of tools.
     """
 
     def __init__(
-        self,
-        transcript: Transcript,
-        catalog: Catalog,
-        *,
-        context_limit: int | None,
-        default_limit: int | None,
+        self, transcript: Transcript, catalog: Catalog, default_limit: int | None = None
     ) -> None:
         """Read nothing yet."""
-        self._transcript = transcript
-        self._catalog = catalog
-        self._context_limit = context_limit
+        self._transcript, self._catalog = transcript, catalog
         self._default_limit = default_limit
-        self._revision: int | None = None
+        self._seen: tuple[int, int] | None = None  # the revision, and what had expired
         self._count = 0
-        self._expired = -1
         self.live = LiveMessages()
-        self.carried = 0
-        self.tools = 0  # tokens of their definitions
+        self.carried = self.tools = 0
 
     def read(self) -> ConversationState:
         """Return the current state of the conversation."""
@@ -330,46 +302,40 @@ class StateReader:
     def _read(self) -> ConversationState:
         with self._transcript.snapshot():
             info, expired = self._transcript.info(), self._transcript.expired_through()
-            if (info.revision, expired) != (self._revision, self._expired):
-                self.live = self._read_all(info, expired)
-                self._revision, self._expired = info.revision, expired
+            if self._seen != (info.revision, expired):
+                self._read_all(info, expired)
             elif info.messages != self._count:
-                # Where none has expired, that need not be asked again.
-                new = self._transcript.messages(after=self.live.next - 1, expired=expired < 0)
-                self.live.extend(new)
-            self._count = info.messages
-        usual = self._catalog.window(info.model, self._default_limit)
-        given = self._context_limit or info.context_limit or usual
+                self.live.extend(self._transcript.messages(after=self.live.newest))
+            self._seen, self._count = (info.revision, expired), info.messages
+        usual = info.context_limit or self._catalog.window(info.model, self._default_limit)
         return ConversationState(
             live=self.live,
             info=replace(info, calibration=limit_to_tools(info.calibration, self.tools)),
             meter=self._catalog.meter(info.model),
-            window=given or (UNKNOWN_WINDOW if info.model else WINDOW),
-            window_known=given is not None or info.model is None,
+            window=usual or (UNKNOWN_WINDOW if info.model else WINDOW),
+            window_known=usual is not None or info.model is None,
             expired_through=expired,
             carried=self.carried,
         )
 
     def apply(self, pruning: Pruning) -> None:
         """Take out what a pruning names that was just written, without reading again."""
-        self.live.take_out(pruning.cuts)
-        if self._revision is not None:
-            self._revision += 1
+        self.live.take_out(pruning)
+        if self._seen is not None:
+            self._seen = self._seen[0] + 1, self._seen[1]
 
-    def _read_all(self, info: ConversationInfo, expired: int) -> LiveMessages:
-        found = prunings_since(self._transcript.prunings(), info.start)
-        # No marker stands for what has expired as a whole.
+    def _read_all(self, info: ConversationInfo, expired: int) -> None:
+        # No marker stands for what was cleared, or has expired as a whole.
         prunings = [
-            replace(item, cuts=tuple(cut for cut in item.cuts if cut.last > expired))
-            for item in found
+            replace(item, cuts=cuts)
+            for item in self._transcript.prunings()
+            if (cuts := tuple(c for c in item.cuts if c.first >= info.start and c.last > expired))
         ]
-        live = LiveMessages(prunings, start=info.start)
-        after = info.start - 1
-        if live.gaps and live.gaps[0].first <= info.start:
+        after, back = info.start - 1, list[Message]()
+        gaps = merge_spans(cut for item in prunings for cut in item.cuts)
+        if gaps and gaps[0].first <= info.start:
             # A long conversation begins with what is out of view: that need not be read, but for
             # what was pinned after it left and so is back.
-            after = live.gaps[0].last
-            pinned = self._transcript.messages(pinned=True)
-            live.extend(item for item in pinned if place_of(item) <= after)
-        live.extend(self._transcript.messages(after=after))
-        return live
+            after, pinned = gaps[0].last, self._transcript.messages(pinned=True)
+            back = [message for message in pinned if place_of(message) <= after]
+        self.live = LiveMessages(prunings, [*back, *self._transcript.messages(after=after)])

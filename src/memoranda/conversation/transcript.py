@@ -6,7 +6,7 @@ stands alone has a store of its own in the process's memory, and no episodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
@@ -32,7 +32,6 @@ from memoranda.model.ports import ConversationOptions
 from memoranda.model.query import Filter, MessageRange
 from memoranda.records.drafts import Draft
 from memoranda.records.service import RecordService
-from memoranda.store.sql.reads import BEYOND
 from memoranda.store.sql.store import Store, Transaction
 from memoranda.store.sqlite import MEMORY, SqliteStore
 from memoranda.text import recalled
@@ -58,23 +57,6 @@ class RemovalOptions(TypedDict, total=False):
 def place_of(message: Message) -> int:
     """Return the position of a message of a transcript."""
     return message.position or 0
-
-
-def prunings_since(prunings: Iterable[Pruning], start: int) -> list[Pruning]:
-    """Return the prunings that took out messages from position ``start`` on, with these cuts."""
-    kept = (
-        replace(item, cuts=tuple(cut for cut in item.cuts if cut.first >= start))
-        for item in prunings
-    )
-    return [item for item in kept if item.cuts]
-
-
-def hide_expired(prunings: Sequence[Pruning], through: int) -> list[Pruning]:
-    """Return the receipts without what quotes the expired messages, up to position ``through``."""
-    return [
-        replace(item, cuts=tuple(cut.tear() if cut.first <= through else cut for cut in item.cuts))
-        for item in prunings
-    ]
 
 
 def strip_recalled(
@@ -297,10 +279,13 @@ class Transcript:
         """Return the tombstones of removed messages, oldest first."""
         return self._store.tombstones(self._scope, self._id)
 
-    def prunings(self, last: int = BEYOND) -> list[Pruning]:
-        """Return the last receipts, or all, oldest first; none quotes what has expired."""
-        found = self._store.prunings(self._scope, self._id, last)
-        return hide_expired(found, self.expired_through()) if found else found
+    def prunings(self) -> list[Pruning]:
+        """Return the receipts, oldest first; none quotes what has expired."""
+        found, expired = self._store.prunings(self._scope, self._id), self.expired_through()
+        return [
+            replace(item, cuts=tuple(c.tear() if c.first <= expired else c for c in item.cuts))
+            for item in found
+        ]
 
     def prune(self, pruning: Pruning) -> None:
         """Keep the receipt of a pruning."""

@@ -9,7 +9,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -29,7 +28,7 @@ from memoranda.model.models import (
     ToolCall,
 )
 from memoranda.rendering.layout import Column, Display, bar, details, safe_text, table
-from memoranda.rendering.plain import DOT, one_line, pluralize
+from memoranda.rendering.plain import one_line, pluralize
 
 ROLES = {"system": "magenta", "user": "green", "assistant": "cyan", "tool": "yellow"}
 STATES = {
@@ -57,7 +56,6 @@ SAVES = "to save space"  # otherwise
 BAR = 30
 PART_BAR = 12
 ALERTS = ((0.9, "red"), (0.8, "yellow"), (0.0, "green"))  # R6.1, R6.2
-HOUR, DAY, WEEK = 60, 24 * 60, 7 * 24 * 60  # minutes
 MESSAGE = " message"
 LONGEST = 120  # characters of a message in a list on a terminal
 ADDRESS = 200  # characters of an address
@@ -148,19 +146,6 @@ def show_context(built: Context, view: Display) -> Iterator[RenderableType]:
         yield Padding(safe_text(f"{text}\n{calls}".strip() if calls else text), (0, 0, 0, 2))
     yield Text()
     yield from show_budget(built.receipt, view)
-
-
-def format_age(moment: datetime, now: datetime, view: Display) -> str:
-    """Return how long ago a moment was, as people say it; after a week its date."""
-    minutes = int((now - moment).total_seconds() // 60)
-    ages = {
-        1: "just now",
-        HOUR: f"{minutes} min ago",
-        DAY: f"{minutes // HOUR} h ago",
-        WEEK: f"{pluralize(minutes // DAY, 'day')} ago",
-    }
-    known = (age for limit, age in ages.items() if minutes < limit)
-    return next(known, f"on {view.minute(moment)}")
 
 
 def format_call(call: ToolCall) -> str:
@@ -291,8 +276,7 @@ def _state(line: ExplainedMessage) -> Text:
 
 
 def _with_reason(line: ExplainedMessage, view: Display) -> Text:
-    score = "" if line.score_why is None else f"{DOT}score {line.score_why}"
-    why = safe_text(f"{line.state}: {one_line(line.why)}{score}", "dim")
+    why = safe_text(f"{line.state}: {one_line(line.why)}", "dim")
     return format_text(line.message, view).append("\n").append_text(why)
 
 
@@ -307,10 +291,6 @@ MESSAGES = (
     Column("text", lambda line, view: format_text(line.message, view)),
 )  # fmt: skip
 EXPLAINED = (*MESSAGES[:-1], Column("text", _with_reason))
-TASKS = (
-    Column("messages", lambda task, _: format_places(task.first, task.last), number=True),
-    Column("task", "title"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -320,13 +300,11 @@ class TranscriptOptions:
     Attributes:
         explain: whether to say why each message is in or out.
         everything: whether to show what was pruned or cleared message by message.
-        given: whether the budget was asked for, rather than the conversation's own.
         limit: the newest so many messages only.
     """
 
     explain: bool = False
     everything: bool = False
-    given: bool = False
     limit: int | None = None
 
 
@@ -334,7 +312,7 @@ def show_conversation(
     found: ViewExplanation, view: Display, options: TranscriptOptions
 ) -> Iterator[RenderableType]:
     """Yield a conversation: its budget, its messages, its tasks, and what is out of view."""
-    yield from _heading(found, view, given=options.given)
+    yield from _heading(found, view)
     for text in (*found.told,) if options.explain else ():
         yield from view.hang("", text, "dim")
     if found.info.system:
@@ -343,7 +321,9 @@ def show_conversation(
     lines = [
         line
         for line in found.lines
-        if options.everything or options.explain or line.state in INSIDE
+        if options.everything
+        or line.state in INSIDE
+        or (options.explain and line.state is not MessageState.CLEARED)
     ]
     shown = lines[-options.limit :] if options.limit else lines
     if len(shown) < len(lines):
@@ -355,9 +335,6 @@ def show_conversation(
         yield Text()
         yield from view.hang("", f"out of view; {EXPAND} ID PLACE shows them", "dim")
         yield table(found.markers, SPANS, view)
-    if len(found.tasks) > 1:
-        yield Text()
-        yield table(found.tasks, TASKS, view)
     yield Text()
     yield from show_figures(found, view)
 
@@ -369,18 +346,17 @@ def show_state(found: ViewExplanation, view: Display) -> Iterator[RenderableType
     yield from show_figures(found, view)
 
 
-def _heading(found: ViewExplanation, view: Display, *, given: bool = False) -> Iterator[Text]:
+def _heading(found: ViewExplanation, view: Display) -> Iterator[Text]:
     info = found.info
     about = [info.model or "", f"since {view.minute(info.created_at)}"]
     if info.ended_at is not None:
         about.append(f"ended {view.minute(info.ended_at)}")
     dim = [safe_text(one_line(each), "dim") for each in about if each]
     yield from view.flow([safe_text(one_line(info.id), "bold"), *dim])
-    whole = found.budget if given else found.window
-    other = f"window {found.window:,}" if given else f"budget {found.budget:,}"
-    use = format_use(found.tokens, whole, exact=found.figures.exact)
-    yield from view.flow([use, Text(other, "dim")])
-    by_role = found.figures.tokens_by_role
+    figures = found.figures
+    use = format_use(figures.total_tokens, found.budget, exact=figures.exact)
+    yield from view.flow([use, Text(f"window {figures.token_limit:,}", "dim")])
+    by_role = figures.tokens_by_role
     roles = (role for role in ROLES if by_role.get(role))
     yield from view.flow(Text(f"{role} {by_role[role]:,}", ROLES[role]) for role in roles)
 
@@ -390,21 +366,19 @@ def show_figures(found: ViewExplanation, view: Display) -> Iterator[RenderableTy
     figures = found.figures
     states = Counter(line.state for line in found.lines)
     missing = {state: f"{states[state]:,} {MISSING[state]}" for state in MISSING if states[state]}
-    if found.prunings and MessageState.PRUNED in missing:
-        age = format_age(found.prunings[-1].at, found.now, view)
-        missing[MessageState.PRUNED] += f" {age}"
     held = Text(f"Memory: {pluralize(figures.messages_in_context, 'message')}", "bold")
     yield held.append(f" ({', '.join(missing.values())})" if missing else "", "not bold")
-    cleared = f", {found.cleared:,} of them cleared" if found.cleared else ""
-    expired = f", {found.expired:,} expired" if found.expired else ""
+    cleared = states[MessageState.CLEARED]
     oldest = next((line.message for line in found.lines if line.state in SHOWN), None)
     unknown = f"not known, {figures.token_limit:,} tokens assumed: set tokens.limits"
     estimate = "" if found.counter.startswith("estimate") else "estimate by "
     rows = {
-        "in all": f"{pluralize(figures.total_messages, 'message')}{cleared}{expired}",
+        "in all": pluralize(figures.total_messages, "message")
+        + (f", {cleared:,} of them cleared" if cleared else ""),
         "oldest in view": oldest and f"#{oldest.position}, {view.minute(oldest.timestamp)}",
         "window": None if figures.limit_known else unknown,
         "strategy": found.strategy,
+        "last pruning": figures.last_prune and view.minute(figures.last_prune),
         "tokens": f"{'exact, by ' if figures.exact else estimate}{found.counter}",
     }
     yield details(rows.items())

@@ -14,14 +14,7 @@ from memoranda.conversation.explain import ExplainedMessage, ViewExplanation
 from memoranda.maintenance.facts import BELIEVED, Fact
 from memoranda.model.models import Hit, Message
 from memoranda.model.notes import MEMORY_FILE
-from memoranda.rendering.conversations import (
-    MESSAGES,
-    OVERVIEW,
-    STATES,
-    describe_pruning,
-    format_age,
-    show_message,
-)
+from memoranda.rendering.conversations import MESSAGES, OVERVIEW, STATES, show_message
 from memoranda.rendering.facts import FACTS, describe_fact, show_provenance
 from memoranda.rendering.layout import Column, Display, details, safe_text
 from memoranda.rendering.plain import one_line, pluralize
@@ -185,19 +178,14 @@ class MessageList:
         )
 
     def _find(self, _: str) -> Sequence[ExplainedMessage]:
-        self.found = self._chat().explain(cleared=True)
+        self.found = self._chat().explain()
         return self.found.lines
 
-    def _describe(self, line: ExplainedMessage, view: Display) -> RenderableType:
+    def _describe(self, line: ExplainedMessage, _: Display) -> RenderableType:
         shown = Text(f"#{line.message.position} ", "bold")
         shown.append(line.state.value, STATES.get(line.state, "red"))
-        receipts = {done.id: done for done in self.found.prunings}
-        why = one_line(line.why)
-        if done := receipts.get(line.pruning or ""):
-            age = format_age(done.at, self.found.now, view)
-            why = f"{describe_pruning(done)} {age}; Enter shows what is out there"
-        shown.append_text(safe_text(f": {why}", "not bold"))
-        return shown if line.score is None else shown.append(f"; score {line.score:.2f}", "dim")
+        more = "; Enter shows what is out there" if line.marker else ""
+        return shown.append_text(safe_text(f": {one_line(line.why)}{more}", "not bold"))
 
     async def _show(self, panel: ListPanel[ExplainedMessage], line: ExplainedMessage) -> None:
         """Show a message whole, or all that left the view with it."""
