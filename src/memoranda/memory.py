@@ -996,7 +996,7 @@ def agent_tools(
     return AgentTools(
         services.records(scope),
         services.searcher(scope),
-        stats=memory.stats,
+        figures=memory.stats,
         entity=memory.entity,
         notes=lambda: memory.notes,
         conversation=conversation,

@@ -209,7 +209,7 @@ def test_metadata_that_says_more_is_kept(verbs):
     """A known fact is not stored twice, unless something new is to be kept with it."""
 
     def store(metadata):
-        return verbs.tools.store_memory("Ana lives in Lisbon", metadata=metadata).value
+        return verbs.tools.store_memory(content="Ana lives in Lisbon", metadata=metadata).value
 
     first = store({"category": "user_profile"})
     assert store(None).id == first.id
@@ -222,4 +222,4 @@ def test_metadata_that_says_more_is_kept(verbs):
 def test_metadata_is_bounded(verbs):
     """It comes back with every hit, so what is long belongs into the content."""
     with pytest.raises(InvalidInput, match=r"metadata has .* put what is long into content"):
-        verbs.tools.store_memory("Ana likes tea", metadata={"notes": "x" * 5_000})
+        verbs.tools.store_memory(content="Ana likes tea", metadata={"notes": "x" * 5_000})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.errors import InvalidInput, NotFound
@@ -15,7 +15,7 @@ from memoranda.model.models import MEMORY_KINDS, Entity, Hit, Kind, Message, Rec
 from memoranda.model.notes import HistoryEntry
 from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter
-from memoranda.model.reports import MemoryStats, RequestOutcome, RequestReceipt
+from memoranda.model.reports import MemoryStats
 from memoranda.notes.notes import Notes
 from memoranda.records.drafts import (
     Draft,
@@ -58,40 +58,29 @@ class ToolOutput:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
 class AgentTools:
     """Does what a model calls for, in the memory of one user.
 
     A model is shown no secrets, and what it stores is its own word and never a person's.
 
-    Args:
+    Attributes:
         records: changes the records of the user.
         searcher: finds them.
-        stats: gives the figures of the memory.
+        figures: gives the figures of the memory.
         entity: gives the profile of an entity.
         notes: opens the notes with the history.
         conversation: opens a conversation to be read; the present one without an id.
         secrets: what becomes of secrets that a model would store.
     """
 
-    def __init__(
-        self,
-        records: RecordService,
-        searcher: RecallService,
-        *,
-        stats: Callable[[], MemoryStats],
-        entity: Callable[[str], Entity | None],
-        notes: Callable[[], Notes],
-        conversation: Callable[[str | None], Conversation],
-        secrets: SecretPolicy = "refuse",
-    ) -> None:
-        """Do nothing yet."""
-        self._records = records
-        self._searcher = searcher
-        self._figures = stats
-        self._profile = entity
-        self._notes = notes
-        self._conversation = conversation
-        self._secrets = secrets
+    records: RecordService
+    searcher: RecallService
+    figures: Callable[[], MemoryStats]
+    entity: Callable[[str], Entity | None]
+    notes: Callable[[], Notes]
+    conversation: Callable[[str | None], Conversation]
+    secrets: SecretPolicy
 
     def tools(self) -> ToolList[Tool]:
         """Return the tools as functions that return texts."""
@@ -107,16 +96,15 @@ class AgentTools:
             InvalidInput, NotFound: an argument cannot be used.
         """
         checked = check_arguments(name, DEFINITIONS[name].parameters, arguments)
-        output: ToolOutput = getattr(self, name)(**checked)
-        return output
+        return cast("ToolOutput", getattr(self, name)(**checked))
 
     def search_memories(
         self,
+        *,
         query: str,
         memory_type: str | None = None,
         limit: int = 5,
-        *,
-        tags: Sequence[str] | None = None,
+        tags: list[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
         since: str | None = None,
         until: str | None = None,
@@ -125,7 +113,7 @@ class AgentTools:
 
         Dates are in ISO 8601; one without a zone is in the user's.
         """
-        zone = self._searcher.zone
+        zone = self.searcher.zone
         filters = RecordFilters(
             kind=memory_type,
             tags=tags,
@@ -133,23 +121,22 @@ class AgentTools:
             since=None if since is None else parse_moment(since, "since", zone),
             until=None if until is None else parse_moment(until, "until", zone),
         )
-        where = parse_filters(self._records.now(), (), filters)
-        hits = self._searcher.search_for_model(clean(query, "query"), where, limit=limit)
-        facts = self._searcher.record_access(hits, where)
-        if not hits:
-            return ToolOutput([], NOTHING)
+        where = parse_filters(self.records.now(), (), filters)
+        hits = self.searcher.search_for_model(clean(query, "query"), where, limit=limit)
+        facts = self.searcher.record_access(hits, where)
         # A turn has no id to correct or confirm by; the facts that were drawn from it have.
         shown = [record for hit in hits for record in (hit.record, *facts.get(hit.record.id, ()))]
-        text = fenced(self._lines({record.id: record for record in shown}.values()))
-        masked: list[Hit] = [show_hit(hit, self._searcher.secrets) for hit in hits]
-        return ToolOutput(masked, text)
+        lines = self._lines({record.id: record for record in shown}.values())
+        masked: list[Hit] = [show_hit(hit, self.searcher.secrets) for hit in hits]
+        return ToolOutput(masked, fenced(lines) if lines else NOTHING)
 
     def _lines(self, records: Iterable[Record]) -> list[str]:
-        zone = self._searcher.zone
-        return [remembered(self._searcher.show(record), zone, id=True) for record in records]
+        zone = self.searcher.zone
+        return [remembered(self.searcher.show(record), zone, id=True) for record in records]
 
     def store_memory(
         self,
+        *,
         content: str,
         memory_type: str = "fact",
         metadata: Mapping[str, Any] | None = None,
@@ -168,40 +155,35 @@ class AgentTools:
             raise InvalidInput(f"{message}; put what is long into content")
         for line in metadata_statements(metadata):
             _refuse_order(line, "metadata")
-        draft = admit_draft(
-            Draft(
-                content=self._new(content),
-                kind=memory_type,
-                metadata=metadata,
-                tags=tags,
-                role=ROLE,
-                origin=ORIGIN,
-            ),
-            self._secrets,
+        draft = Draft(
+            content=self._new(content),
+            kind=memory_type,
+            metadata=metadata,
+            tags=tags,
+            role=ROLE,
+            origin=ORIGIN,
         )
-        insert = self._records.plan(draft, unless_known=True)
-        stored = self._records.apply([insert])[0]
+        insert = self.records.plan(admit_draft(draft, self.secrets), unless_known=True)
+        stored = self.records.apply([insert])[0]
         if stored.id != insert.record.id:
             return ToolOutput(stored, f"Known already as {stored.id}.")
-        shown = " ".join(self._searcher.show_text(draft["content"]).split())
-        shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
-        receipt = RequestReceipt(RequestOutcome.REMEMBERED, shown, stored.id)
-        return ToolOutput(stored, f"{receipt.line} ({stored.id})")
+        shown = " ".join(self.searcher.show(stored).content.split())
+        return ToolOutput(stored, f"Remembered: {shown:.{LONGEST_SHOWN}} ({stored.id})")
 
-    def forget_memory(self, memory_id: str) -> ToolOutput:
+    def forget_memory(self, *, memory_id: str) -> ToolOutput:
         """Forget a record; the value is the receipt, ``None`` if there was no record."""
         try:
-            receipt = self._records.forget([clean(memory_id, "memory_id")])
+            receipt = self.records.forget([clean(memory_id, "memory_id")])
         except NotFound:
             return ToolOutput(None, f"There is no memory {memory_id!r:.80}.")
         return ToolOutput(receipt, f"Forgotten: {memory_id}.")
 
-    def recall_context(self, query: str, budget: int = 1_000) -> ToolOutput:
+    def recall_context(self, *, query: str, budget: int = 1_000) -> ToolOutput:
         """Return what matters for a question as a fenced block."""
-        found = self._searcher.recall(RecallRequest(query, budget), Filter(now=self._records.now()))
+        found = self.searcher.recall(RecallRequest(query, budget), Filter(now=self.records.now()))
         return ToolOutput(found, found.text or NOTHING)
 
-    def correct_fact(self, memory_id: str, content: str) -> ToolOutput:
+    def correct_fact(self, *, memory_id: str, content: str) -> ToolOutput:
         """Return the fact that takes the place of the fact ``memory_id``.
 
         Raises:
@@ -215,22 +197,22 @@ class AgentTools:
         # The agent's own word, whoever's the old one was: it is no evidence of what a person said.
         draft = draft_correction(old, text)
         draft |= {"role": ROLE, "origin": ORIGIN, "source_ids": ()}
-        made = self._records.correct(old, draft)
+        made = self.records.correct(old, draft)
         return ToolOutput(made, f"Corrected: {made.id} takes the place of {old.id}.")
 
-    def confirm_fact(self, memory_id: str) -> ToolOutput:
+    def confirm_fact(self, *, memory_id: str) -> ToolOutput:
         """Return the fact ``memory_id``, which never fades from now on.
 
         Raises:
             NotFound: there is no such fact.
             InvalidInput: it is no longer believed.
         """
-        done = self._records.confirm(self._active_fact(memory_id).id)
-        return ToolOutput(self._searcher.show(done), f"Confirmed: {done.id} never fades.")
+        done = self.records.confirm(self._active_fact(memory_id).id)
+        return ToolOutput(self.searcher.show(done), f"Confirmed: {done.id} never fades.")
 
-    def _new(self, content: object) -> str:
+    def _new(self, content: str) -> str:
         """Return ``content`` if it may be kept, and is not what memory itself had told (law 9)."""
-        text = admit_text(clean(content, "content"), self._secrets)
+        text = admit_text(clean(content, "content"), self.secrets)
         _refuse_order(text, "content")
         if without_recalled(text) != text:
             raise InvalidInput("content holds what memory had told; store only what is new")
@@ -238,48 +220,44 @@ class AgentTools:
 
     def _active_fact(self, id: str) -> Record:
         """Return a fact that is believed: turns and insights are not the agent's to change."""
-        return self._records.require_active(find_fact(self._records, id))
+        return self.records.require_active(find_fact(self.records, id))
 
     def memory_stats(self) -> ToolOutput:
         """Return figures: counts by kind, and when something was last recorded."""
-        found, when = self._figures(), "never"
+        found, when = self.figures(), "never"
         # What an application keeps is nothing that a model can ask for.
         stats = replace(found, records={each: found.records[each] for each in MEMORY_KINDS})
         counts = ", ".join(f"{number} {kind}" for kind, number in stats.records.items())
         if stats.newest is not None:
-            when = f"{stats.newest.astimezone(self._searcher.zone):%Y-%m-%d %H:%M}"
+            when = f"{stats.newest.astimezone(self.searcher.zone):%Y-%m-%d %H:%M}"
         text = f"{counts}; {stats.conversations} conversations; last recorded {when}"
         return ToolOutput(stats, text)
 
-    def get_entity_info(self, name: str) -> ToolOutput:
+    def get_entity_info(self, *, name: str) -> ToolOutput:
         """Return the profile of an entity, facts first and without insights; ``None`` of none."""
-        entity = self._profile(name)
+        entity = self.entity(name)
         if entity is None:
             return ToolOutput(None, f"Nothing is known of {name!r:.80}.")
         also = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
         head = f"{entity.name} ({entity.type}{also}); in {entity.mention_count} records"
-        summary = entity.summary and self._searcher.show_text(entity.summary)
-        if summary:
-            head = f"{head}: {summary}"
+        summary = entity.summary and self.searcher.show_text(entity.summary)
         shown = [item for item in entity.records if item.kind is not Kind.REFLECTION]
         shown.sort(key=lambda item: item.kind is not Kind.FACT)
-        masked = replace(entity, summary=summary, records=tuple(map(self._searcher.show, shown)))
-        return ToolOutput(masked, fenced([head, *self._lines(shown[:LINKED])]))
+        masked = replace(entity, summary=summary, records=tuple(map(self.searcher.show, shown)))
+        lines = [head, *([summary] if summary else []), *self._lines(shown[:LINKED])]
+        return ToolOutput(masked, fenced(lines))
 
-    def search_history(self, query: str, limit: int = 5) -> ToolOutput:
+    def search_history(self, *, query: str, limit: int = 5) -> ToolOutput:
         """Return the entries of the history that have all words of ``query``, newest first."""
-        notes, words = self._notes(), clean(query, "query").split()
-        found = notes.search(words[0])
-        for word in words[1:]:
-            having = set(notes.search(word))
-            found = [entry for entry in found if entry in having]
+        notes, words = self.notes(), clean(query, "query").split()
+        having = [set(notes.search(word)) for word in words[1:]]
+        found = [entry for entry in notes.search(words[0]) if all(entry in one for one in having)]
         entries: list[HistoryEntry] = [
-            replace(entry, text=self._searcher.show_text(entry.text)) for entry in found[:limit]
+            replace(entry, text=self.searcher.show_text(entry.text)) for entry in found[:limit]
         ]
-        text = _fenced_in_part([entry.text for entry in entries]) if entries else NOTHING
-        return ToolOutput(entries, text)
+        return ToolOutput(entries, _fenced_in_part([entry.text for entry in entries]))
 
-    def expand_messages(self, marker: str, session: str | None = None) -> ToolOutput:
+    def expand_messages(self, *, marker: str, session: str | None = None) -> ToolOutput:
         """Return the messages that a marker stands for.
 
         Raises:
@@ -287,8 +265,8 @@ class AgentTools:
             InvalidInput: it names no part of a conversation.
         """
         messages: list[Message] = [
-            replace(message, content=self._searcher.show_text(message.content))
-            for message in self._conversation(session).expand(marker)
+            replace(message, content=self.searcher.show_text(message.content))
+            for message in self.conversation(session).expand(marker)
         ]
         lines = [
             f"{message.role}: {' '.join(message.content.split())}"
@@ -309,8 +287,8 @@ def _text_of(function: Callable[..., ToolOutput]) -> Callable[..., str]:
 
 
 def _fenced_in_part(lines: Sequence[str]) -> str:
-    text = fenced(lines)
-    return text if len(text) <= LONGEST else fenced([f"{chr(10).join(lines)[:LONGEST]}…"])
+    text = "\n".join(lines)
+    return fenced([f"{text[:LONGEST]}…" if len(text) > LONGEST else text]) if lines else NOTHING
 
 
 def find_fact(records: RecordService, id: str) -> Record:

@@ -9,13 +9,15 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError, validate_call
+from pydantic_core import ErrorDetails
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.checks import refuse_unknown
 
 Schema = Mapping[str, Any]
-TEXT: Schema = {"type": "string"}
 # Names of requirements S4.61 and S4.62, under which two tools can be called, too.
 ALIASES = {"search_memory": "search_memories", "remember_fact": "store_memory"}
 # Characters of what a model is told of its mistake, which may quote what it gave.
@@ -48,56 +50,43 @@ class Tool:
         self.__name__, self.__doc__ = self.name, self.description
         with suppress(NameError, TypeError, ValueError):  # Of some functions nobody knows it.
             signature = inspect.signature(self.function, eval_str=True)
-            named = [
-                each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-                for each in signature.parameters.values()
-            ]
-            self.__signature__ = signature.replace(parameters=named, return_annotation=str)
+            self.__signature__ = signature.replace(return_annotation=str)
 
     @classmethod
     def of(cls, function: Callable[..., str]) -> Self:
-        """Return the tool that a function is, with its name, its docstring and its arguments.
-
-        Each argument is annotated with its schema: ``Annotated[str, described("What it is.")]``.
-        """
-        arguments = inspect.signature(function, eval_str=True).parameters.values()
-        schema = {
-            "type": "object",
-            "properties": {each.name: each.annotation.__metadata__[0] for each in arguments},
-            "required": [each.name for each in arguments if each.default is each.empty],
-            "additionalProperties": False,
-        }
+        """Return the tool that a function is, by its name, its docstring and its annotations."""
         description = " ".join((function.__doc__ or "").split())
-        return cls(function.__name__, description, schema, function)
+        schema = TypeAdapter(cast("type", function)).json_schema()
+        return cls(function.__name__, description, schema, validate_call(function))
 
     def __call__(self, /, **arguments: Any) -> str:
         """Call the function with what a model gave as arguments; null is as not given."""
         try:
             found = self.function(**check_arguments(self.name, self.parameters, arguments))
         except (InvalidInput, NotFound) as error:
-            return _shorten(f"Error: {error}")
+            return f"Error: {error}"[:LONGEST_ERROR]
+        except ValidationError as error:
+            told = "; ".join(map(_describe_error, error.errors()))
+            return f"Error: {self.name}: {told}"[:LONGEST_ERROR]
         return show_result(found)
 
     def call(self, arguments: str | Mapping[str, Any] | None = None) -> str:
         """Call the function with arguments as providers give them: JSON text, or a mapping."""
-        if isinstance(arguments, str):
-            try:
-                arguments = json.loads(arguments or "{}")
-            except ValueError as error:
-                return _shorten(f"Error: {self.name}: the arguments are no JSON: {error}")
-        elif arguments is None:
-            arguments = {}
-        if not isinstance(arguments, Mapping):
-            return f"Error: {self.name}: the arguments must be an object, got {arguments!r:.80}"
-        return Tool.__call__(self, **{str(name): value for name, value in arguments.items()})
+        given: Any = arguments or {}
+        if isinstance(given, str):
+            with suppress(ValueError):  # Then it is refused as the text that it is.
+                given = json.loads(given)
+        if not isinstance(given, Mapping):
+            return f"Error: {self.name}: the arguments must be a JSON object, got {given!r:.80}"
+        return Tool.__call__(self, **{str(name): value for name, value in given.items()})
 
     def openai(self) -> dict[str, Any]:
-        """Return it in the form of OpenAI's chat completions."""
+        """Return the tool in the form of OpenAI's chat completions."""
         about = {"name": self.name, "description": self.description}
         return {"type": "function", "function": {**about, "parameters": dict(self.parameters)}}
 
     def anthropic(self) -> dict[str, Any]:
-        """Return it in the form of Anthropic's messages."""
+        """Return the tool in the form of Anthropic's messages."""
         about = {"name": self.name, "description": self.description}
         return {**about, "input_schema": dict(self.parameters)}
 
@@ -120,19 +109,11 @@ def show_result(value: object) -> str:
     return value.encode("utf-8", "backslashreplace").decode("utf-8").replace("\x00", r"\x00")
 
 
-TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list, tuple),
-    "object": (Mapping,),
-}
-NAMES = {"string": "text", "integer": "a whole number", "array": "a list", "object": "an object"}
+TYPES = {"string": str, "integer": int, "array": list, "object": Mapping}
 
 
 def check_arguments(where: str, schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call, or the fields of an object in it, if they fit their schema.
+    """Return the arguments of a call, if they fit their schema.
 
     Null is as not given where an argument may be left out. A list or an object may come as JSON
     in a text, as some clients send it.
@@ -143,50 +124,36 @@ def check_arguments(where: str, schema: Schema, given: Mapping[str, Any]) -> dic
     takes, needed = schema.get("properties", {}), schema.get("required", ())
     if schema.get("additionalProperties") is False:
         refuse_unknown(given, takes, f"{where}: argument")
-    checked = {
+    for name in needed:
+        if name not in given:
+            raise InvalidInput(f"{where}: {name} is missing; it must be given")
+    return {
         name: _check_value(f"{where}: {name}", value, takes.get(name, {}))
         for name, value in given.items()
         if value is not None or name in needed
     }
-    for name in needed:
-        if name not in checked:
-            raise InvalidInput(f"{where}: {name} is missing; it must be given")
-    return checked
 
 
 def _check_value(name: str, value: Any, schema: Schema) -> Any:
-    kind = schema.get("type")
+    kind = str(schema.get("type"))
     if kind in {"array", "object"} and isinstance(value, str):
         with suppress(ValueError, RecursionError):  # Then it is refused as the text that it is.
             value = json.loads(value)
-    if kind == "integer" and isinstance(value, float) and value.is_integer():
-        value = int(value)  # In JSON 5.0 is 5.
-    wanted = TYPES.get(kind) if isinstance(kind, str) else None
-    is_wrong = wanted and not isinstance(value, wanted)
-    if is_wrong or (isinstance(value, bool) and kind in {"integer", "number"}):
-        raise InvalidInput(f"{name}={value!r:.80} must be {NAMES.get(str(kind), f'a {kind}')}")
+    if kind in TYPES and (not isinstance(value, TYPES[kind]) or isinstance(value, bool)):
+        raise InvalidInput(f"{name}={value!r:.80} must be of type {kind}")
     if "enum" in schema:
         refuse_unknown([value], schema["enum"], name)
-    _check_size(name, value, schema)
-    if kind == "array" and "items" in schema:
-        items = enumerate(value)
-        return [_check_value(f"{name}[{at}]", each, schema["items"]) for at, each in items]
-    return check_arguments(name, schema, value) if "properties" in schema else value
-
-
-def _check_size(name: str, value: object, schema: Schema) -> None:
-    """Refuse a number, or a text or list by its length, beyond the bounds of its schema."""
-    unit, kind, size = "", "imum", value
-    if isinstance(value, str | list | tuple):
-        unit, kind = (" characters", "Length") if isinstance(value, str) else (" items", "Items")
-        size = len(value)
-    least, most = schema.get(f"min{kind}", -inf), schema.get(f"max{kind}", inf)
-    if isinstance(size, int | float) and not least <= size <= most:
+    size, unit = (len(value), " characters") if isinstance(value, str) else (value, "")
+    least = schema.get("minLength", schema.get("minimum", -inf))
+    most = schema.get("maxLength", schema.get("maximum", inf))
+    if isinstance(size, int) and not least <= size <= most:
         raise InvalidInput(f"{name} must be from {least:,} to {most:,}{unit}, got {size:,}")
+    return value
 
 
-def _shorten(error: str) -> str:
-    return error if len(error) <= LONGEST_ERROR else f"{error[: LONGEST_ERROR - 1]}…"
+def _describe_error(error: ErrorDetails) -> str:
+    place = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in error["loc"])
+    return f"{place.lstrip('.')}: {error['msg']}"
 
 
 class AsyncTool(Tool):
@@ -223,8 +190,3 @@ class ToolList(list[AnyTool]):
         named = {tool.name: tool for tool in self}
         refuse_unknown([name], [*named, *ALIASES], "tool")
         return named[ALIASES.get(name, name)]
-
-
-def described(text: str, schema: Schema = TEXT) -> Schema:
-    """Return ``schema`` with a description."""
-    return {**schema, "description": text}
