@@ -47,7 +47,7 @@ def opened(tmp_path):
         model = talking(*script) if script else None
         memory = noting(tmp_path / f"{len(memories)}.db", settings=chosen(**sections), llm=model)
         memories.append(memory)
-        return ChatSession(memory, own={"/stats": "figures", "/help": "this"}, alone=("/help",))
+        return ChatSession(memory, own={"/stats": "figures", "/help": "this"})
 
     yield start
     for each in memories:
@@ -152,7 +152,7 @@ def test_commands_say_what_they_did(opened):
         ("/xyzzy", "/help lists"),
         ("/und", "/undo"),
         ("/cleer", "did you mean /clear?"),
-        ("/help now", "/help takes nothing"),
+        ("/cost now", "/cost takes nothing"),
         ("/edit", "/edit needs more"),
         ("/prune all", "/prune takes a number"),
     ],

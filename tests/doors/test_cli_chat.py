@@ -142,7 +142,7 @@ def test_a_session_that_waits_is_told(server, model, talk, answers):
         ("/memroy", "did you mean /memory?"),
         ("/cl now", "/clear takes nothing but --yes"),
         ("/c", "did you mean /clear or /cost or /context?"),
-        *((f"{each} now", "takes") for each in ("/new", "/memory", "/help", "/exit", "/clear")),
+        *((f"{each} now", "takes") for each in ("/new", "/cost", "/undo", "/clear")),
         ("/clear", "nothing to clear"),
         ("/forget", "say what"),
         ("/forget --all", "--all is unknown"),

@@ -23,10 +23,9 @@ from tables import each_row
 from terminal_codes import CODES
 
 from memoranda import Memory
-from memoranda.agent.commands import MEANINGS as SHARED
 from memoranda.agent.session import ChatSession
 from memoranda.cli.chat import ChatLoop, WordWriter
-from memoranda.cli.chat_commands import ALONE, MEANINGS, ChatDesk
+from memoranda.cli.chat_commands import MEANINGS, ChatDesk
 from memoranda.cli.chat_prompt import PromptHistory, TerminalReader
 from memoranda.cli.command import Command, Session
 from memoranda.model.models import Scope
@@ -35,7 +34,6 @@ from memoranda.text.repetition import ErasedWords
 
 UP, ALT_ENTER, CTRL_C, CTRL_D, ENTER, TAB = "\x1b[A", "\x1b\r", "\x03", "\x04", "\r", "\t"
 PATIENCE = 30.0
-COMMANDS = {**SHARED, **MEANINGS}
 # A model that says a little and then nothing more.
 BREAKING_OFF = stopping("I think that ", "silent")
 # A key such as Ctrl+C is a signal only to who has the terminal for its own.
@@ -61,7 +59,7 @@ def prompted():
         kept = PromptHistory(history_file("ana"), pytest.fail)
         for entry in history:
             kept.append_string(entry)
-        prompt = TerminalReader(history_file("ana"), COMMANDS, pytest.fail)
+        prompt = TerminalReader(history_file("ana"), MEANINGS, pytest.fail)
         read = []
         with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
             for each in keys:
@@ -113,8 +111,8 @@ def live():
             create_app_session(input=pipe, output=DummyOutput()),
         ):
             before(memory)
-            prompt = TerminalReader(history_file(memory.user), COMMANDS, pytest.fail)
-            chat = ChatSession(memory, own=MEANINGS, alone=ALONE)
+            prompt = TerminalReader(history_file(memory.user), MEANINGS, pytest.fail)
+            chat = ChatSession(memory, own=MEANINGS)
             desk = ChatDesk(session, chat, prompt)
             pipe.send_text("".join(keys))
             ChatLoop(desk, live=True).run()

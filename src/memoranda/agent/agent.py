@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +15,6 @@ from memoranda.agent.files import read_files
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.pruning import ContextUsage
 from memoranda.errors import ConfigError, InvalidInput, LLMError, StoreClosed
-from memoranda.learning.stage_models import SpendingMeter
 from memoranda.memory import Memory, agent_tools, scope_of, services_of
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
 from memoranda.model.checks import clean, named, require_attributes
@@ -89,8 +88,6 @@ class Answer:
 class Agent:
     """A reference agent: it stores every message, and sends what memory recalls with every prompt.
 
-    ``listener`` may be set: it is called with each message that is added, as an event.
-
     Each call of the model gets the system prompt, MEMORY.md, what memory recalls for what was
     said, the weekly insight, and the view of the conversation; it may call the memory's tools.
     Without a model it answers from recall alone.
@@ -104,6 +101,7 @@ class Agent:
         tools: more tools for the model, beside those of the memory.
         upkeep: whether this process keeps the store up while the memory is open:
             ``Memory.run_upkeep``.
+        listener: called with each message that is added, as an event.
 
     Raises:
         InvalidInput: an argument cannot be used.
@@ -119,31 +117,24 @@ class Agent:
         llm: ChatModel | str | None = None,
         tools: Iterable[Tool] = (),
         upkeep: bool = False,
+        listener: Callable[[Event], None] | None = None,
     ) -> None:
         """Open the conversation; nothing is asked yet."""
         self.memory = memory
+        self._listener = listener
         self._services, self._scope = services_of(memory), scope_of(memory)
         self._name = clean(session, "session")
         self._system = named(system, "system") or memory.settings.agent.system
-        self._model = _talking(memory, llm)
-        own = _chosen(agent_tools(memory, lambda: self._chat.id).tools(), memory)
-        given = {tool.name: tool for tool in tools}
+        self._model = _talking_model(memory, llm)
+        own = _chosen_tools(agent_tools(memory, lambda: self._chat.id).tools(), memory)
         # Of two with one name the caller's.
-        self._tools = ToolList({**{tool.name: tool for tool in own}, **given}.values())
+        self._tools = ToolList({tool.name: tool for tool in (*own, *tools)}.values())
         self._read_notes()  # Or a memory without a file had none for its first conversation.
         self._events: list[Event] = []
-        self._ended = False
-        self.listener: Callable[[Event], object] = _ignore
-        self._chat = self._opened()
-        self._meter = self._start_meter()
+        self._begin()
         if upkeep:
             self._services.hold_paid_work()
             memory.run_upkeep()
-
-    def __repr__(self) -> str:
-        """Return whose it is, what it talks in and which model it has."""
-        model = self.model or "none"
-        return f"Agent(user={self.memory.user!r}, session={self._name!r}, model={model!r})"
 
     @property
     def chat(self) -> Conversation:
@@ -179,24 +170,22 @@ class Agent:
         if said.strip() in {NEW, END}:
             return self.new() if said.strip() == NEW else self.end()
         if self._ended:
-            self._chat = self._opened()
+            self._begin()
         texts, images = read_files(files)
         said = "\n\n".join([said, *texts])
         self._events.clear()
-        old = self._old_messages()
         self._chat.add("user", said, images=images)
         self._read_notes()
-        self._consolidate(old)
+        self._consolidate_old()
         if self._model is None:
-            answer = self._recalled(on_text)
+            answer = self._recall_answer(on_text)
         else:
-            answer = self._answered(self._model, said, on_text)
-        warnings = self._happened("approaching_limit")
+            answer = self._ask_until_answered(self._model, said, on_text)
         return replace(
             answer,
             requests=tuple(self._happened("request")),
             prunings=tuple(self._happened("pruned")),
-            usage_warning=warnings[-1] if warnings else None,
+            usage_warning=next(reversed(self._happened("approaching_limit")), None),
         )
 
     def new(self) -> Answer:
@@ -207,8 +196,7 @@ class Agent:
         view is consolidated, too.
         """
         ended = self.end()
-        self._chat = self._opened()
-        self._meter = self._start_meter()
+        self._begin()
         return replace(ended, command=NEW)
 
     def end(self) -> Answer:
@@ -258,7 +246,7 @@ class Agent:
     def use_model(self, model: ChatModel) -> None:
         """Let another model answer from now on."""
         self._model = model
-        self._chat = self._opened()
+        self._chat = self._open()
 
     def context(self, text: str | None = None) -> Context:
         """Return what the model would be sent for the user's message ``text``."""
@@ -270,23 +258,22 @@ class Agent:
         """Have MEMORY.md there, and in step: it is part of every call."""
         self.memory.notes.context_text(make=True)
 
-    def _answered(self, model: ChatModel, said: str, on_text: OnText | None) -> Answer:
+    def _ask_until_answered(self, model: ChatModel, said: str, on_text: OnText | None) -> Answer:
         """Ask the model, do what it calls for, and ask again until it has an answer."""
         steps = self.memory.settings.agent.max_steps
         called: list[str] = []
         contexts = [self.context(said)]
-        reply = self._asked(model, contexts[0], on_text)
+        reply = self._ask(model, contexts[0], on_text)
         usage = reply.usage
         while reply.tool_calls and len(contexts) <= steps:
             self._chat.add("assistant", reply.text, tool_calls=reply.tool_calls)
-            called += [self._called(call) for call in reply.tool_calls]
+            called += [self._call_tool(call) for call in reply.tool_calls]
             contexts.append(self.context())
-            reply = self._asked(model, contexts[-1], on_text)
+            reply = self._ask(model, contexts[-1], on_text)
             usage += reply.usage
         # What it calls for after the last step is not done any more.
-        words = reply.text
-        if not words.strip():
-            words = STUCK.format(steps=steps) if reply.tool_calls else SILENT
+        silent = STUCK.format(steps=steps) if reply.tool_calls else SILENT
+        words = reply.text if reply.text.strip() else silent
         self._chat.add("assistant", NO_ANSWER if words is SILENT else words)
         return Answer(
             words,
@@ -301,12 +288,12 @@ class Agent:
         # Some providers want the tools described as long as there are calls among the messages.
         return [ToolSpec(tool.name, tool.description, tool.parameters) for tool in self._tools]
 
-    def _asked(self, model: ChatModel, context: Context, on_text: OnText | None) -> ChatReply:
-        specs = self._specs
+    def _ask(self, model: ChatModel, context: Context, on_text: OnText | None) -> ChatReply:
+        """Return the model's reply; what it took is counted, and teaches the next estimate."""
         try:
             self._meter.require()
             reply = self._services.models.wait(
-                model.chat(context.messages, tools=specs, on_text=on_text)
+                model.chat(context.messages, tools=self._specs, on_text=on_text)
             )
         except LLMError as error:
             self._spend(model, error.usage or Usage(requests=1, failures=1))
@@ -314,27 +301,19 @@ class Agent:
             self._chat.add("assistant", NO_ANSWER)
             raise
         self._spend(model, reply.usage)
-        self._calibrate(reply.usage)
+        if reply.usage.requests == 1 and reply.usage.input_tokens:
+            self._chat.calibrate(reply.usage.input_tokens)
         return reply
-
-    def _calibrate(self, usage: Usage) -> None:
-        """Learn from how many tokens the provider counted (requirements N2.1, N2.5)."""
-        if usage.requests == 1 and usage.input_tokens:
-            self._chat.calibrate(usage.input_tokens)
 
     def spending(self) -> list[StageUsage]:
         """Return what models took since the session began here, by stage: ``chat``, and others."""
         return self._meter.read()
 
-    def _start_meter(self) -> SpendingMeter:
-        most = self.memory.settings.agent.spend_limit
-        return self._services.models.start_meter(self._scope, most)
-
     def _spend(self, model: ChatModel, usage: Usage) -> None:
         with self._services.store.write(self._scope) as tx:
             tx.add_usage(STAGE, model.name, usage)
 
-    def _called(self, call: ToolCall) -> str:
+    def _call_tool(self, call: ToolCall) -> str:
         """Do what the model calls for; a tool that fails says so, and it may go on without it."""
         try:
             result = self._tools.find(call.name).call(call.arguments)
@@ -349,7 +328,7 @@ class Agent:
         self._chat.add("tool", show_result(result), tool_result=answered)
         return call.name
 
-    def _recalled(self, on_text: OnText | None) -> Answer:
+    def _recall_answer(self, on_text: OnText | None) -> Answer:
         answerer, asked = MemoryAnswerer(self.memory), self._happened("request")
         text, sources = answerer.answer(self._chat.id, self._chat.recent(1)[-1], asked)
         if on_text is not None:
@@ -359,7 +338,14 @@ class Agent:
 
     # Sessions
 
-    def _opened(self) -> Conversation:
+    def _begin(self) -> None:
+        """Open the conversation that goes on, or the next one."""
+        self._ended, self._read_through = False, -1
+        self._chat = self._open()
+        limit = self.memory.settings.agent.spend_limit
+        self._meter = self._services.models.start_meter(self._scope, limit)
+
+    def _open(self) -> Conversation:
         name = self.model or ""
         opened = self.memory.conversation(
             self._present(),
@@ -367,16 +353,12 @@ class Agent:
             # The model's own name, by which its tokens are counted.
             model=name.partition(":")[2].partition("@")[0] or self.model,
         )
-        self._ended, self._read_through = False, -1
-        specs = self._specs if self._model is not None else ()
-        opened.count_tools([asdict(spec) for spec in specs])
+        opened.count_tools(self._specs if name else ())
         for event in ("request", "pruned", "approaching_limit"):
             opened.on(event, self._events.append)
-        opened.on("added", self._tell)
+        if self._listener is not None:
+            opened.on("added", self._listener)
         return opened
-
-    def _tell(self, event: Event) -> None:
-        self.listener(event)
 
     def _happened(self, event: str) -> list[Any]:
         """Return the subjects of the events of one kind since something was said."""
@@ -389,13 +371,13 @@ class Agent:
         exit, a crash or another process change nothing about it.
         """
         numbered = compile_pattern(rf"{re.escape(self._name)}(?:-(\d{{1,9}}))?")
-        last, over = 0, True
-        for info in self.memory.conversations():
-            found = numbered.fullmatch(info.id)
-            number = int(found[1] or 1) if found else 0
-            if number > last:
-                last, over = number, info.ended_at is not None
-        number = last + 1 if over else last
+        found = {
+            int(match[1] or 1): info.ended_at
+            for info in self.memory.conversations()
+            if (match := numbered.fullmatch(info.id))
+        }
+        last = max(found, default=1)
+        number = last + (found.get(last) is not None)
         return self._name if number == 1 else f"{self._name}-{number}"
 
     def _today(self) -> str:
@@ -403,56 +385,40 @@ class Agent:
         now = self._services.clock.now().astimezone(self.memory.settings.zone)
         return f"Today is {now:%A}, {now.day} {now:%B %Y}."
 
-    def _old_messages(self) -> Sequence[Message]:
-        """Return the messages up to the newest, where so many were never consolidated (S2.26).
+    def _consolidate_old(self) -> None:
+        """Consolidate all but the newest messages, where many were never read (S2.26, S2.27).
 
         They stay in view: what leaves it is decided by the budget alone.
         """
         settings = self.memory.settings
         window = settings.agent.memory_window
-        recent = self._chat.recent(window)
-        if len(recent) < window or (recent[0].position or 0) <= self._read_through:
-            return ()
+        before = self._chat.recent(window + 1)[:-1]
         info = self._services.store.sessions(self._scope, id=self._chat.id).get(self._chat.id)
-        self._read_through = max(self._read_through, info.through if info else -1)
-        if (recent[0].position or 0) <= self._read_through:
-            return ()
+        read = max(self._read_through, info.through if info else -1)
+        if len(before) < window or (before[0].position or 0) <= read:
+            return
         cutoff = window - min(settings.conversation.keep_recent, window - 1)
-        while cutoff and recent[cutoff].role == "tool":
+        while cutoff > 1 and before[cutoff].role == "tool":
             cutoff -= 1  # A call is read with its results.
-        return recent[:cutoff]
-
-    def _consolidate(self, messages: Sequence[Message]) -> None:
-        """Consolidate the session up to the last of these messages (requirement S2.27)."""
-        ids = [item.record_id for item in messages if item.record_id]
-        found = list(self._services.store.get(self._scope, ids).values()) if ids else []
-        if found:
-            # Where it takes too long it goes on in the background, and is not asked for again.
-            self._read_through = messages[-1].position or 0
-            self._services.consolidate_session(self._scope, self._chat.id, until=found[-1].position)
+        # Where it takes too long it goes on in the background, and is not asked for again.
+        self._read_through = before[cutoff - 1].position or 0
+        self._services.consolidate_session(self._scope, self._chat.id, until=self._read_through)
 
 
-def _chosen(own: ToolList[Tool], memory: Memory) -> Iterable[Tool]:
+def _chosen_tools(own: ToolList[Tool], memory: Memory) -> Iterable[Tool]:
     """Return the tools of memory that the setting ``agent.tools`` names.
 
     Raises:
         ConfigError: it names one that there is not.
     """
-    wanted = names(memory.settings.agent.tools)
-    if wanted in (("all",), ("none",), ()):
-        return own if wanted == ("all",) else ()
+    wanted = set(names(memory.settings.agent.tools)) - {"none"}
     known = [tool.name for tool in own]
-    for name in wanted:
-        if name not in known:
-            raise ConfigError(f"agent.tools: {name!r} is unknown; there are {', '.join(known)}")
-    return (tool for tool in own if tool.name in wanted)
+    if unknown := wanted - {"all", *known}:
+        raise ConfigError(f"agent.tools: {min(unknown)!r} is unknown; there are {', '.join(known)}")
+    return (tool for tool in own if "all" in wanted or tool.name in wanted)
 
 
-def _ignore(event: Event) -> None:
-    del event
-
-
-def _talking(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:
+def _talking_model(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:
     """Return the model that talks, if there is one; that of the memory may only answer questions.
 
     Raises:

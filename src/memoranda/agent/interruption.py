@@ -28,7 +28,7 @@ class InterruptibleModel:
         """Ask nothing yet."""
         self._model = model
         self._lock = Lock()
-        self._stopped = self._begun = False
+        self._stopped = False
         self._cancel: Callable[[], object] | None = None
 
     @property
@@ -38,7 +38,7 @@ class InterruptibleModel:
 
     def begin(self) -> None:
         """Let it reply again after it was stopped."""
-        self._stopped = self._begun = False
+        self._stopped = False
 
     def stop(self) -> None:
         """End the reply that is under way, and every one until :meth:`begin`."""
@@ -59,8 +59,7 @@ class InterruptibleModel:
         Raises:
             LLMError: it failed, or was stopped.
         """
-        pieces = None if on_text is None else self._separate(on_text)
-        task = asyncio.ensure_future(self._model.chat(messages, tools=tools, on_text=pieces))
+        task = asyncio.ensure_future(self._model.chat(messages, tools=tools, on_text=on_text))
         with self._lock:
             self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel)
             if self._stopped:
@@ -74,14 +73,3 @@ class InterruptibleModel:
         finally:
             with self._lock:
                 self._cancel = None
-
-    def _separate(self, on_text: OnText) -> OnText:
-        """Return ``on_text``, which begins a paragraph where something was said before a call."""
-        gap = "\n\n" if self._begun else ""
-
-        def tell(piece: str) -> None:
-            nonlocal gap
-            on_text(gap + piece)
-            gap, self._begun = "", True
-
-        return tell

@@ -14,14 +14,12 @@ from typing import Any, cast
 
 from memoranda.agent.agent import Agent, Answer
 from memoranda.agent.commands import (
-    ALONE,
-    CLEAR,
     END,
-    MEANINGS,
     NEW,
     YES,
+    describe_command,
     find_command,
-    require_words,
+    run_command,
     split_command,
 )
 from memoranda.agent.files import read_files
@@ -41,29 +39,35 @@ LATER = "it goes on; Ctrl+C again leaves, and what is left is read later"
 INTERRUPT = object()
 
 
+class ChatEvent:
+    """Something that came of what a person sent."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class WorkStarted:
+class WorkStarted(ChatEvent):
     """The agent works; ``ending`` where it makes memory of the session, else on an answer."""
 
     ending: bool
 
 
 @dataclass(frozen=True, slots=True)
-class TextPiece:
+class TextPiece(ChatEvent):
     """The next piece of an answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ToolUsed:
+class ToolUsed(ChatEvent):
     """The message of the transcript by which the model calls tools, or which one of them gave."""
 
     message: Message
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerFinished:
+class AnswerFinished(ChatEvent):
     """The answer as a whole, and what the session took of models so far, by stage."""
 
     answer: Answer
@@ -71,7 +75,7 @@ class AnswerFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(ChatEvent):
     """A line that nobody said, and what there is to know beside it."""
 
     text: str
@@ -89,14 +93,14 @@ class SessionEnded(Notice):
 
 
 @dataclass(frozen=True, slots=True)
-class RequestFailed:
+class RequestFailed(ChatEvent):
     """What was asked for was not done."""
 
     error: Exception
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Question(ChatEvent):
     """Something asks first: who says yes sends ``yes`` in its place."""
 
     text: str
@@ -104,47 +108,34 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class MessagesPruned:
+class MessagesPruned(ChatEvent):
     """Messages left the view, as the person asked."""
 
     receipt: Pruning
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResults:
+class SearchResults(ChatEvent):
     """What a search found."""
 
     hits: Sequence[Hit]
 
 
 @dataclass(frozen=True, slots=True)
-class CostReport:
+class CostReport(ChatEvent):
     """What the session took of models, by stage."""
 
     spending: Sequence[StageUsage]
 
 
 @dataclass(frozen=True, slots=True)
-class InterfaceCommand:
+class InterfaceCommand(ChatEvent):
     """A command that the face does itself, and what follows it."""
 
     name: str
     words: str
 
 
-ChatEvent = (
-    WorkStarted
-    | TextPiece
-    | ToolUsed
-    | AnswerFinished
-    | Notice
-    | RequestFailed
-    | Question
-    | MessagesPruned
-    | SearchResults
-    | CostReport
-    | InterfaceCommand
-)
 Events = Iterator[ChatEvent]
 
 
@@ -162,7 +153,6 @@ class ChatSession:
         session: the conversation that goes on, or begins.
         system: the system prompt; otherwise that of the settings.
         own: commands that the face does itself, with what they do; they win over those here.
-        alone: those of them that take no words.
     """
 
     def __init__(
@@ -172,35 +162,36 @@ class ChatSession:
         session: str = "chat",
         system: str | None = None,
         own: Mapping[str, str] = MappingProxyType({}),
-        alone: Sequence[str] = (),
     ) -> None:
         """Open the agent; nothing is asked yet."""
         found = services_of(memory).models.model
         talks = hasattr(found, "chat")
         self.model = InterruptibleModel(cast("ChatModel", found)) if talks else None
-        self.agent = Agent(memory, session=session, system=system, llm=self.model, upkeep=True)
-        self.agent.listener = self._hear
         self.changed: Callable[[], object] = bool
-        self.meanings = {**MEANINGS, **own}
-        self._own, self._alone = own, {*ALONE, *alone}
         self._files: list[str] = []
         self._events: SimpleQueue[Any] = SimpleQueue()
-        self._commands: Mapping[str, Callable[[str], Events]] = {
-            NEW: self._new,
-            END: self._end,
-            CLEAR: self._clear,
-            "/undo": self._undo,
-            "/retry": self._say_again,
-            "/edit": self._say_again,
-            "/attach": self._attach,
-            "/model": self._use_model,
-            "/remember": self._remember,
-            "/search": self._search,
-            "/pin": self._pin,
-            "/unpin": self._unpin,
-            "/prune": self._prune,
-            "/cost": self._cost,
-        }
+        self.agent = Agent(
+            memory, session=session, system=system, llm=self.model, upkeep=True, listener=self._hear
+        )
+        methods: tuple[Callable[..., Events], ...] = (
+            self._new,
+            self._end,
+            self._clear,
+            self._undo,
+            self._retry,
+            self._edit,
+            self._attach,
+            self._model,
+            self._remember,
+            self._search,
+            self._pin,
+            self._unpin,
+            self._prune,
+            self._cost,
+        )
+        commands = {each.__name__.replace("_", "/"): each for each in methods}
+        self.meanings = {name: describe_command(each) for name, each in commands.items()} | {**own}
+        self._commands = {name: each for name, each in commands.items() if name not in own}
 
     def send(self, text: str) -> Events:
         """Yield what comes of a text: an answer, or what a command does.
@@ -219,11 +210,10 @@ class ChatSession:
                 )
                 return
             name = find_command(found[0], self.meanings)
-            require_words(name, found[1], self._alone, self._own)
-            if name in self._own:
-                yield InterfaceCommand(name, found[1])
+            if name in self._commands:
+                yield from run_command(name, self._commands[name], found[1])
             else:
-                yield from self._commands[name](found[1])
+                yield InterfaceCommand(name, found[1])
         except AnswerStopped:
             yield Notice(STOPPED)
         except (MemorandaError, OSError) as error:
@@ -281,7 +271,9 @@ class ChatSession:
                     warnings.filterwarnings("ignore", "coroutine .* was never awaited")
                     raise KeyboardInterrupt
                 stopping = True
-                yield from self._interrupted(ending=ending)
+                self.stop()
+                if ending:
+                    yield Notice(LATER)
             elif not stopping:
                 yield from _shown(event)
         if isinstance(event, BaseException):
@@ -292,11 +284,6 @@ class ChatSession:
         self._events.put(event)
         self.changed()
 
-    def _interrupted(self, *, ending: bool) -> Events:
-        self.stop()
-        if ending:
-            yield Notice(LATER)
-
     def _finished(self, answer: Answer) -> ChatEvent:
         if answer.command == END:
             return SessionEnded(answer.text, answer.note)
@@ -304,44 +291,51 @@ class ChatSession:
             return ConversationChanged(answer.text, answer.note)
         return AnswerFinished(answer, self.agent.spending())
 
-    def _new(self, words: str) -> Events:
-        del words
+    # Commands, each described by its docstring
+
+    def _new(self) -> Events:
+        """End this session: it becomes memory, and the next one begins."""
         return self._turn(lambda _: self.agent.new(), ending=True)
 
-    def _end(self, words: str) -> Events:
-        del words
+    def _end(self) -> Events:
+        """End this session as /new does, and leave."""
         return self._turn(lambda _: self.agent.end(), ending=True)
 
-    def _say_again(self, words: str) -> Events:
-        """Take back the last message, and say it again, or other words with the same pictures."""
-        last = self.agent.undo()
-        text = words or last.content
-        yield ConversationChanged(f"asked again: {text:.200}")
-        yield from self._turn(
-            lambda hear: self.agent.process(text, files=last.images, on_text=hear)
-        )
-
-    # Commands
-
-    def _clear(self, words: str) -> Events:
+    def _clear(self, words: str = "") -> Events:
+        """Take what was said here out of view; it stays in memory."""
         chat = self.agent.chat
         held = len(chat)
         many = f"{held:,} message{'' if held == 1 else 's'}"
+        if words not in {"", YES}:
+            raise InvalidInput(f"/clear takes nothing but {YES}, got {words!r:.80}")
         if not held:
             yield Notice("nothing to clear")
         elif words != YES:
             question = f"Clear conversation history? {many} leave it; /search finds them."
-            yield Question(question, f"{CLEAR} {YES}")
+            yield Question(question, f"/clear {YES}")
         else:
             chat.clear()
             yield ConversationChanged(f"Cleared {many}; /search still finds them.")
 
-    def _undo(self, words: str) -> Events:
-        del words
+    def _undo(self) -> Events:
+        """Take back your last message and its answer."""
         last = self.agent.undo()
         yield ConversationChanged(f"Taken back, with its answer: {last.content:.200}")
 
+    def _retry(self) -> Events:
+        """Ask your last message again."""
+        return self._edit(self.agent.last_message().content)
+
+    def _edit(self, words: str) -> Events:
+        """Say your last message in other words: /edit WORDS."""
+        last = self.agent.undo()
+        yield ConversationChanged(f"asked again: {words:.200}")
+        yield from self._turn(
+            lambda hear: self.agent.process(words, files=last.images, on_text=hear)
+        )
+
     def _attach(self, words: str) -> Events:
+        """Send a picture or a text file with your next message: /attach PATH."""
         texts, images = read_files([words])
         if images and self.model is None:
             raise InvalidInput(
@@ -351,7 +345,8 @@ class ChatSession:
         what = "picture" if images else f"text of {len(texts[0]):,} characters"
         yield Notice(f"{Path(words).name}, a {what}, goes with your next message")
 
-    def _use_model(self, words: str) -> Events:
+    def _model(self, words: str = "") -> Events:
+        """Say which model answers; with NAME, another one does."""
         if words:
             self.model = InterruptibleModel(self.agent.find_model(words))
             self.agent.use_model(self.model)
@@ -359,33 +354,34 @@ class ChatSession:
         yield Notice(f"{name}; /model NAME takes another one until you leave")
 
     def _remember(self, words: str) -> Events:
+        """Remember something as a fact: /remember WORDS."""
         yield Notice(f"Remembered: {self.agent.memory.remember(words).content}")
 
     def _search(self, words: str) -> Events:
+        """Search memory: /search WORDS."""
         yield SearchResults(self.agent.memory.search(words, limit=5))
 
-    def _pin(self, words: str, *, pinned: bool = True) -> Events:
+    def _pin(self, words: str = "", *, pinned: bool = True) -> Events:
+        """Keep your last message in every context; or message NUMBER."""
         chat = self.agent.chat
         found = message_at(chat, words) if words else self.agent.last_message()
         chat.pin(found.id, pinned=pinned)
         what = "stays in every context" if pinned else "may leave the view again"
         yield Notice(f"#{found.position} {what}: {found.content:.200}")
 
-    def _unpin(self, words: str) -> Events:
+    def _unpin(self, words: str = "") -> Events:
+        """Let your last message leave the view again; or message NUMBER."""
         return self._pin(words, pinned=False)
 
-    def _prune(self, words: str) -> Events:
+    def _prune(self, words: str = "") -> Events:
+        """Take older messages out of view now; with TOKENS, down to so many."""
         if words and not words.isdecimal():
             raise InvalidInput(f"/prune takes a number of tokens, got {words!r:.80}")
         receipt = self.agent.chat.prune(int(words) if words else None)
-        yield (
-            Notice("all of it fits: nothing left the view")
-            if receipt is None
-            else MessagesPruned(receipt)
-        )
+        yield MessagesPruned(receipt) if receipt else Notice("all of it fits: nothing left")
 
-    def _cost(self, words: str) -> Events:
-        del words
+    def _cost(self) -> Events:
+        """Show what this session took of models, and what it cost."""
         yield CostReport(self.agent.spending())
 
 
@@ -393,8 +389,12 @@ def _shown(event: str | Event) -> Events:
     """Yield the event of a piece of an answer, or of a message with or of a tool."""
     if isinstance(event, str):
         yield TextPiece(event)
-    elif event.subject.tool_calls or event.subject.role == "tool":
-        yield ToolUsed(event.subject)
+        return
+    message: Message = event.subject
+    if message.tool_calls and message.content:
+        yield TextPiece("\n\n")  # What is said after the call is a paragraph of its own.
+    if message.tool_calls or message.role == "tool":
+        yield ToolUsed(message)
 
 
 def _next(events: SimpleQueue[Any]) -> Any:

@@ -34,7 +34,7 @@ from memoranda.agent.session import (
     WorkStarted,
 )
 from memoranda.cli import chat_commands
-from memoranda.cli.chat_commands import ALONE, EXIT, MEANINGS, ChatDesk, PipeReader
+from memoranda.cli.chat_commands import EXIT, MEANINGS, ChatDesk, PipeReader
 from memoranda.cli.command import (
     FAILED,
     ChatName,
@@ -95,7 +95,7 @@ def chat(
     """
     opened = Memory(session.shared.db, user=session.user, settings=session.settings, llm=model)
     with handle_signals(ending_signals(), exit_on_signal), opened as memory:
-        talk = ChatSession(memory, session=in_session, system=system, own=MEANINGS, alone=ALONE)
+        talk = ChatSession(memory, session=in_session, system=system, own=MEANINGS)
         live = sys.stdin.isatty() and session.out.is_terminal and not session.shared.as_json
         reader = open_prompt(talk, session.warn) if live else PipeReader()
         loop = ChatLoop(ChatDesk(session, talk, reader), live=live)

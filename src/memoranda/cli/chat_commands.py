@@ -41,7 +41,6 @@ MEANINGS = {
     "/help": "this list",
     EXIT: "leave; the session stays",
 }
-ALONE = ("/stats", "/memory", "/help", EXIT)
 KEYS = {
     "Alt+Enter": "another line",
     "Ctrl+C": "stop an answer; clear the line; twice, leave",

@@ -26,7 +26,6 @@ MEANINGS = {
     "/help": "this page (F1)",
     "/exit": "leave; the session stays (Ctrl+Q)",
 }
-ALONE = [name for name in MEANINGS if name not in {"/search", "/facts", "/forget"}]
 KEYS = {
     "Enter": "send; Alt+Enter or Ctrl+J begins another line",
     "Escape": "stop an answer; leave a screen",

@@ -15,7 +15,7 @@ from memoranda.settings import configure
 from memoranda.settings.configure import Setting, SettingChange
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import MEMORY
-from memoranda.tui.commands import ALONE, MEANINGS
+from memoranda.tui.commands import MEANINGS
 
 THIS_SESSION = "this session"
 
@@ -127,7 +127,7 @@ class ChatRuntime:
         memory = self._open_memory(Settings(**configure.override(self._arguments, texts)))
         try:
             _, system = self._given.get("agent.system", ("", None))
-            chat = ChatSession(memory, session=session, system=system, own=MEANINGS, alone=ALONE)
+            chat = ChatSession(memory, session=session, system=system, own=MEANINGS)
         except BaseException:
             memory.close()
             raise
