@@ -24,9 +24,9 @@ from terminal_codes import CODES
 
 from memoranda import Memory
 from memoranda.agent.session import ChatSession
-from memoranda.cli.chat import ChatLoop, WordWriter
-from memoranda.cli.chat_commands import MEANINGS, ChatDesk
-from memoranda.cli.chat_prompt import PromptHistory, TerminalReader
+from memoranda.cli.chat import TerminalChat, WordWriter
+from memoranda.cli.chat_commands import MEANINGS
+from memoranda.cli.chat_prompt import TerminalPrompt, open_history
 from memoranda.cli.command import Command, Session
 from memoranda.model.models import Scope
 from memoranda.notes.erasing import history_file, remove_prompts
@@ -56,10 +56,10 @@ def prompted():
     """Type into a prompt; return what it read, until it was left or the keys end."""
 
     def start(*keys, history=()):
-        kept = PromptHistory(history_file("ana"), pytest.fail)
+        kept = open_history(history_file("ana"), pytest.fail)()
         for entry in history:
             kept.append_string(entry)
-        prompt = TerminalReader(history_file("ana"), MEANINGS, pytest.fail)
+        prompt = TerminalPrompt(history_file("ana"), [*MEANINGS], pytest.fail)
         read = []
         with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
             for each in keys:
@@ -76,13 +76,13 @@ def prompted():
         # Alt+Enter begins another line, Enter says all of it; what is pasted is one text.
         ([f"one{ALT_ENTER}two{ENTER}"], ["one\ntwo"]),
         ([f"\x1b[200~one\ntwo\x1b[201~{ENTER}"], ["one\ntwo"]),
-        # Ctrl+C clears what was typed, and only a second one right after it leaves; so does Ctrl+D.
+        # Ctrl+C drops what was typed, and leaves on an empty line; so does Ctrl+D.
         ([f"wrong{CTRL_C}right{ENTER}"], ["right"]),
         ([f"wrong{CTRL_C}x{CTRL_C}right{ENTER}"], ["right"]),
         ([f"wrong{CTRL_C}{CTRL_C}"], [None]),
-        ([f"one{CTRL_C}two{ENTER}", f"{CTRL_C}three{ENTER}"], ["two", "three"]),
+        ([f"one{CTRL_C}two{ENTER}", CTRL_C], ["two", None]),
         ([CTRL_D], [None]),
-        # Tab fills in a command that is the only one to begin so, also before a menu is there.
+        # Tab fills in a command that is the only one to begin so.
         ([f"/mem{TAB}{ENTER}"], ["/memory"]),
         ([f"/forg{TAB} the cats{ENTER}"], ["/forget the cats"]),
         # The arrow brings back what was typed in earlier chats, the newest first.
@@ -111,12 +111,11 @@ def live():
             create_app_session(input=pipe, output=DummyOutput()),
         ):
             before(memory)
-            prompt = TerminalReader(history_file(memory.user), MEANINGS, pytest.fail)
+            prompt = TerminalPrompt(history_file(memory.user), [*MEANINGS], pytest.fail)
             chat = ChatSession(memory, own=MEANINGS)
-            desk = ChatDesk(session, chat, prompt)
             pipe.send_text("".join(keys))
-            ChatLoop(desk, live=True).run()
-            left = memory.records(limit=100), len(desk.agent.chat)
+            TerminalChat(session, chat, prompt).run()
+            left = memory.records(limit=100), len(chat.agent.chat)
         return CODES.sub("", shown.getvalue()), *left
 
     return start
@@ -140,33 +139,20 @@ def test_clear_asks(live, answer, held):
     assert "I have two cats." in [record.content for record in records]
 
 
-@each_row(
-    ("kept", "answer", "gone"),
-    [
-        *((("green", "black"), answer, 0) for answer in ("", "3", "0", "x")),
-        *((("green", "black"), answer, gone) for answer, gone in [("1", 1), ("1, 2", 2)]),
-        (("green", "black"), "all", 2),
-        *((("green",), answer, answer == "y") for answer in ("y", "", "1")),
-    ],
-)
-def test_forget_asks_which(live, kept, answer, gone):
-    """/forget WORDS shows the facts and forgets those that are named, or the one after a yes."""
-    before = remembering(*(f"Ana likes {sort} tea" for sort in kept))
-    user = f"{len(kept)}{answer}"
-    shown, records, _ = live(f"/forget tea{ENTER}{answer}{ENTER}{CTRL_D}", before=before, user=user)
-    assert all(f"Ana likes {sort} tea" in shown for sort in kept)
-    assert ("  2  " in shown) == (len(kept) == 2)
-    assert len([each for each in records if each.kind.value == "fact"]) == len(kept) - gone
+@each_row(("answer", "gone"), [("y", True), ("", False), ("1", False)])
+def test_what_is_erased_after_a_yes_was_never_typed(live, answer, gone):
+    """/forget WORDS shows facts with ids; ID --erase asks, and takes it out of the prompts, too."""
+    known, user = [], f"user{answer}"
 
+    def before(memory):
+        known.extend(memory.remember(f"Ana likes {sort} tea").id for sort in ("green", "black"))
 
-def test_what_is_erased_was_never_typed(live):
-    """/forget --erase takes the text out of the prompt history, too."""
-    typed = f"Ana likes green tea{ENTER}"
-    live(
-        f"{typed}/forget tea --erase{ENTER}y{ENTER}{CTRL_D}",
-        before=remembering("Ana likes green tea"),
-    )
-    assert "green" not in history_file("default").read_text()
+    live(f"Ana likes green tea{ENTER}{CTRL_D}", before=before, user=user)
+    typed = f"/forget tea{ENTER}/forget {known[0]} --erase{ENTER}{answer}{ENTER}{CTRL_D}"
+    shown, records, _ = live(typed, user=user)
+    assert all(id_ in shown for id_ in known)
+    assert (known[0] not in [each.id for each in records]) == gone
+    assert ("green" not in history_file(user).read_text()) == gone
 
 
 def test_a_greeting_says_who_answers(live):
@@ -179,29 +165,18 @@ def test_a_greeting_says_who_answers(live):
 
 
 def test_no_line_is_wider_than_the_terminal(live):
-    """Neither lists nor contexts, answers nor errors; items go on below where they begin."""
+    """Neither lists nor contexts, answers nor errors."""
     facts = remembering(
         "Ana likes green tea " * 20,
         "每个月的报表都要显示合计金额数字要对齐。" * 9,
         "Ana keeps two cats and a dog in her house in Porto",
     )
-    keys = [
-        "does Ana like tea?",
-        "/forget tea",
-        "",
-        "/context",
-        "/memory",
-        "/help",
-        "/nope",
-        "报表",
-    ]
+    keys = ["does Ana like tea?", "/forget tea", "/context", "/memory", "/help", "/nope", "报表"]
     for columns in (40, 80, 120):
         said = "".join(f"{key}{ENTER}" for key in keys)
         shown, *_ = live(said, CTRL_D, before=facts, columns=columns, user=str(columns))
         lines = shown.splitlines()
-        if columns == 40:
-            at = lines.index("- Ana keeps two cats and a dog in her")
-            assert lines[at + 1] == "  house in Porto"
+        assert columns > 40 or "- Ana keeps two cats and a dog in her" in lines
         lines = [line for line in lines if not line.startswith(("- Ana", "- 每"))]
         wide = [line for line in lines if cell_len(line.rstrip()) > columns and os.sep not in line]
         assert wide == []
@@ -212,12 +187,12 @@ def test_words_are_whole_at_the_edge(piece):
     """However an answer comes in pieces, words are not broken, and line ends are as they were."""
     file = io.StringIO()
     words = WordWriter(Console(file=file, force_terminal=True, width=20))
-    text = "one two three four five six\n\n    indented code\n报表报表报表报表报表报表 end\ttab"
+    text = "one two three four five six\n\n    indented code\n报表报表报表 end\ttab"
     for start in range(0, len(text), piece):
         words.write(text[start : start + piece])
     words.end()
     assert file.getvalue() == (
-        "one two three four\nfive six\n\n    indented code\n报表报表报表报表报表\n报表 end    tab\n"
+        "one two three four\nfive six\n\n    indented code\n报表报表报表 end\ntab\n"
     )
 
 
@@ -383,7 +358,7 @@ def test_a_slow_end_of_a_session_can_be_left(terminal, server):
 
 def typed(path):
     """Return what was typed into earlier chats, oldest first."""
-    return [*PromptHistory(path, pytest.fail).load_history_strings()][::-1]
+    return [*open_history(path, pytest.fail)().load_history_strings()][::-1]
 
 
 def test_the_history_is_private(tmp_path):
@@ -392,11 +367,10 @@ def test_the_history_is_private(tmp_path):
     assert len(files) == 5
     assert {file.parent for file in files} == {tmp_path / "data" / "memoranda" / "chat"}
     path = history_file("ana")
-    history = PromptHistory(path, pytest.fail)
-    history.append_string("one\ntwo 日本 \ud800")
+    open_history(path, pytest.fail)().append_string("one\ntwo 日本 \ud800")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.chmod(0o644)
-    history.append_string("three")
+    open_history(path, pytest.fail)().append_string("three")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert typed(path) == ["one\ntwo 日本 ?", "three"]
     assert typed(history_file("bruno")) == []
@@ -405,7 +379,7 @@ def test_the_history_is_private(tmp_path):
 def test_the_history_forgets():
     """Entries that repeat erased text go as a whole."""
     path = history_file("ana")
-    history = PromptHistory(path, pytest.fail)
+    history = open_history(path, pytest.fail)()
     for text in ("/forget my PIN is 4711", "hello\n# not a time", "We moved to a flat in Faro"):
         history.append_string(text)
     words = ErasedWords(["my pin is 4711", "Ana said: we moved to a flat in Lisbon, far away"])
@@ -420,8 +394,7 @@ def test_a_history_that_cannot_be_kept_is_told_once(tmp_path):
     """Where the file cannot be written, one warning says so, and the talk goes on."""
     (tmp_path / "data").write_text("a file where a folder should be")
     told = []
-    history = PromptHistory(history_file("ana"), told.append)
+    history = open_history(history_file("ana"), told.append)()
     history.append_string("hello")
-    history.append_string("again")
     assert len(told) == 1
     assert "not kept" in told[0]

@@ -103,13 +103,9 @@ def test_a_session_without_a_word_is_no_error(hook, event, tmp_path):
 
 def test_a_hook_fails_with_one_line_and_never_exits_with_2(run, hook, event, tmp_path):
     """Code 2 would block Claude Code: not for wrong options either, nor a broken transcript."""
-    for stdin, complaint in (
-        ("", "standard input is no event of a hook: not valid JSON"),
-        ("[]", "expected an object with session_id and transcript_path, got '[]'"),
-        ('{"session_id": "x"}', "expected an object with session_id and transcript_path"),
-    ):
+    for stdin in ("", "[]", '{"session_id": "x"}', '{"session_id": "x", "transcript_path": 1}'):
         (told,) = hook(stdin=stdin, code=1).splitlines()
-        assert complaint in told
+        assert "is no event of a hook: expected JSON with session_id and transcript_path" in told
     for arguments in (("claude-code", "--bad"), ("nothing",), ("--bad",), ("claude-code", "--db")):
         run("hook", *arguments, code=1)
     given = event()

@@ -1,7 +1,6 @@
 """The commands by which a memory learns, and by which a person looks at what it learned."""
 
 import json
-import re
 
 import pytest
 from steps import carry_out, do
@@ -27,7 +26,7 @@ def talked(own_machine, monkeypatch):
 
 def test_a_dry_run_says_what_would_be_done(run):
     """By consolidate, by maintain; facts that are not there have no id."""
-    shown = run("consolidate", "--dry-run").stdout
+    shown = run("consolidate", "--dry-run").output
     assert "nothing was changed" in shown
     assert "fact_" not in shown
     for command in ("consolidate", "maintain"):
@@ -40,18 +39,18 @@ def test_a_session_that_fails_is_named_and_the_exit_code_says_so(run, monkeypatc
     error = run("consolidate", "talk0", code=1).stderr
     assert "talk0 waits:" in error
     assert "llm.model" in error
-    (round_,) = json.loads(run("maintain", "--yes", "--json", code=1).stdout)
+    (round_,) = json.loads(run("maintain", "--json", code=1).stdout)
     failed = {stage["stage"]: sorted(stage["failed"]) for stage in round_["stages"]}
     assert failed == {stage: [] for stage in STAGES} | {"consolidate": ["talk0", "talk1"]}
 
 
-def test_upkeep_is_of_one_user_or_of_all(run, told):
-    """--all-users reaches every user of the store; without it only the one of the command."""
-    assert [each["user"] for each in told("maintain", "expire")] == ["ana"]
-    rounds = told("maintain", "expire", "decay", "--all-users")
-    assert [each["user"] for each in rounds] == ["ana", "eva"]
-    assert [stage["stage"] for stage in rounds[0]["stages"]] == ["expire", "decay"]
-    assert re.search("^eva$", run("maintain", "expire", "--all-users").stdout, re.MULTILINE)
+def test_upkeep_is_of_one_user(told):
+    """That of the command; a worker has all of them."""
+    (done,) = told("maintain", "expire", "decay")
+    assert (done["user"], [each["stage"] for each in done["stages"]]) == (
+        "ana",
+        ["expire", "decay"],
+    )
 
 
 def test_stats_show_what_waits_and_what_was_used(run, told):

@@ -56,9 +56,8 @@ def test_a_correction_replaces_and_the_past_is_kept(run, told):
     [
         ((), [0, 1, 2]),
         (("--metadata", "project=atlas"), [0, 1]),
-        (("--metadata", "project!=atlas"), [2]),
-        (("--metadata", "priority>1", "--metadata", "priority<3"), [2]),
-        (("--metadata", "project=atlas", "--metadata", "priority<=1"), [1]),
+        (("--metadata", '{"project": {"ne": "atlas"}}'), [2]),
+        (("--metadata", "project=atlas", "--metadata", '{"priority": {"lte": 1}}'), [1]),
         (("--metadata", '{"project": {"in": ["borneo", "celebes"]}}'), [2]),
         (("--metadata", "open=true"), [2]),
         (("--metadata", 'open="true"'), []),
@@ -70,7 +69,7 @@ def test_a_correction_replaces_and_the_past_is_kept(run, told):
     ],
 )
 def test_search_and_list_take_the_same_filters(told, tasks, filters, places):
-    """By metadata with operators, tags, time, session and kind; several have all to be met."""
+    """By metadata, tags, time, session and kind; several have all to be met."""
     wanted = [tasks[place] for place in places]
     assert [record["content"] for record in told("list", *filters)] == wanted
     found = told("search", "ship print atlas borneo", *filters)
@@ -78,13 +77,10 @@ def test_search_and_list_take_the_same_filters(told, tasks, filters, places):
 
 
 def test_pages_join(told, run, tasks):
-    """Pages of a list, either way and after an id, and of a search hold each record once."""
+    """Pages of a list, either way, and of a search hold each record once."""
     for order, wanted in (((), tasks), (("--newest-first",), tasks[::-1])):
         pages = [told("list", *order, "--limit", "2", "--offset", str(n))[:2] for n in (0, 2)]
         assert [record["content"] for page in pages for record in page] == wanted
-    first = told("list", "--limit", "2")
-    rest = told("list", "--after", first[-1]["id"], "--kind", "fact")
-    assert [record["content"] for record in first + rest] == tasks
     whole = [hit["id"] for hit in told("search", "ship atlas", "--limit", "3")]
     rest = told("search", "ship atlas", "--limit", "3", "--offset", "1")
     assert [hit["id"] for hit in rest] == whole[1:]
@@ -122,7 +118,7 @@ def test_what_is_exported_is_imported_once_and_a_backup_is_whole(run, told, tmp_
     assert told("export", "out.jsonl")["records"] == 1
     first, again = (told("import", "out.jsonl", "--db", "there.db") for _ in range(2))
     assert (first["records"], again["records"], again["skipped"]) == (1, 0, 1)
-    assert told("backup", "copy.db")["size"] > 0
+    run("backup", "copy.db")
     assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
     assert told("list", "--db", "copy.db")[0]["content"] == "carry me over"
     assert "exists" in run("backup", "copy.db", code=1).stderr

@@ -93,10 +93,8 @@ def test_a_worker_serves_metrics_until_a_signal_ends_it(started):
 
 
 def test_a_worker_tells_what_failed_and_goes_on_until_a_signal(started):
-    """It shows the next runs, runs what is due for every user, and says why a stage failed."""
+    """It runs what is due for every user, and says why a stage failed."""
     with started("worker", MEMORANDA_CONSOLIDATION__EXTRACTOR="llm") as process:
-        table = [process.stdout.readline().split() for _ in range(2 + len(STAGES))]
-        assert [line[0] for line in table[2:]] == list(STAGES)
         runs = []
         for line in process.stdout:
             runs.append(line)

@@ -240,5 +240,5 @@ def test_what_cannot_be_served_is_said(run, monkeypatch):
             (line,) = run("mcp", *arguments, code=1).stderr.splitlines()
         assert told in line
         assert "secret" not in line
-    monkeypatch.setattr("memoranda.cli.mcp.find_spec", lambda _: None)
+    monkeypatch.setattr("memoranda.cli.doors.find_spec", lambda _: None)
     assert "pip install 'memoranda[mcp]'" in run("mcp", code=1).stderr

@@ -10,7 +10,16 @@ DOORS = (
     (("remember", "Ben Ruiz is vegan"), "store_memory", {"content": "Ben Ruiz is vegan"}),
     (("search", "what does Ana eat?"), "search_memories", {"query": "what does Ana eat?"}),
     (
-        ("search", "Ana Silva", "--tag", "diet", "--metadata", "n>=1", "--since", "2020-01-01"),
+        (
+            "search",
+            "Ana Silva",
+            "--tag",
+            "diet",
+            "--metadata",
+            '{"n": {"gte": 1}}',
+            "--since",
+            "2020-01-01",
+        ),
         "search_memories",
         {"query": "Ana Silva", "tags": ["diet"], "metadata": {"n": {"gte": 1}}}
         | {"since": "2020-01-01"},

@@ -41,7 +41,6 @@ CODE = {
 
 # Each line is a command; {name} stands for the id that an earlier line kept under that name.
 COMMANDS = (
-    ("config", "path"),
     ("config", "explain", "conversation.strategy"),
     ("config", "set", "conversation.keep_recent", "4"),
     ("config", "set", "tokens.limits.my-model", "32000"),
@@ -83,17 +82,15 @@ COMMANDS = (
     ("conversations", "prune", "january", "--to", "90", "--dry-run"),
     ("conversations", "prune", "january", "--to", "90"),
     ("conversations", "receipts", "january"),
-    ("conversations", "show", "january", "--all", "--limit", "4"),
+    ("conversations", "show", "january", "--all"),
     ("conversations", "expand", "january", "cut_0-3"),
     ("conversations", "pin", "january", "2"),
     ("conversations", "pin", "january", "2", "--off"),
     ("conversations", "clear", "january", "--yes"),
     ("notes",),
     ("notes", "show"),
-    ("notes", "show", "--path"),
-    ("notes", "add", "The heating was repaired."),
     ("notes", "history", "--limit", "2"),
-    ("notes", "search", "heating"),
+    ("notes", "search", "Tidepool"),
     ("notes", "sync"),
     ("audit",),
     ("maintain", "--dry-run"),

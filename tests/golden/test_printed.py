@@ -36,7 +36,6 @@ COMMANDS = (
     ("conversations", "show", "empty"),
     ("conversations", "show", "ferry"),
     ("conversations", "show", "trip"),
-    ("conversations", "show", "trip", "--limit", "2"),
     ("conversations", "show", "trip", "--strategy", "importance", "--budget", "650"),
     ("conversations", "receipts", "trip"),
     ("conversations", "prune", "trip", "--to", "8000"),

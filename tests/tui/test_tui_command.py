@@ -21,7 +21,7 @@ def test_without_the_library_or_a_terminal_it_says_so(monkeypatch):
     assert (result.exit_code, "in a pipe use memoranda chat" in result.stderr) == (1, True)
     found = util.find_spec
     monkeypatch.setattr(
-        "memoranda.cli.tui.find_spec", lambda name: None if name == "textual" else found(name)
+        "memoranda.cli.doors.find_spec", lambda name: None if name == "textual" else found(name)
     )
     result = CliRunner().invoke(app, ["tui"])
     assert (result.exit_code, "pip install 'memoranda[tui]'" in result.stderr) == (1, True)

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,7 +22,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, TypeVar
 
 import typer
 from rich.console import Console, RenderableType
-from rich.measure import measure_renderables
 from rich.text import Text
 from typer import Option
 from typer.core import TyperCommand, TyperGroup
@@ -41,28 +39,27 @@ if TYPE_CHECKING:  # Help is printed without them.
     from memoranda.model.models import ForgetReceipt
     from memoranda.settings.settings import Settings
 
-T = TypeVar("T")
 Handler = Callable[[int, FrameType | None], None]
 Function = TypeVar("Function", bound=Callable[..., None])
 # Seconds that the main thread waits at once: a signal just before a wait is seen when it ends.
 SIGNAL_WAIT = 1.0
 FAILED = 1
-# Columns of what is no terminal, and those that a rule takes there.
+# Columns of what is no terminal.
 UNBOUNDED = 1_000_000
-LINE = 80
-# What help calls a value, by its type; a switch has none.
+# What help calls the value of an option, by its type; a switch has none.
 METAVARS = {"bool": "", "int": "NUMBER", "float": "NUMBER", "str": "TEXT", "list[str]": "TEXT"}
 EXAMPLES = "\n\nExamples:\n"
 
 
 def keep(session: typer.Context, param: typer.CallbackParam, value: Any) -> None:
-    """Keep the value of an option for :meth:`Session.read`; the innermost command's wins."""
+    """Keep the value of an option in the context's ``meta``; the innermost command's wins."""
     if value is not None and value is not False:
-        session.meta[f"{__name__}.{param.name}"] = value
+        session.meta[str(param.name)] = value
 
 
 # An option that no function is given, as what all commands share needs it.
 Kept = partial(Option, expose_value=False, callback=keep, show_default=False)
+Shared = partial(Kept, rich_help_panel="Options of every command")
 
 # What a chat is begun with.
 ChatName = Annotated[
@@ -74,38 +71,37 @@ Model = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class SharedOptions:
-    """The options of every command, which may stand before or after its name."""
-
+def shared_options(
+    *,
     db: Annotated[
         str | None,
-        Kept(
+        Shared(
             metavar="PLACE",
             help="A file, postgresql://HOST/DATABASE or chroma:///FOLDER; otherwise "
             "MEMORANDA_LOCATION, or a file in the user's data folder.",
         ),
-    ] = None
+    ] = None,
     user: Annotated[
         str | None,
-        Kept(metavar="NAME", help="Whose memory; otherwise MEMORANDA_USER, or 'default'."),
-    ] = None
-    as_json: Annotated[bool, Kept("--json", help="Print one JSON document.")] = False
+        Shared(metavar="NAME", help="Whose memory; otherwise MEMORANDA_USER, or 'default'."),
+    ] = None,
+    as_json: Annotated[bool, Shared("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Declare the options of every command, which may stand before or after its name."""
 
 
 class Session(typer.Context):
     """One run of a command: its options, its settings, its memory and its two outputs."""
 
-    def read(self, options: type[T]) -> T:
-        """Return those options of a command line that the fields of a dataclass declare."""
-        names = (each.name for each in fields(options))  # type: ignore[arg-type] # a dataclass
-        kept = {name: self.meta.get(f"{__name__}.{name}") for name in names}
-        return options(**{name: value for name, value in kept.items() if value is not None})
+    @property
+    def db(self) -> str | None:
+        """Where the memory is, if the command line says so."""
+        return self.meta.get("db")
 
     @property
-    def shared(self) -> SharedOptions:
-        """The options of every command."""
-        return self.read(SharedOptions)
+    def as_json(self) -> bool:
+        """Whether results are JSON documents."""
+        return "as_json" in self.meta
 
     @cached_property
     def out(self) -> Console:
@@ -160,19 +156,19 @@ class Session(typer.Context):
     @property
     def user(self) -> str:
         """Whose memory it is."""
-        return self.settings.user if self.shared.user is None else self.shared.user
+        return str(self.meta.get("user", self.settings.user))
 
     @property
     def given(self) -> dict[str, tuple[str, str | None]]:
         """The options that win over settings, with their values, by the names of the settings."""
-        return {"location": ("--db", self.shared.db), "user": ("--user", self.shared.user)}
+        return {"location": ("--db", self.db), "user": ("--user", self.meta.get("user"))}
 
     @property
     def location(self) -> Path | None:
         """The file or folder, ``None`` for a memory without one."""
         from memoranda.store.locations import file_of, place  # noqa: PLC0415 - as above
 
-        return file_of(place(self.shared.db, self.settings))
+        return file_of(place(self.db, self.settings))
 
     def memory(
         self, at: str | None = None, *, writes: bool = False, all_users: bool = False
@@ -193,8 +189,8 @@ class Session(typer.Context):
 
         reads = not writes and at is None
         if reads:
-            existing.require_place(place(self.shared.db, self.settings))
-        memory = Memory(at or self.shared.db, user=self.user, settings=self.quiet_settings)
+            existing.require_place(place(self.db, self.settings))
+        memory = Memory(at or self.db, user=self.user, settings=self.quiet_settings)
         self.with_resource(memory)
         if reads and not all_users and not existing.require_user(memory):
             self.hint(existing.NOTHING_YET)
@@ -202,22 +198,20 @@ class Session(typer.Context):
 
     def show(self, value: Any, *rendered: RenderableType, indent: int | None = 2) -> None:
         """Print ``value`` as JSON where that is wanted, otherwise what was rendered."""
-        if self.shared.as_json:
+        if self.as_json:
             write_json(value, indent=indent)
         else:
             self.print(*rendered)
 
     def print(self, *rendered: RenderableType) -> None:
         """Print what was rendered at once: what goes to no terminal, as wide as it needs."""
-        tables = [each for each in rendered if not isinstance(each, Text)]
-        width = max(LINE, measure_renderables(self.out, self.out.options, tables).maximum)
         for each in rendered:
             if self.out.is_terminal or isinstance(each, Text):
                 # A terminal wraps a line of text by itself; in a file it stays one line.
                 self.out.print(each, soft_wrap=isinstance(each, Text))
                 continue
             with self.out.capture() as captured:
-                self.out.print(each, width=width)
+                self.out.print(each)
             lines = captured.get().splitlines()
             self.out.file.writelines(f"{line.rstrip()}\n" for line in lines)  # It pads them.
         self.out.file.flush()
@@ -236,7 +230,7 @@ class Session(typer.Context):
 
     def hint(self, text: str) -> None:
         """Tell a person, not a program, something that is no result."""
-        if not self.shared.as_json:
+        if not self.as_json:
             self.note(text)
 
     def warn(self, *texts: str) -> None:
@@ -261,15 +255,6 @@ class Session(typer.Context):
             task = shown.add_task(title, total=None)
             yield lambda done, total: shown.update(task, completed=done, total=total or None)
 
-    def confirm(self, question: str) -> bool:
-        """Ask a question whose answer is no unless it is yes."""
-        from rich.prompt import Confirm  # noqa: PLC0415 - few commands ask
-
-        try:
-            return Confirm.ask(question, console=self.err, default=False)
-        except EOFError:
-            return False
-
     def require_yes(self, question: str, refused: str, *, yes: bool = False) -> None:
         """Ask for a yes, unless ``yes`` says it; without one the command ends.
 
@@ -280,7 +265,8 @@ class Session(typer.Context):
             return
         if not sys.stdin.isatty():
             raise InvalidInput(f"{refused}: there is no terminal to ask on; say it with --yes")
-        if not self.confirm(question):
+        self.err.print(f"{question} [y/N] ", end="", soft_wrap=True)
+        if sys.stdin.readline().strip().casefold() not in {"y", "yes"}:
             self.note(refused)
             raise typer.Exit(FAILED)
 
@@ -316,26 +302,28 @@ def tell_error(message: str) -> None:
     make_console(stderr=True).print(shown, soft_wrap=True)
 
 
-def declare_options(options: type) -> list[Any]:
-    """Return what the fields of a dataclass declare, as parameters of a command."""
+def declare_options(declared: Callable[..., None]) -> list[Any]:
+    """Return the parameters of a function, as those of a command."""
     app = typer.Typer(add_completion=False)
-    app.command()(options)
+    app.command()(declared)
     return typer.main.get_command(app).params
 
 
 class SharedHelp:
-    """A command that also takes the shared options, and whose help ends with them and examples."""
+    """A command that also takes the shared options, and whose help ends with its examples."""
 
     context_class: Any = Session
     params: Any
-    SHARED: ClassVar = declare_options(SharedOptions)
-    options: ClassVar = SHARED
+    options: ClassVar[Any] = declare_options(shared_options)
 
     def __init__(self, name: str | None = None, *, help: str | None = None, **given: Any) -> None:
         """Take the help apart: a line break in a paragraph is a blank."""
-        about, _, self.examples = (help or "").partition(EXAMPLES)
-        paragraphs = (" ".join(each.split()) for each in about.split("\n\n"))
-        super().__init__(name=name, help="\n\n".join(paragraphs), **given)  # type: ignore[call-arg]
+        about, _, examples = (help or "").partition(EXAMPLES)
+        given["help"] = "\n\n".join(" ".join(each.split()) for each in about.split("\n\n"))
+        if examples:
+            lines = (each.strip() for each in examples.split("\n"))
+            given["epilog"] = "\n\n".join(("Examples:", *lines))
+        super().__init__(name=name, **given)  # type: ignore[call-arg] # its sibling in a command
         self.own = self.params
         self.params = [*self.own, *self.options]
 
@@ -356,20 +344,6 @@ class SharedHelp:
             elif each.metavar is None:
                 each.metavar = METAVARS.get(each.bare_type())
         return found
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Show what is the command's own before what all commands take."""
-        shown = copy(self)
-        shown.params = [*self.own, *(each for each in self.options if each not in self.SHARED)]
-        super(SharedHelp, shown).format_help(ctx, formatter)  # type: ignore[misc]
-        with formatter.section("Options of every command"):
-            rows = ((" ".join((*each.opts, each.metavar)), each.help) for each in self.SHARED)
-            formatter.write_dl(list(rows))
-        if self.examples:
-            with formatter.section("Examples"):
-                formatter.write(
-                    "".join(f"  {each.strip()}\n" for each in self.examples.split("\n"))
-                )
 
 
 class Command(SharedHelp, TyperCommand):
@@ -398,8 +372,8 @@ class CommandGroup(SharedHelp, TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Show the options of the command that is meant where none is named, too."""
         shown = copy(self)
-        if self.default is not None:
-            shown.own = [*self.own, *self.commands[self.default].own]  # type: ignore[attr-defined]
+        meant: Any = self.commands.get(self.default or "")
+        shown.params = [*self.own, *(meant.own if meant else ())]
         super(CommandGroup, shown).format_help(ctx, formatter)
 
 

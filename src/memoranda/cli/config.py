@@ -1,4 +1,4 @@
-"""Commands of the settings: config show, explain, set, unset, path, models pull."""
+"""Commands of the settings: config show, explain, set, unset, models pull."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
-from typer import Argument, Option
+from typer import Argument
 
-from memoranda.cli import options
 from memoranda.cli.command import CommandGroup, Session, command, make_group, read_words
 from memoranda.providers.embedding import model_files
 from memoranda.rendering.layout import details, safe_text
@@ -20,13 +19,7 @@ from memoranda.settings.configure import Setting, SettingChange, format_value, s
 from memoranda.settings.fields import groups
 from memoranda.settings.settings import DEFAULT, config_path
 
-Name = Annotated[
-    str,
-    Argument(
-        help="Such as conversation.strategy, or tokens.limits.my-model.",
-        autocompletion=options.complete(lambda: [each.name for each in configure.list_fields()]),
-    ),
-]
+Name = Annotated[str, Argument(help="Such as conversation.strategy, or tokens.limits.my-model.")]
 commands = typer.Typer()
 
 
@@ -57,7 +50,8 @@ def show(session: Session) -> None:
     state = "" if file.is_file() else "  (there is none yet)"
     line = Text("settings file  ", "dim").append_text(safe_text(f"{file}{state}", "not dim"))
     told = [{"name": each.name, "value": each.value, "source": each.source} for each in found]
-    session.show(told, line, *show_settings(found))
+    shown = _group((each.name, _show_value(each, file)) for each in found)
+    session.show(told, line, *shown)
 
 
 @command(config, "explain")
@@ -77,10 +71,19 @@ def explain_(
         told = [{"name": each.name, "meaning": each.summary} for each in fields]
         session.show(told, *_group((each.name, safe_text(each.summary)) for each in fields))
         return
-    explanation = configure.explain(name)
-    session.show(explanation, show_explanation(explanation))
-    if explanation.problem is not None:
-        session.warn(explanation.problem)
+    found = configure.explain(name)
+    known = bool(found.source)
+    rows = {
+        "meaning": found.meaning,
+        "value": safe_text(format_value(found.value), "bold") if known else None,
+        "from": found.source if known else None,
+        "default": format_value(found.default),
+        "takes": found.type,
+        "environment": found.variable,
+    }
+    session.show(found, safe_text(found.name, "bold cyan"), details(rows.items()))
+    if found.problem is not None:
+        session.warn(found.problem)
 
 
 @command(config, "set")
@@ -116,34 +119,15 @@ def unset_(session: Session, name: Name) -> None:
     _report(session, done, done.name, where)
 
 
-@command(config, "path")
-def path(session: Session) -> None:
-    """Print the path of the settings file, which need not exist.
-
-    Examples:
-        memoranda config path
-    """
-    found = config_path()
-    session.show({"path": found, "exists": found.is_file()}, safe_text(str(found)))
-
-
 @command(models, "pull")
-def pull(
-    session: Session,
-    *,
-    base_url: Annotated[
-        str | None, Option("--from", metavar="URL", help="Another server that has them.")
-    ] = None,
-) -> None:
+def pull(session: Session) -> None:
     """Download the local embedding model (90 MB), and check that it is genuine.
 
     Examples:
         memoranda config models pull
-        memoranda config models pull --from URL
     """
     with session.progress("downloading") as progress:
-        url = base_url or model_files.BASE_URL
-        folder = model_files.pull(session.settings.embedding.folder, url, progress)
+        folder = model_files.pull(session.settings.embedding.folder, progress=progress)
     session.show({"folder": folder}, safe_text(f"the model is in {folder}"))
 
 
@@ -153,12 +137,6 @@ def _report(session: Session, done: SettingChange, what: str, where: str) -> Non
         session.usable_settings  # noqa: B018 - it warns of a model that cannot be used
     if done.overridden_by is not None:
         session.warn(f"{done.overridden_by} is set in the environment, and wins over the file")
-
-
-def show_settings(found: Iterable[Setting]) -> Iterator[RenderableType]:
-    """Yield settings with their values and where these come from, group by group."""
-    file = config_path()
-    return _group((each.name, _show_value(each, file)) for each in found)
 
 
 def _show_value(setting: Setting, file: Path) -> Text:
@@ -178,17 +156,3 @@ def _group(rows: Iterable[tuple[str, Text]]) -> Iterator[RenderableType]:
         if inside:
             heading = Text("\n").append(group, "bold cyan").append(f"  {about}", "dim")
             yield Group(heading, details(inside))
-
-
-def show_explanation(found: Setting) -> RenderableType:
-    """Return what a setting means, takes and is."""
-    known = found.source
-    rows = {
-        "value": safe_text(format_value(found.value), "bold") if known else None,
-        "from": found.source if known else None,
-        "default": format_value(found.default),
-        "takes": found.type,
-        "environment": found.variable,
-    }
-    name, meaning = safe_text(found.name, "bold cyan"), safe_text(found.meaning)
-    return Group(name, meaning, Text(), details(rows.items()))

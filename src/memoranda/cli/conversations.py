@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -14,30 +12,15 @@ from memoranda.cli import options
 from memoranda.cli.command import CommandGroup, Session, command, make_group
 from memoranda.conversation.conversation_store import expand_place, message_at
 from memoranda.conversation.explain import SHOWN
-from memoranda.errors import MemorandaError
 from memoranda.rendering import conversations as drawing
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line, pluralize
-from memoranda.settings.parsing import STRATEGIES, strategy_names
+from memoranda.settings.parsing import STRATEGIES
 
-
-def _complete_id(session: Session, incomplete: str) -> list[str]:
-    """Complete the id of a conversation, from the file that the line names so far."""
-    found: list[str] = []
-    with suppress(MemorandaError, OSError), session:
-        if session.location is not None and session.location.exists():
-            found = [each.id for each in session.memory(all_users=True).conversations()]
-    return [each for each in found if each.startswith(incomplete)]
-
-
-Id = Annotated[str, Argument(help="The conversation.", autocompletion=_complete_id)]
+Id = Annotated[str, Argument(help="The conversation.")]
 StrategyName = Annotated[
     str | None,
-    Option(
-        help=f"How messages are chosen: {', '.join(STRATEGIES)}, or an installed strategy; "
-        "otherwise as the settings say.",
-        autocompletion=options.complete(strategy_names),
-    ),
+    Option(help=f"How messages are chosen: {', '.join(STRATEGIES)}, or an installed strategy."),
 ]
 
 commands = typer.Typer()
@@ -67,11 +50,10 @@ def list_(session: Session, *, limit: options.Limit = 50) -> None:
         memoranda conversations list --json
     """
     memory = session.memory()
-    total = len(memory.conversations())
     found = memory.stored_conversations.overviews(limit)
     session.show(found, *drawing.show_overviews(found, session.view))
-    if total > len(found):
-        session.note(f"{total - len(found)} more: memoranda conversations list --limit {total}")
+    if len(found) == limit:
+        session.hint(f"there may be more: --limit {limit * 2}")
 
 
 @command(conversations, "show")
@@ -83,9 +65,6 @@ def show(
     budget: Annotated[int | None, Option(help="What it would be within so many tokens.")] = None,
     strategy: StrategyName = None,
     everything: Annotated[bool, Option("--all", help="Also what was pruned or cleared.")] = False,
-    limit: Annotated[
-        int | None, Option("--limit", "-n", min=1, help="The newest so many rows only.")
-    ] = None,
 ) -> None:
     """Show a conversation as a model sees it: budget, messages, and what is out.
 
@@ -99,11 +78,8 @@ def show(
     """
     chat = session.memory().stored_conversations.open_read_only(id, strategy=strategy)
     found = chat.explain(budget=budget)
-    if session.shared.as_json:
-        session.show(found if limit is None else replace(found, lines=found.lines[-limit:]))
-        return
-    options = drawing.TranscriptOptions(explain=explain, everything=everything, limit=limit)
-    session.print(*drawing.show_conversation(found, session.view, options))
+    shown = drawing.show_conversation(found, session.view, explain=explain, everything=everything)
+    session.show(found, *shown)
 
 
 @command(conversations, "prune")
@@ -115,7 +91,6 @@ def prune(
         int | None,
         Option(metavar="TOKENS", help="What is left fits so many; otherwise as automatically."),
     ] = None,
-    strategy: StrategyName = None,
     dry_run: options.DryRun = False,
 ) -> None:
     """Take older messages out of view, and print the receipt.
@@ -124,10 +99,10 @@ def prune(
 
     Examples:
         memoranda conversations prune trip --to 4000 --dry-run
-        memoranda conversations prune trip --strategy importance
+        memoranda conversations prune trip
     """
     stored = session.memory().stored_conversations
-    chat = (stored.open_read_only if dry_run else stored.open_existing)(id, strategy=strategy)
+    chat = (stored.open_read_only if dry_run else stored.open_existing)(id)
     done = chat.prune(to)
     if done is None:
         session.show(None, Text("nothing to prune: everything fits"))
@@ -152,9 +127,7 @@ def clear(session: Session, id: Id, *, yes: options.Yes = False) -> None:
         question = f"{one_line(id)} has {messages}. Clear conversation history?"
         session.require_yes(question, "nothing was cleared", yes=yes)
         chat.clear()
-    line = f"cleared {messages}; the system prompt stays"
-    shown = Text(line if held else "nothing to clear: no message is left")
-    session.show({"id": id, "cleared": held}, shown)
+    session.show({"id": id, "cleared": held}, Text(f"cleared {messages}; the system prompt stays"))
 
 
 @command(conversations, "delete")
@@ -212,8 +185,8 @@ def expand(
         memoranda conversations expand trip 12
     """
     found = expand_place(session.memory().stored_conversations.open_read_only(id), marker)
-    lines = (line for each in found for line in drawing.show_message(each, session.view))
-    session.show(found, *lines)
+    view = session.view
+    session.show(found, *(line for each in found for line in drawing.show_message(each, view)))
 
 
 @command(conversations, "receipts")

@@ -55,13 +55,7 @@ def list_facts(
         list[str] | None, Argument(help="A question or words; without it, the last said first.")
     ] = None,
     *,
-    category: Annotated[
-        str | None,
-        Option(
-            help=f"Only one of {', '.join(CATEGORIES)}.",
-            autocompletion=options.complete(CATEGORIES),
-        ),
-    ] = None,
+    category: Annotated[str | None, Option(help=f"Only one of {', '.join(CATEGORIES)}.")] = None,
     everything: Annotated[
         bool, Option("--all", help="Also replaced, forgotten and faded ones.")
     ] = False,

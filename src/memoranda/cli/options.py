@@ -1,8 +1,7 @@
-"""Options and arguments that several commands declare, and what a shell completes of them."""
+"""Options and arguments that several commands declare."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Annotated
 
 from typer import Argument, Option
@@ -14,13 +13,11 @@ Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 Erase = Annotated[bool, Option("--erase", help="Remove the text for good, wherever it is kept.")]
 DryRun = Annotated[bool, Option("--dry-run", help="Change nothing; say what would be done.")]
 RecordId = Annotated[str, Argument(metavar="ID", help="The record, such as fact_01JD….")]
-
-
-def complete(names: Callable[[], Iterable[str]] | Iterable[str]) -> Callable[[str], list[str]]:
-    """Return what completes the beginning of one of ``names``."""
-
-    def found(incomplete: str) -> list[str]:
-        known = names() if callable(names) else names
-        return [name for name in known if name.startswith(incomplete)]
-
-    return found
+# Of a record or, without it, of an item by namespace and key.
+MaybeId = Annotated[str | None, Argument(metavar="ID", help="The record, such as fact_01JD….")]
+Namespace = Annotated[
+    list[str] | None,
+    Option(metavar="A/B", help="Where an item is, with / between the levels, or one each time."),
+]
+Key = Annotated[str | None, Option(help="What the item is called there.")]
+Words = Annotated[list[str], Argument(help="What it says; - reads standard input.")]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, NoReturn
 
 import typer
 from rich.text import Text
@@ -12,7 +13,6 @@ from typer import Argument, Option
 
 from memoranda.cli import options
 from memoranda.cli.command import Command, Kept, Session, command, declare_options, read_words
-from memoranda.cli.conditions import parse_metadata
 from memoranda.errors import InvalidInput
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind
@@ -22,63 +22,50 @@ from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import pluralize
 
 commands = typer.Typer()
-KINDS = [kind.value for kind in Kind]
-
+KINDS = ", ".join(Kind)
 Prompt = Annotated[list[str], Argument(help="What the user says now.")]
-# Of a record or, without it, of an item by namespace and key.
-MaybeId = Annotated[str | None, Argument(metavar="ID", help="The record, such as fact_01JD….")]
-Namespace = Annotated[
-    list[str] | None,
-    Option(metavar="A/B", help="Where an item is, with / between the levels, or one each time."),
-]
-Key = Annotated[str | None, Option(help="What the item is called there.")]
 
 
-@dataclass(frozen=True, slots=True)
-class FilterOptions:
-    """The options that say which records are meant; a record has to meet all that are given."""
-
-    kind: Annotated[
-        str | None,
-        Kept(help=f"Only one of {', '.join(KINDS)}.", autocompletion=options.complete(KINDS)),
-    ] = None
-    in_session: Annotated[str | None, Kept("--session", help="Only of this conversation.")] = None
-    tag: Annotated[list[str] | None, Kept(help="Only with this tag; repeat for more.")] = None
+def filter_options(
+    *,
+    kind: Annotated[str | None, Kept(help=f"Only one of {KINDS}.")] = None,
+    in_session: Annotated[str | None, Kept("--session", help="Only of this conversation.")] = None,
+    tag: Annotated[list[str] | None, Kept(help="Only with this tag; repeat for more.")] = None,
     metadata: Annotated[
         list[str] | None,
         Kept(
             metavar="CONDITION",
-            help="Only with key=value, key!=value or key>=3 (<=, >, <); repeat for more.",
+            help='Only with key=value, or as in {"key": {"gte": 3}}; repeat for more.',
         ),
-    ] = None
-    since: Annotated[str | None, Kept(metavar="DATE", help="Happened at or after this date.")] = (
-        None
-    )
-    until: Annotated[str | None, Kept(metavar="DATE", help="Happened before this date.")] = None
+    ] = None,
+    since: Annotated[str | None, Kept(metavar="DATE", help="Happened at or after it.")] = None,
+    until: Annotated[str | None, Kept(metavar="DATE", help="Happened before it.")] = None,
     namespace: Annotated[
         list[str] | None,
         Kept(metavar="A/B", help="Only items there or below, with / between the levels."),
-    ] = None
-
-    @classmethod
-    def parse(cls, session: Session) -> dict[str, Any]:
-        """Return those of a command line as the verbs of a memory take them."""
-        found = session.read(cls)
-        return {
-            "kind": found.kind,
-            "session": found.in_session,
-            "tags": found.tag,
-            "metadata": parse_metadata(found.metadata, comparing=True),
-            "since": session.parse_moment(found.since, "since"),
-            "until": session.parse_moment(found.until, "until"),
-            "namespace": _parts(found.namespace) or None,
-        }
+    ] = None,
+) -> None:
+    """Declare the options that say which records are meant: those that meet all that are given."""
 
 
 class FilterCommand(Command):
     """A command that takes filters."""
 
-    options: ClassVar = [*declare_options(FilterOptions), *Command.SHARED]
+    options: ClassVar[Any] = [*declare_options(filter_options), *Command.options]
+
+
+def read_filters(session: Session) -> dict[str, Any]:
+    """Return the filters of a command line as the verbs of a memory take them."""
+    given = session.meta
+    return {
+        "kind": given.get("kind"),
+        "session": given.get("in_session"),
+        "tags": given.get("tag"),
+        "metadata": parse_metadata(given.get("metadata", ())),
+        "since": session.parse_moment(given.get("since"), "since"),
+        "until": session.parse_moment(given.get("until"), "until"),
+        "namespace": _parts(given.get("namespace")) or None,
+    }
 
 
 def _parts(namespace: list[str] | None) -> list[str]:
@@ -86,21 +73,49 @@ def _parts(namespace: list[str] | None) -> list[str]:
     return namespace[0].split("/") if namespace and len(namespace) == 1 else namespace or []
 
 
+def parse_metadata(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the metadata, or the filter of it, that ``key=value`` and JSON objects say together.
+
+    Raises:
+        InvalidInput: a text is neither of these.
+    """
+    parsed: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        found = {key.strip(): _parse_value(value)} if equals and key[-1:] not in "!<>" else None
+        if text.lstrip().startswith("{"):
+            found = _parse_value(text)
+        if not isinstance(found, dict):
+            message = "write key=value, or a JSON object such as"
+            raise InvalidInput(
+                f'metadata={text!r:.80} cannot be read; {message} {{"n": {{"gte": 3}}}}'
+            )
+        parsed |= found
+    return parsed
+
+
+def _parse_value(text: str) -> Any:
+    """Return a number, ``true``, ``null`` or any other JSON; what is none is a text."""
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return text.strip()
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(name)  # JSON has no NaN: it is a word.
+
+
 @command(commands, "remember")
 def remember(
     session: Session,
-    text: Annotated[list[str], Argument(help="What to remember; - reads standard input.")],
+    text: options.Words,
     *,
     kind: Annotated[
-        str | None,
-        Option(
-            help=f"One of {', '.join(KINDS)}; an item with a key, a fact otherwise.",
-            autocompletion=options.complete(KINDS),
-        ),
+        str | None, Option(help=f"One of {KINDS}; an item with a key, a fact otherwise.")
     ] = None,
     tag: Annotated[list[str] | None, Option(help="A label; repeat for more.")] = None,
     in_session: Annotated[str | None, Option("--session", help="Of which conversation.")] = None,
-    role: Annotated[str | None, Option(help="Who said it.")] = None,
     event_time: Annotated[
         str | None, Option(metavar="DATE", help="When it happened: 2025-03-31T18:30.")
     ] = None,
@@ -108,9 +123,8 @@ def remember(
         list[str] | None,
         Option(metavar="KEY=VALUE", help="What to keep with it, or a JSON object; repeat."),
     ] = None,
-    confidence: Annotated[float, Option(help="How far it is believed, 0 to 1.")] = 1.0,
-    namespace: Namespace = None,
-    key: Key = None,
+    namespace: options.Namespace = None,
+    key: options.Key = None,
 ) -> None:
     """Store a fact, or something that was said.
 
@@ -121,17 +135,15 @@ def remember(
         memoranda remember dark --namespace app/settings --key theme
         memoranda remember - < note.txt
     """
-    content, attached = read_words(text), parse_metadata(metadata)
+    attached = parse_metadata(metadata or ())
     happened = session.parse_moment(event_time, "event-time")
     record = session.memory(writes=True).remember(
-        content,
+        read_words(text),
         kind=kind or ("item" if key else "fact"),
         tags=tag or (),
         metadata=attached,
         event_time=happened,
         session=in_session,
-        role=role,
-        confidence=confidence,
         namespace=_parts(namespace),
         key=key,
     )
@@ -139,11 +151,7 @@ def remember(
 
 
 @command(commands, "correct")
-def correct(
-    session: Session,
-    id: options.RecordId,
-    text: Annotated[list[str], Argument(help="What it should say.")],
-) -> None:
+def correct(session: Session, id: options.RecordId, text: options.Words) -> None:
     """Replace what a record says; the old one is kept.
 
     Examples:
@@ -167,10 +175,10 @@ def confirm(session: Session, id: options.RecordId) -> None:
 @command(commands, "forget")
 def forget(
     session: Session,
-    id: MaybeId = None,
+    id: options.MaybeId = None,
     *,
-    namespace: Namespace = None,
-    key: Key = None,
+    namespace: options.Namespace = None,
+    key: options.Key = None,
     erase: options.Erase = False,
     yes: options.Yes = False,
 ) -> None:
@@ -224,9 +232,9 @@ def search(
         memoranda search "what does she eat?"
         memoranda search "the trip last spring" --why --limit 3
         memoranda search "diet" --kind fact --tag diet --since 2025-01-01 --json
-        memoranda search "deadline" --metadata project=atlas --metadata "priority>=3"
+        memoranda search "deadline" --metadata project=atlas --metadata owner=ana
     """
-    where, moment = FilterOptions.parse(session), session.parse_moment(as_of, "as-of")
+    where, moment = read_filters(session), session.parse_moment(as_of, "as-of")
     found = session.memory().search(
         read_words(query), limit=limit, offset=offset, min_score=min_score, as_of=moment, **where
     )
@@ -284,7 +292,11 @@ def context(
 
 @command(commands, "show")
 def show(
-    session: Session, id: MaybeId = None, *, namespace: Namespace = None, key: Key = None
+    session: Session,
+    id: options.MaybeId = None,
+    *,
+    namespace: options.Namespace = None,
+    key: options.Key = None,
 ) -> None:
     """Show everything about one record.
 
@@ -307,7 +319,6 @@ def list_(
     newest_first: Annotated[
         bool, Option("--newest-first", help="The one recorded last first.")
     ] = False,
-    after: Annotated[str | None, Option(metavar="ID", help="Go on after this record.")] = None,
 ) -> None:
     """List records in the order they were recorded.
 
@@ -316,10 +327,8 @@ def list_(
         memoranda list --session trip --limit 20 --offset 20
         memoranda list --tag diet --metadata project=atlas --since 2025-01-01
     """
-    where = FilterOptions.parse(session)
-    found = session.memory().records(
-        limit=limit, offset=offset, newest_first=newest_first, after=after, **where
-    )
+    where = read_filters(session)
+    found = session.memory().records(limit=limit, offset=offset, newest_first=newest_first, **where)
     session.show(found, drawing.show_records(found, session.view))
     if len(found) == limit:
         session.hint(f"there may be more: --offset {offset + limit}")

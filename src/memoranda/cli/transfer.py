@@ -23,15 +23,13 @@ from memoranda.errors import EmbeddingError, InvalidInput, NotFound
 from memoranda.memory import Memory
 from memoranda.rendering.forms import to_json
 from memoranda.rendering.layout import safe_text
-from memoranda.rendering.plain import format_size, pluralize
+from memoranda.rendering.plain import pluralize
 from memoranda.serving import existing
 from memoranda.store.locations import place
 from memoranda.transfer.sources import FileFormat, PortingReport
 
-USERS_SHOWN = 5
 # What stands for standard input and output in the place of a file.
 STREAM = "-"
-FIELDS = ("session_id", "transcript_path")
 
 commands = typer.Typer()
 
@@ -61,28 +59,24 @@ def import_(
     with session.progress("reading") as progress, _file(path) as file:
         report = memory.import_(file, format, progress=progress)
     embedded = _embed(session, memory)
-    # What is no conversation belongs to every transcript.
-    tell = session.warn if report.format == FileFormat.MEMORY_MD else session.note
     for line in report.left_out:
-        tell(line if report.format == FileFormat.MEMORY_MD else f"left out: {line}")
-    whose = ", ".join(report.users[:USERS_SHOWN])
-    whose += ", …" if len(report.users) > USERS_SHOWN else ""
+        session.note(f"left out: {line}")
+    whose = ", ".join(report.users)
     shown = safe_text(f"imported {_amount([report])}, for {whose} ({report.format})")
     session.show({**to_json(report), "embedded": embedded}, shown)
 
 
 def _amount(reports: Sequence[PortingReport]) -> str:
-    """Return in words what was moved."""
+    """Return in words what was moved, and what was there already."""
     moved = {
         "record": sum(each.records for each in reports),
         "message": sum(each.messages for each in reports),
+        "conversation": sum(each.conversations for each in reports),
     }
     parts = [pluralize(number, name) for name, number in moved.items() if number]
-    if talks := sum(each.conversations for each in reports):
-        parts[-1] += f" of {pluralize(talks, 'conversation')}"
     there = sum(each.skipped for each in reports)
     more = f"; {there:,} were there already" if there else ""
-    return f"{' and '.join(parts) or 'nothing'}{more}"
+    return f"{', '.join(parts) or 'nothing'}{more}"
 
 
 @contextmanager
@@ -147,17 +141,13 @@ def copy(
         memoranda copy postgresql://ana@db.example/memory agent.db --user ana
         memoranda copy agent.db chroma:///srv/memory --json
     """
-    if session.shared.db is not None:
+    if session.db is not None:
         raise InvalidInput("copy takes two places, FROM and TO; leave out --db")
     existing.require_place(place(source, session.settings))
-    users = None if session.shared.user is None else [session.shared.user]
+    users = [session.user] if "user" in session.meta else None
     memory = session.memory(source)
-    try:
-        with session.progress("copying") as progress:
-            reports = memory.copy_to(target, users=users, progress=progress)
-    except KeyboardInterrupt:
-        session.hint("it was cut short; the same command goes on with the rest")
-        raise
+    with session.progress("copying") as progress:
+        reports = memory.copy_to(target, users=users, progress=progress)
     embedded = _embed(session, session.memory(target))
     session.warn(*(line for each in reports for line in each.left_out))
     whose = pluralize(len(reports), "user")
@@ -177,10 +167,7 @@ def backup(
         memoranda backup memory-2025-03-31 --db chroma:///srv/memory
     """
     session.memory(all_users=True).backup(path)
-    files = path.rglob("*") if path.is_dir() else [path]
-    size = sum(each.stat().st_size for each in files if each.is_file())
-    line = safe_text(f"backed up to {path} ({format_size(size)})")
-    session.show({"path": path, "size": size}, line)
+    session.show({"path": path}, safe_text(f"backed up to {path}"))
 
 
 class HookGroup(CommandGroup):
@@ -206,42 +193,26 @@ def claude_code(
         memoranda hook claude-code < event.json
         memoranda hook claude-code --user ana --learn
     """
-    event = _parse_event(sys.stdin.read())
-    name, path = event["session_id"], Path(event["transcript_path"]).expanduser()
+    text = sys.stdin.read()
+    try:
+        event = json.loads(text)
+        name, path = str(event["session_id"]), Path(event["transcript_path"]).expanduser()
+    except (ValueError, RecursionError, LookupError, TypeError) as error:
+        message = f"expected JSON with session_id and transcript_path, got {text.strip()!r:.80}"
+        raise InvalidInput(f"standard input is no event of a hook: {message}") from error
     if not path.is_file() or not path.stat().st_size:
         # A session in which nothing was said has none.
         session.err.print(safe_text(f"memoranda: nothing to save, {path} is not there or empty"))
         return
     # Nothing else may take its time before the command can end.
     settings = session.quiet_settings.with_values(consolidation={"automatic": False})
-    with Memory(session.shared.db, user=session.user, settings=settings) as memory:
+    with Memory(session.db, user=session.user, settings=settings) as memory:
         report = memory.import_(path, FileFormat.CLAUDE_CODE)
         learned = f", learned {pluralize(_learn(memory, name), 'fact')}" if learn else ""
     saved = f"saved {pluralize(report.messages, 'new message')} of session {name}"
     session.err.print(safe_text(f"memoranda: {saved}{learned}"), soft_wrap=True)
-    if session.shared.as_json:
+    if session.as_json:
         session.show(report)
-
-
-def _parse_event(text: str) -> dict[str, str]:
-    """Return the fields of an event that are needed.
-
-    Raises:
-        InvalidInput: it is no event of a hook.
-    """
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        message = f"standard input is no event of a hook: not valid JSON ({error}): {text!r:.80}"
-        raise InvalidInput(message) from error
-    fields = value if isinstance(value, dict) else {}
-    found = {name: each for name in FIELDS if isinstance(each := fields.get(name), str) and each}
-    if len(found) < len(FIELDS):
-        raise InvalidInput(
-            f"standard input is no event of a hook: expected an object with "
-            f"{' and '.join(FIELDS)}, got {text.strip()!r:.80}"
-        )
-    return found
 
 
 def _learn(memory: Memory, session: str) -> int:

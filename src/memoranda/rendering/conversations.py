@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -293,27 +292,19 @@ MESSAGES = (
 EXPLAINED = (*MESSAGES[:-1], Column("text", _with_reason))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TranscriptOptions:
-    """What of a conversation is shown.
+def show_conversation(
+    found: ViewExplanation, view: Display, *, explain: bool = False, everything: bool = False
+) -> Iterator[RenderableType]:
+    """Yield a conversation: its budget, its messages, and what is out of view.
 
-    Attributes:
+    Args:
+        found: the conversation.
+        view: where it is shown.
         explain: whether to say why each message is in or out.
         everything: whether to show what was pruned or cleared message by message.
-        limit: the newest so many messages only.
     """
-
-    explain: bool = False
-    everything: bool = False
-    limit: int | None = None
-
-
-def show_conversation(
-    found: ViewExplanation, view: Display, options: TranscriptOptions
-) -> Iterator[RenderableType]:
-    """Yield a conversation: its budget, its messages, its tasks, and what is out of view."""
     yield from _heading(found, view)
-    for text in (*found.told,) if options.explain else ():
+    for text in (*found.told,) if explain else ():
         yield from view.hang("", text, "dim")
     if found.info.system:
         yield from view.hang("system prompt: ", found.info.system, "dim")
@@ -321,16 +312,12 @@ def show_conversation(
     lines = [
         line
         for line in found.lines
-        if options.everything
+        if everything
         or line.state in INSIDE
-        or (options.explain and line.state is not MessageState.CLEARED)
+        or (explain and line.state is not MessageState.CLEARED)
     ]
-    shown = lines[-options.limit :] if options.limit else lines
-    if len(shown) < len(lines):
-        more = f"… {pluralize(len(lines) - len(shown), 'earlier message')}"
-        yield from view.hang("", f"{more}; --limit {len(lines)} shows all", "dim")
-    columns = EXPLAINED if options.explain else MESSAGES
-    yield table(shown, columns, view, empty="no messages")
+    columns = EXPLAINED if explain else MESSAGES
+    yield table(lines, columns, view, empty="no messages")
     if found.markers:
         yield Text()
         yield from view.hang("", f"out of view; {EXPAND} ID PLACE shows them", "dim")
