@@ -87,7 +87,6 @@ class AsyncConversation(_PartOfMemory):
     def __init__(self, conversation: Conversation) -> None:
         """Wrap ``conversation``; both may be used."""
         super().__init__(lambda: conversation)
-        self._id = conversation.id  # Read here, where the conversation was opened.
 
     @classmethod
     async def read_jsonl(cls, *args: Any, **kwargs: Any) -> Self:
@@ -99,12 +98,13 @@ class AsyncConversation(_PartOfMemory):
 
     def __repr__(self) -> str:
         """Return its name."""
-        return f"AsyncConversation(id={self._id!r})"
+        return f"Async{self._opened()!r}"
 
     @property
     def id(self) -> str:
         """The name under which it is stored."""
-        return self._id
+        name: str = self._opened().id
+        return name
 
     def on(self, event: str, callback: Callback) -> None:
         """Call ``callback`` after each ``event`` of :meth:`memoranda.Conversation.on`."""
@@ -117,7 +117,6 @@ class AsyncConversation(_PartOfMemory):
     system = in_thread(Conversation.system)
     messages = in_thread(Conversation.messages)
     prunings = in_thread(Conversation.prunings)
-    tombstones = in_thread(Conversation.tombstones)
     add = in_thread(Conversation.add)
     extend = in_thread(Conversation.extend)
     pop = in_thread(Conversation.pop)
@@ -138,7 +137,6 @@ class AsyncConversation(_PartOfMemory):
     prune = in_thread(Conversation.prune)
     start_session = in_thread(Conversation.start_session)
     expand = in_thread(Conversation.expand)
-    recount = in_thread(Conversation.recount)
     clear = in_thread(Conversation.clear)
     end = in_thread(Conversation.end)
 

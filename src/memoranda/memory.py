@@ -990,7 +990,7 @@ def agent_tools(
         found = given or next((each.id for each in memory.conversations()), None)
         if found is None:
             raise NotFound("there is no conversation yet")
-        return memory.stored_conversations.open_read_only(found)
+        return memory.stored_conversations.open_existing(found)
 
     services, scope = services_of(memory), scope_of(memory)
     return AgentTools(

@@ -5,7 +5,6 @@ from dataclasses import replace
 from provider_rules import problems_openai
 
 from memoranda import Conversation, Memory, Settings, errors
-from memoranda.conversation.transcript import Transcript
 from memoranda.model.models import ToolCall
 from memoranda.testing.embedders import HashEmbedder
 from memoranda.tokens.catalog import Catalog
@@ -14,16 +13,7 @@ ALL = 10**9  # a budget that everything fits
 REPLY = 3  # tokens that open a reply in the format of OpenAI
 PATIENCE = 30.0
 STRATEGIES = ("rolling_window", "recency", "importance", "hybrid")
-EVENTS = (
-    "added",
-    "approaching_limit",
-    "pruned",
-    "task_boundary",
-    "summarized",
-    "removed",
-    "cleared",
-    "ended",
-)
+EVENTS = ("added", "approaching_limit", "pruned", "task_boundary", "summarized", "removed")
 PICTURE = "https://example.org/plan.png"
 FINISHED = "Task complete. Refactored 3 files."
 NEXT = "Now let's work on the tests"
@@ -127,16 +117,9 @@ def meter(model=None):
     return Catalog().meter(model)
 
 
-class CountingTranscript(Transcript):
-    """A transcript that counts the messages that are read of it."""
-
-    read = 0
-
-    def messages(self, **which):
-        """Return messages, and count them."""
-        found = super().messages(**which)
-        self.read += len(found)
-        return found
+def tombstones(chat):
+    """Return what is left of removed messages, oldest first."""
+    return chat._transcript.store.tombstones(chat._transcript.scope, chat.id)
 
 
 def places(shown):

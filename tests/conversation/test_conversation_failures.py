@@ -25,11 +25,7 @@ FAILURES = [
 class Failing(Transcript):
     """A transcript on a disk that fails: its next prunings or appends raise what is given."""
 
-    def __init__(self, *arguments):
-        """Start without failures."""
-        super().__init__(*arguments)
-        self.prunings_fail = []
-        self.appends_fail = []
+    prunings_fail = appends_fail = ()
 
     def prune(self, pruning):
         """Keep a receipt, or fail."""
@@ -41,7 +37,7 @@ class Failing(Transcript):
         """Add messages, or fail."""
         if self.appends_fail and (error := self.appends_fail.pop(0)):
             raise error
-        super().append(messages)
+        return super().append(messages)
 
 
 def failing(*, settings=None, **arguments):

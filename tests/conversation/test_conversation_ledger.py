@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from talks import ALL, PICTURE, STRATEGIES, accounted, alone, chosen, remembering, sized
+from talks import ALL, PICTURE, STRATEGIES, accounted, alone, chosen, remembering, sized, tombstones
 
 from memoranda import errors
 from memoranda.conversation import strategies
@@ -203,7 +203,7 @@ class Lives(RuleBasedStateMachine):
         """A conversation is a list; and all that was said and not removed expands to itself."""
         for chat in self.hands[:1]:
             assert [message.id for message in chat.messages] == self.listed
-            left = [message.id for one in chat.tombstones for message in one.messages]
+            left = [message.id for one in tombstones(chat) for message in one.messages]
             assert left == self.removed
             self.highest = max([self.highest, *(message.position for message in chat.messages)])
             self.seen |= {message.position: message for message in chat.messages}
@@ -224,7 +224,7 @@ def bare(message):
 
 def knowledge(chat):
     """Return all that is known of a conversation."""
-    return (chat.messages, chat.tombstones, chat.prunings, chat.view(ALL), chat.stats())
+    return (chat.messages, chat.prunings, chat.view(ALL), chat.stats())
 
 
 class StoredLives(Lives):

@@ -270,8 +270,9 @@ class Interrupted(Transcript):
 
     def append(self, messages):
         """Add messages, and let the other hand act, once."""
-        super().append(messages)
+        episodes = super().append(messages)
         self.act()
+        return episodes
 
     def prune(self, pruning):
         """Keep a receipt, after what the other hand does, once."""

@@ -79,7 +79,7 @@ def test_what_expired_is_shown_nowhere_and_kept(memory, clock, cleans):
     clock.advance(timedelta(days=10))
     if cleans:
         assert memory.expire().counts == {"episode": 2}
-    for each in (chat, memory.stored_conversations.open_read_only("trip")):
+    for each in (chat, memory.stored_conversations.open_existing("trip")):
         assert OLD not in seen(each)
         assert [item.content for item in each.view().messages] == ["Speak slowly.", "young"]
         assert each.system == "Be kind."
@@ -160,7 +160,7 @@ def test_a_view_follows_from_transcript_budget_and_now(steps, budget):
                 memory.expire()
             else:
                 take(chat, step, value, f"text {number}")
-            fresh = memory.stored_conversations.open_read_only("trip")
+            fresh = memory.stored_conversations.open_existing("trip")
             shown, again = (affordable(each.view, budget).messages for each in (chat, fresh))
             assert shown == again
             calls = {call.id for message in shown for call in message.tool_calls}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tables import each_row
 from talks import REPLY, STRATEGIES, after, alone, chatter, chosen, exchange, fill, remembering
 
-from memoranda.conversation.conversation_store import expand_place, message_at
+from memoranda.conversation.conversation_store import message_at
 from memoranda.conversation.explain import SHOWN, MessageState
 from memoranda.conversation.live import LiveMessages
 from memoranda.errors import InvalidInput, NotFound
@@ -140,13 +140,11 @@ def test_a_rehearsal_says_what_the_deed_does(memory):
         return memory.conversations(), chat.messages, chat.prunings, memory.records(limit=100)
 
     before = known()
-    seen = stored.open_read_only("trip", strategy="importance")
+    seen = stored.open_existing("trip", strategy="importance", dry_run=True)
     seen.explain(budget=200)
     stored.overviews()
     assert seen.prune(200) is not None
-    seen.pin(chat.messages[0].id)
-    seen.clear()
-    tried = stored.open_read_only("trip").prune(200)
+    tried = stored.open_existing("trip", dry_run=True).prune(200)
     done = stored.open_existing("trip")
     assert known() == before
     assert replace(done.prune(200), id=tried.id, at=tried.at) == tried
@@ -160,7 +158,7 @@ def test_only_what_exists_is_opened(memory):
         with pytest.raises(NotFound, match=r"there is 'trip-to-lisbon'$"):
             memory.stored_conversations.open_existing(wrong)
     with pytest.raises(NotFound, match=r"known are 'trip-to-lisbon'$"):
-        memory.stored_conversations.open_read_only("zzz")
+        memory.stored_conversations.open_existing("zzz")
     with pytest.raises(NotFound, match="there are none yet"):
         memory.as_user("eva").stored_conversations.open_existing("trip-to-lisbon")
     assert [info.id for info in memory.conversations()] == ["trip-to-lisbon"]
@@ -176,17 +174,17 @@ def test_a_message_is_found_by_id_or_position(memory):
     wanted = chat.messages[2]
     assert [message_at(chat, place) for place in (wanted.id, "#2", "2")] == [wanted] * 3
     for place in ("cut_1-2", "1-2", "#1-#2", "... [2 messages removed] ... (expand cut_1-2)"):
-        assert expand_place(chat, place) == chat.messages[1:3]
-    assert expand_place(chat, "1") == chat.messages[1:2]
+        assert chat.expand(place) == chat.messages[1:3]
+    assert chat.expand("1") == chat.messages[1:2]
     with pytest.raises(InvalidInput, match="names no part"):
-        expand_place(chat, "the first")
+        chat.expand("the first")
     with pytest.raises(NotFound, match="no messages"):
-        expand_place(chat, "7-9")
+        chat.expand("7-9")
     for wrong in ("4", "msg_none", "-1", ""):
-        with pytest.raises(NotFound, match="#0 to #3"):
+        with pytest.raises(NotFound, match="there is no message"):
             message_at(chat, wrong)
     chat.clear()
-    with pytest.raises(NotFound, match="there are none"):
+    with pytest.raises(NotFound, match="there is no message"):
         message_at(chat, "2")
 
 
@@ -196,9 +194,9 @@ def test_overviews_are_lines_of_figures(memory):
     newest = chatter(chat, 5)[-1]
     memory.conversation("empty")
     empty, trip = memory.stored_conversations.overviews()
-    assert (trip.id, trip.messages, trip.last_message) == ("trip", 5, newest.timestamp)
+    assert (trip.info.id, trip.info.messages, trip.last_message) == ("trip", 5, newest.timestamp)
     assert trip.stats == chat.stats()
-    assert (empty.id, empty.messages, empty.last_message) == ("empty", 0, None)
+    assert (empty.info.id, empty.info.messages, empty.last_message) == ("empty", 0, None)
     chat.clear()
     assert memory.stored_conversations.overviews(2)[1].last_message == newest.timestamp
     assert len(memory.stored_conversations.overviews(1)) == 1

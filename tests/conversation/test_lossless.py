@@ -7,7 +7,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from provider_items import CHAT, RESPONSES, SAMPLES, conversations, item, said, text
 from provider_rules import problems_anthropic, problems_openai
-from talks import CountingTranscript
 
 from memoranda import Conversation, Memory, Settings
 from memoranda.conversation.formats.parse import count_message
@@ -60,22 +59,6 @@ def test_reasoning_whose_answer_was_removed_is_not_sent():
     chat.pop()
     chat.extend([RESPONSES[5][1] | {"id": "msg_2"}])
     assert "reasoning" not in sent(chat, "responses")
-
-
-def test_a_tail_is_read_as_a_tail():
-    """The last twenty of two thousand items cost no more than a few messages more."""
-    transcript = CountingTranscript.alone("long", EPOCH)
-    chat = Conversation.over(transcript)
-    results = [item("tool_result", tool_use_id=name, content="x") for name in "abc"]
-    items = [
-        message
-        for number in range(1_000)
-        for message in (said("assistant", text(f"{number}", citations=[])), said("user", *results))
-    ]
-    chat.extend(items)
-    transcript.read = 0
-    assert chat.dump("anthropic", last=20) == items[-20:]
-    assert transcript.read < 100
 
 
 @pytest.mark.parametrize("form", sorted(SAMPLES))

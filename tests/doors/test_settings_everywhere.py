@@ -72,7 +72,7 @@ def talk(path):
 def seen(path, warnings):
     """Return what can be seen of the conversation after a talk, and of its next context."""
     with Memory(path) as memory:
-        talk = memory.stored_conversations.open_read_only("chat")
+        talk = memory.stored_conversations.open_existing("chat")
         shown = talk.explain()
         cuts = [
             (each.trigger, cut.first, cut.summary) for each in talk.prunings for cut in each.cuts

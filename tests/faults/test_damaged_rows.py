@@ -160,7 +160,7 @@ def test_damaged_messages_leave_the_others(damage, tmp_path):
             for place, (column, value) in enumerate(OF_MESSAGES.items())
         )
     )
-    before = memory.stored_conversations.open_read_only("trip").messages
+    before = memory.stored_conversations.open_existing("trip").messages
     assert min(message.position for message in before if message.position >= 0) == len(OF_MESSAGES)
     read_all(memory, tmp_path)
     memory.conversation("trip").add("user", "And home.")

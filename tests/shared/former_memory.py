@@ -20,12 +20,12 @@ def plain(value):
 
 def describe_conversation(memory, id):
     """Return what a transcript holds, and what was pruned and removed of it."""
-    chat = memory.stored_conversations.open_read_only(id)
+    chat = memory.stored_conversations.open_existing(id)
     return {
         "messages": plain(chat.messages),
         "system": chat.system,
         "prunings": plain(chat.prunings),
-        "tombstones": plain(chat.tombstones),
+        "tombstones": plain(memory._services.store.tombstones(memory._scope, id)),
     }
 
 

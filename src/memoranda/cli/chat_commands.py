@@ -10,7 +10,6 @@ from rich.text import Text
 
 from memoranda.agent.commands import YES
 from memoranda.agent.session import ChatSession, Question
-from memoranda.conversation.conversation_store import expand_place
 from memoranda.errors import InvalidInput
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.conversations import show_budget, show_message, show_state
@@ -63,7 +62,7 @@ def _expand(talk: ChatSession, view: Display, words: str) -> Shown:
     """Yield the messages of a marker; without one, the markers there are."""
     chat = talk.agent.chat
     if words:
-        for message in expand_place(chat, words):
+        for message in chat.expand(words):
             yield from show_message(message, view)
         return
     markers = chat.explain().markers

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from memoranda.cli import options
 from memoranda.cli.command import CommandGroup, Session, command, make_group
-from memoranda.conversation.conversation_store import expand_place, message_at
+from memoranda.conversation.conversation_store import message_at
 from memoranda.conversation.explain import SHOWN
 from memoranda.rendering import conversations as drawing
 from memoranda.rendering.layout import safe_text
@@ -76,7 +76,7 @@ def show(
         memoranda conversations show trip --strategy importance
         memoranda conversations show trip --all > transcript.txt
     """
-    chat = session.memory().stored_conversations.open_read_only(id, strategy=strategy)
+    chat = session.memory().stored_conversations.open_existing(id, strategy=strategy)
     found = chat.explain(budget=budget)
     shown = drawing.show_conversation(found, session.view, explain=explain, everything=everything)
     session.show(found, *shown)
@@ -102,7 +102,7 @@ def prune(
         memoranda conversations prune trip
     """
     stored = session.memory().stored_conversations
-    chat = (stored.open_read_only if dry_run else stored.open_existing)(id)
+    chat = stored.open_existing(id, dry_run=dry_run)
     done = chat.prune(to)
     if done is None:
         session.show(None, Text("nothing to prune: everything fits"))
@@ -184,7 +184,7 @@ def expand(
         memoranda conversations expand trip cut_12-26
         memoranda conversations expand trip 12
     """
-    found = expand_place(session.memory().stored_conversations.open_read_only(id), marker)
+    found = session.memory().stored_conversations.open_existing(id).expand(marker)
     view = session.view
     session.show(found, *(line for each in found for line in drawing.show_message(each, view)))
 
@@ -196,7 +196,7 @@ def receipts(session: Session, id: Id) -> None:
     Examples:
         memoranda conversations receipts trip
     """
-    found = session.memory().stored_conversations.open_read_only(id).prunings
+    found = session.memory().stored_conversations.open_existing(id).prunings
     view = session.view
     lines = [line for done in found for line in (*drawing.show_receipt(done, view), Text())]
     session.show(found, *(lines[:-1] or [Text("nothing was pruned", "dim")]))

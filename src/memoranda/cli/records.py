@@ -284,7 +284,7 @@ def context(
     if conversation is None:
         chat = memory.stored_conversations.unsaved(system=system)
     else:
-        memory.stored_conversations.open_read_only(conversation)  # It is there, or this says so.
+        memory.stored_conversations.open_existing(conversation)  # It is there, or this says so.
         chat = memory.conversation(conversation, system=system)
     built = chat.context(read_words(prompt), budget=budget)
     session.show(built, *show_context(built, session.view))

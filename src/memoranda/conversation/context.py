@@ -170,6 +170,7 @@ class ContextBuilder:
         self._calibration = state.info.calibration
         self._whole = room_of(self._calibration, request.budget)  # as tokens are counted here
         self._live, self._grouping = state.live, state.live.group()
+        self._gaps = state.live.gaps
         self._expired, self._bare = state.expired_through, state.head - state.carried
         last = self._live.messages[-1] if self._live.messages else None
         self._request = last if last and last.role == "user" else None
@@ -323,7 +324,7 @@ class ContextBuilder:
     def _left_out(self) -> list[ReceiptLine]:
         """Return what is not in the context, and why."""
         out = [] if self._expired < 0 else [ReceiptLine("expired messages", 0, EXPIRED)]
-        out += [_gap(gap) for gap in self._live.gaps]
+        out += [_gap(gap) for gap in self._gaps]
         out += [_line(message, NO_ROOM) for message in self.view.pruned]
         out += [_line(message, ORPHAN) for message in self.view.orphans]
         out += [_line(message, "its results are still to come") for message in self.view.waiting]

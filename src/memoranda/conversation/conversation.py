@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from threading import RLock
-from typing import Any, NamedTuple, Self, Unpack
+from typing import Any, Self, Unpack
 
 from memoranda.conversation import jsonl
 from memoranda.conversation.context import ContextBuilder, ContextRequest, drop_lines
@@ -48,10 +47,10 @@ from memoranda.conversation.pruning import (
 )
 from memoranda.conversation.scoring import score
 from memoranda.conversation.segments import LOOK_BACK, start_of_task
-from memoranda.conversation.transcript import RemovalOptions, Transcript
+from memoranda.conversation.transcript import Transcript, place_of
 from memoranda.conversation.units import UnitBuilder
 from memoranda.conversation.view import ConversationView, view_of
-from memoranda.errors import BudgetTooSmall, InvalidInput, MemorandaError, NotFound
+from memoranda.errors import BudgetTooSmall, InvalidInput, NotFound
 from memoranda.facts.requests import asks_memory
 from memoranda.model.chat import ToolSpec
 from memoranda.model.checks import (
@@ -72,8 +71,6 @@ from memoranda.model.models import (
     Marker,
     Message,
     Pruning,
-    Record,
-    Tombstone,
     ToolCall,
     ToolResult,
 )
@@ -93,23 +90,7 @@ EVENTS = (
     "task_boundary",
     "summarized",
     "removed",
-    "cleared",
-    "ended",
 )
-
-
-class MemoryNotes(NamedTuple):
-    """What memory has to say in every context of a conversation.
-
-    Attributes:
-        text: MEMORY.md.
-        instructions: the lasting instructions of the user, a line each.
-        learned: the facts that were learned from this conversation.
-    """
-
-    text: str
-    instructions: str
-    learned: Sequence[Record]
 
 
 class Conversation:
@@ -138,9 +119,9 @@ class Conversation:
     ) -> None:
         """Start a conversation that lives as long as this object."""
         settings = _checked(settings)
-        chosen = check_limits(settings.conversation, **options)
+        limits = check_limits(settings.conversation, **options)
         transcript = Transcript.alone("conversation", CLOCK.now(), options)
-        self._begin(transcript, chosen, _services_of(settings, options))
+        self._begin(transcript, limits, _services_of(settings, options))
 
     @classmethod
     @list_arguments(ConversationOptions)
@@ -164,13 +145,13 @@ class Conversation:
                 the message names; nothing of it is taken.
         """
         settings = _checked(settings)
-        chosen = check_limits(settings.conversation, **options)
+        limits = check_limits(settings.conversation, **options)
         held = jsonl.read(path)
         transcript = held.transcript()
         other = transcript.open(options, held.info.created_at)
         uncounted = not all(each.tokens for each in held.messages)
         services = _services_of(settings, options)
-        return cls.over(transcript, chosen, services, other_model=other or uncounted)
+        return cls.over(transcript, limits, services, other_model=other or uncounted)
 
     def write_jsonl(self, path: str | Path) -> None:
         """Write settings and all messages to a file of JSON Lines, in the place of one there.
@@ -204,8 +185,7 @@ class Conversation:
         conversation = object.__new__(cls)
         conversation._begin(transcript, limits, services)
         if other_model:
-            transcript.calibrate(Calibration())
-            conversation.recount()
+            conversation._recount()
         if limits.settings.at_session_start == "prune":
             conversation.start_session()
         return conversation
@@ -213,14 +193,11 @@ class Conversation:
     def _begin(
         self, transcript: Transcript, limits: Limits, services: ConversationServices
     ) -> None:
-        self._transcript = transcript
-        self._limits = limits
-        self._services = services
-        self._recall = services.recall
+        self._transcript, self._limits, self._services = transcript, limits, services
         self._events = Events(*EVENTS)
         self._lock = RLock()
         self._states = StateReader(transcript, services.catalog, limits.settings.context_limit)
-        self._counted = 0
+        self._counted = 0  # tokens of the last context, as they are counted here
         self._calibrator = Calibrator()
         self._recalled, self._beside = NO_RECALL, ""  # of the last context
         self._pruner = Pruner(transcript, self._states, limits, services, self._events)
@@ -228,16 +205,13 @@ class Conversation:
     # Reading
 
     def __repr__(self) -> str:
-        """Return its name, as far as it can be read."""
-        try:
-            return f"Conversation(id={self.id!r})"
-        except MemorandaError:
-            return "Conversation(closed)"
+        """Return its name."""
+        return f"Conversation(id={self.id!r})"
 
     @property
     def id(self) -> str:
         """The name under which it is stored."""
-        return self._transcript.info().id
+        return self._transcript.id
 
     @property
     def system(self) -> str | None:
@@ -254,17 +228,9 @@ class Conversation:
         """The receipts of all prunings, oldest first: what went, when and why."""
         return tuple(self._transcript.prunings())
 
-    @property
-    def tombstones(self) -> tuple[Tombstone, ...]:
-        """What is left of removed messages, oldest first: how many they were, and when."""
-        return tuple(self._transcript.tombstones())
-
     def __len__(self) -> int:
         """Return how many messages there are since the last :meth:`clear`."""
-        info = self._transcript.info()
-        if info.start == 0 and self._transcript.expired_through() < 0:
-            return info.messages  # None need be read.
-        return len(self._transcript.messages())
+        return len(self.messages)
 
     def __bool__(self) -> bool:
         """A conversation is true also while it is empty."""
@@ -296,7 +262,8 @@ class Conversation:
         Without those that were removed or erased, or have expired since.
 
         Args:
-            marker: a marker of a view, its id such as ``cut_12-26``, or a text with it.
+            marker: a marker of a view, its id such as ``cut_12-26``, the positions alone, or a
+                text with the id.
 
         Raises:
             InvalidInput: it names no part of a conversation.
@@ -304,9 +271,8 @@ class Conversation:
         """
         first, last = marked_positions(marker)
         after = self._transcript.messages(after=first - 1, cleared=True)
-        found = tuple(message for message in after if (message.position or 0) <= last)
-        newest = self._transcript.messages(last=1, cleared=True)
-        if not found and (not newest or first > (newest[0].position or 0)):
+        found = tuple(message for message in after if place_of(message) <= last)
+        if not found:
             raise NotFound(f"there are no messages from {first} to {last} in this conversation")
         return found
 
@@ -322,24 +288,15 @@ class Conversation:
 
         Args:
             form: ``openai`` (chat completions), ``responses`` (OpenAI) or ``anthropic``.
-            last: only so many items from the end; no more than these are read.
+            last: only so many items from the end.
             messages: these instead, as :meth:`pop` returned them.
 
         Raises:
             InvalidInput: an argument cannot be used.
         """
-        if messages is not None:
-            return dump_messages(several_of(Message, messages, "messages"), form)
-        if last is None:
-            return dump_messages(self._transcript.messages(), form)
-        wanted = limited(last, "last")
-        taken = wanted + 1  # The first may be a part of an item that begins before it.
-        while True:
-            messages = self._transcript.messages(last=taken)
-            items = dump_messages(messages, form)
-            if len(items) > wanted or len(messages) < taken:
-                return items[-wanted:]
-            taken *= 2
+        given = self.messages if messages is None else several_of(Message, messages, "messages")
+        items = dump_messages(given, form)
+        return items if last is None else items[-limited(last, "last") :]
 
     def stats(self) -> ConversationStats:
         """Return counts and tokens of a context without a prompt, as it would be sent now.
@@ -347,12 +304,12 @@ class Conversation:
         With the tools, the recalled memory and what stood ``beside`` in the last :meth:`context`:
         memory is not asked.
         """
-        notes = self._read_notes()
         with self._lock:
             state = self._states.read()
-            builder = self._builder(state, notes, beside=self._beside)
-            tokens = builder.count(self._recalled)
-        return conversation_stats(state, builder.view, self._limits, tokens)
+            builder = self._builder(state, beside=self._beside)
+            return conversation_stats(
+                state, builder.view, self._limits, builder.count(self._recalled)
+            )
 
     def explain(self, *, budget: int | None = None) -> ViewExplanation:
         """Return why each message is in the view or not. Looking changes nothing.
@@ -363,13 +320,12 @@ class Conversation:
         Raises:
             InvalidInput: the budget is no number of at least 1.
         """
-        notes = self._read_notes()
         with self._lock:
             state = self._states.read()
-            builder = self._builder(state, notes, budget=budget, beside=self._beside)
-            most, tokens = self._budget(budget, state), builder.count(self._recalled)
+            builder = self._builder(state, budget=budget, beside=self._beside)
+            shown, tokens = builder.view, builder.count(self._recalled)
             messages = self._transcript.messages(cleared=True)
-        shown = builder.view
+        most = self._budget(budget, state)
         return ViewExplanation(
             info=state.info,
             budget=most,
@@ -445,29 +401,25 @@ class Conversation:
             return []
         with self._lock:
             state = self._states.read()
-            used, count = state.used, len(state.live.messages)
+            used, newest = state.used, state.live.newest
             messages, boundaries = self._prepare(given, state)
-            self._transcript.append(messages)
-            state = self._states.read()
+            episodes = self._transcript.append(messages)
             # As they stand in the transcript, where another writer's may be among them.
-            stored = {item.id: item for item in state.live.messages[count:]}
-            if any(message.id not in stored for message in messages):  # Others pruned meanwhile.
-                stored = {item.id: item for item in self._transcript.messages(cleared=True)}
+            after = self._transcript.messages(after=newest, cleared=True)
+            stored = {message.id: message for message in after}
             fresh = [stored.get(message.id, message) for message in messages]
             begun = [
                 TaskBoundary(message=item, title=item.task or "", why=boundaries[item.id])
                 for item in fresh
                 if item.id in boundaries
             ]
-            events = self._pruner.after_adding(state, begun, used)
-        self._transcript.announce()
-        requests = self._services.requests
+            events = self._pruner.after_adding(self._states.read(), begun, used)
+        self._transcript.announce(episodes)
         asking = [each for each in fresh if each.role == "user" and asks_memory(each.content)]
-        asked = requests(asking) if requests and asking else ()
-        events = [*(("request", receipt) for receipt in asked), *events]
-        for name, subject in [*(("added", message) for message in fresh), *events]:
-            if self._events[name]:
-                self._events.emit(name, subject)
+        asked = self._services.requests(asking) if asking else ()
+        told = [*(("added", message) for message in fresh), *(("request", each) for each in asked)]
+        for name, subject in [*told, *events]:
+            self._events.emit(name, subject)
         return fresh
 
     def _prepare(
@@ -492,8 +444,7 @@ class Conversation:
         said["timestamp"] = known(new.timestamp, "timestamp") or self._services.clock.now()
         tokens = count_message(state.meter, new)
         message = Message(id=self._services.ids.new("msg"), tokens=tokens, **said)
-        signals = state.live.signals(message)
-        return replace(message, importance=score(message, signals).value)
+        return replace(message, importance=score(message, state.live.signals(message)).value)
 
     # Removing
 
@@ -536,29 +487,32 @@ class Conversation:
             NotFound: a message is not in this conversation.
             InvalidInput: a message cannot be used, or one was left behind by :meth:`clear`.
         """
-        gone = tuple(dict.fromkeys(clean(each, "id") for each in several(ids, "ids")))
+        gone = [clean(each, "id") for each in several(ids, "ids")]
         if not gone:
             raise InvalidInput("ids is empty; name the messages that are to be replaced")
         given = parse_messages(messages)
         with self._lock:
-            state = self._states.read() if given else None
-            new = [self._message(each, state) for each in given] if state else []
+            state = self._states.read()
+            new = [self._message(each, state) for each in given]
             self._remove(ids=gone, messages=new)
-            if not new:
-                return ()
-            known = {message.id: message for message in self._transcript.messages(cleared=True)}
-        stored = tuple(known.get(message.id, message) for message in new)
-        for message in stored:
+            there = self._transcript.messages(cleared=True) if new else ()
+        stored = {message.id: message for message in there}
+        found = tuple(stored.get(message.id, message) for message in new)
+        for message in found:
             self._events.emit("added", message)
-        return stored
+        return found
 
-    def _remove(self, **what: Unpack[RemovalOptions]) -> tuple[Message, ...]:
+    def _remove(
+        self, *, ids: Sequence[str] = (), newest: int = 0, messages: Sequence[Message] = ()
+    ) -> tuple[Message, ...]:
+        name, at = self._services.ids.new("tmb"), self._services.clock.now()
         with self._lock:
-            at = self._services.clock.now()
-            left = self._transcript.replace(self._services.ids.new("tmb"), at, **what)
+            left, episodes = self._transcript.replace(
+                name, at, ids=ids, newest=newest, messages=messages
+            )
         if left is None:
             return ()
-        self._transcript.announce()
+        self._transcript.announce(episodes, left)
         self._events.emit("removed", left)
         return left.messages
 
@@ -603,25 +557,18 @@ class Conversation:
         asked = None if prompt is None else clean(prompt, "prompt")
         if tools is not None:
             self.count_tools(tools)
-        build = partial(
-            self._builder,
-            notes=self._read_notes(),
-            prompt=asked,
-            budget=budget,
-            form=form,
-            beside=beside,
-        )
-        memory = NO_RECALL
         with self._lock:
-            wanted = build(self._states.read()).recall_request() if self._recall else None
+            state = self._states.read()
+            builder = self._builder(state, prompt=asked, budget=budget, form=form, beside=beside)
+            wanted = builder.recall_request()
+        memory, recall = NO_RECALL, self._services.recall
         # Memory may ask a model: meanwhile others can add and read.
-        if self._recall and wanted:
-            memory = self._recall(wanted, Filter(now=self._services.clock.now()))
+        if recall and wanted:
+            memory = recall(wanted, Filter(now=self._services.clock.now()))
+        built = builder.build(memory)
+        if built.tokens > built.receipt.budget:  # R9.5: memory gives way.
+            built = builder.build()
         with self._lock:
-            builder = build(self._states.read())
-            built = builder.build(memory)
-            if built.tokens > built.receipt.budget:  # R9.5: memory gives way.
-                built = builder.build()
             self._recalled, self._beside = built.recall, beside
             self._counted = builder.counted(built.tokens)
             self._states.carried = builder.carried
@@ -637,26 +584,16 @@ class Conversation:
             tokens = self._states.read().meter.tools(tools)
             self._states.tools = self._states.carried = tokens
 
-    def _read_notes(self) -> MemoryNotes:
-        """Return what memory has to say in a context, read once for all that is built of it."""
-        services = self._services
-        return MemoryNotes(
-            services.notes() if services.notes else "",
-            services.instructions() if services.instructions else "",
-            services.learned() if services.learned and services.notes else (),
-        )
-
     def _builder(
         self,
         state: ConversationState,
-        notes: MemoryNotes,
         *,
-        prompt: str | None = None,
+        beside: str,
         budget: int | None = None,
+        prompt: str | None = None,
         form: str = "openai",
-        beside: str = "",
     ) -> ContextBuilder:
-        most = self._budget(budget, state)
+        notes, most = self._services.notes(), self._budget(budget, state)
         # What this conversation taught stands in it: so the notes before it stay as they are.
         live = {message.record_id for message in state.live.messages}
         taught = [each.content for each in notes.learned if live.issuperset(each.source_ids)]
@@ -665,7 +602,7 @@ class Conversation:
             prompt=prompt,
             beside=beside,
             budget=most,
-            reserved=reserve_recall(most) if self._recall is not None else 0,
+            reserved=reserve_recall(most) if self._services.recall else 0,
             form=form,
             notes=drop_lines(notes.text, told),
             instructions=notes.instructions,
@@ -725,13 +662,10 @@ class Conversation:
         with self._lock:
             state = self._states.read()
             most = self._pruner.thresholds(state).prune_to
-            reply = state.meter.format.reply
-            room = state.room(most) + reply
             if max_tokens is not None:
-                most = limited(max_tokens, "max_tokens")
+                state, most = replace(state, carried=0), limited(max_tokens, "max_tokens")
                 self._fitting_view(state, most)  # Or nothing is done.
-                state = replace(state, carried=0)
-                room = state.room(most) + reply
+            room = state.room(most) + state.meter.format.reply
             why = f"asked for, down to {most:,} tokens"
             receipt = self._pruner.prune(state, MANUAL, room, self._limits.policy, why)
         return self._announce(receipt)
@@ -760,22 +694,12 @@ class Conversation:
         Raises:
             NotFound: it is not in this conversation.
         """
-        pinned = bool(pinned)
-        self._transcript.pin(clean(id, "id"), pinned=pinned)
+        ids = [clean(id, "id")]
         for unit in UnitBuilder(self._transcript.messages()).group().units:
-            ids = [message.id for message in unit.messages]
-            if len(ids) > 1 and id in ids:
-                for other in ids:
-                    self._transcript.pin(other, pinned=pinned)
-
-    def recount(self) -> None:
-        """Count all messages anew, as when the conversation goes on with another model."""
-        with self._lock:
-            meter = self._states.read().meter
-            known = self._transcript.messages(cleared=True)
-            tokens = {each.id: count_message(meter, each) for each in known}
-            changed = {each.id: tokens[each.id] for each in known if tokens[each.id] != each.tokens}
-            self._transcript.recount(changed)
+            together = [message.id for message in unit.messages]
+            ids = together if id in together else ids
+        for each in ids:
+            self._transcript.pin(each, pinned=pinned)
 
     def clear(self) -> None:
         """Start afresh: the messages so far stay out of every later context.
@@ -784,12 +708,10 @@ class Conversation:
         with a memory their episodes can still be found.
         """
         self._transcript.clear()
-        self._events.emit("cleared", self.id)
 
     def end(self) -> None:
         """Mark the conversation as finished. It can still be read, and gone on with."""
         self._transcript.end(self._services.clock.now())
-        self._events.emit("ended", self.id)
 
     def on(self, event: str, callback: Callback) -> None:
         """Call ``callback`` after each ``event``.
@@ -797,8 +719,7 @@ class Conversation:
         Events and their subjects: ``added`` (the message), ``request`` (the receipt of what a
         message asked to remember, or of an instruction), ``approaching_limit`` (tokens,
         limit, percent), ``pruned`` (the receipt), ``task_boundary`` (its first message, why),
-        ``summarized`` (id of the receipt), ``removed`` (the tombstone), ``cleared`` and
-        ``ended`` (the conversation's id).
+        ``summarized`` (id of the receipt) and ``removed`` (the tombstone).
         What a callback raises is logged and goes no further.
 
         Raises:
@@ -821,6 +742,12 @@ class Conversation:
         if needed > most:
             raise BudgetTooSmall(needed=needed, budget=most)
         return shown
+
+    def _recount(self) -> None:
+        """Count all messages anew, for another model than they were counted for."""
+        self._transcript.calibrate(Calibration())
+        meter, known = self._states.read().meter, self._transcript.messages(cleared=True)
+        self._transcript.recount({each.id: count_message(meter, each) for each in known})
 
 
 def _services_of(settings: Settings, options: ConversationOptions) -> ConversationServices:

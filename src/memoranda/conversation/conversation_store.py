@@ -14,9 +14,8 @@ from typing import Unpack
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats
-from memoranda.conversation.markers import reference
-from memoranda.conversation.pruning import ConversationServices, check_limits
-from memoranda.conversation.transcript import ReadOnlyTranscript, Transcript
+from memoranda.conversation.pruning import ConversationServices, MemoryNotes, check_limits
+from memoranda.conversation.transcript import DryRunTranscript, Transcript
 from memoranda.errors import NotFound
 from memoranda.model.checks import clean, nearest
 from memoranda.model.clock import IdFactory
@@ -34,13 +33,10 @@ from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
 from memoranda.records.service import RecordService
 from memoranda.settings.sections import ConversationSettings
-from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.catalog import Catalog
 
 NEARBY = 3  # ids that are named where one is not found
 ALIKE = 0.5
-POSITION = compile_pattern(r"#?(\d{1,15})")
-SPAN = compile_pattern(r"#?(\d{1,15})(?:-#?(\d{1,15}))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,22 +44,12 @@ class ConversationOverview:
     """A stored conversation in one line.
 
     Attributes:
-        id: its name.
-        created_at: when it was first opened.
-        ended_at: when it was ended, if it was.
-        model: the model it is held with.
-        system: the system prompt.
-        messages: how many messages the transcript holds.
+        info: its settings, and how many messages the transcript holds.
         last_message: when the newest was said.
         stats: its view in figures.
     """
 
-    id: str
-    created_at: datetime
-    ended_at: datetime | None
-    model: str | None
-    system: str | None
-    messages: int
+    info: ConversationInfo
     last_message: datetime | None
     stats: ConversationStats
 
@@ -95,21 +81,19 @@ class ConversationStore:
 
     def transcript(self, id: str, kind: type[Transcript] = Transcript) -> Transcript:
         """Return the transcript of the conversation ``id``, whether it is there or not."""
-        where = self.records.store, self.records.scope, id
-        return kind(*where, records=self.records, end_session=self.end_session)
-
-    def infos(self) -> list[ConversationInfo]:
-        """Return the stored conversations, the newest first."""
-        return list(self.records.store.conversations(self.records.scope).values())
+        records = self.records
+        return kind(records.store, records.scope, id, records, self.end_session)
 
     def open(self, id: str, **options: Unpack[ConversationOptions]) -> Conversation:
         """Open the conversation ``id``, or start it. It goes on where it was left."""
         chosen = check_limits(self.settings, **options)
         transcript = self.transcript(clean(id, "id"))
         other = transcript.open(options, self.records.now())
-        own, summarizer = self._services(id), options.get("summarizer")
         services = replace(
-            own, notes=self.notes, summarizer=summarizer, requests=partial(self.requests, id)
+            self._services(id, self.notes),
+            recall=partial(self.recall, session=id),
+            summarizer=options.get("summarizer"),
+            requests=partial(self.requests, id),
         )
         return Conversation.over(transcript, chosen, services, other_model=other)
 
@@ -125,57 +109,49 @@ class ConversationStore:
         """
         given: ConversationOptions = {"system": system, "model": model}
         transcript = Transcript.alone(id, self.records.now(), given)
-        services = replace(self._services(None), notes=self.notes)
+        services = replace(self._services(None, self.notes), recall=self.recall)
         return Conversation.over(transcript, check_limits(self.settings), services)
 
-    def open_existing(self, id: str, *, strategy: str | None = None) -> Conversation:
-        """Return a conversation that exists, to change it. Opening it changes nothing yet.
+    def open_existing(
+        self, id: str, *, strategy: str | None = None, dry_run: bool = False
+    ) -> Conversation:
+        """Return a conversation that exists, to look at it or to change it.
+
+        Opening it changes nothing yet: no session of an agent begins in it.
 
         Args:
             id: its name.
             strategy: how its view is chosen; that of the settings, if not given.
+            dry_run: whether a pruning only answers what it would do.
 
         Raises:
             NotFound: there is none of that name; the message names similar ones.
             InvalidInput: there is no such strategy.
         """
-        return self._without_session(self._existing(id, Transcript), strategy)
-
-    def open_read_only(self, id: str, *, strategy: str | None = None) -> Conversation:
-        """Return a conversation as :meth:`open_existing` does, on which no change is stored.
-
-        What it answers to a change is what the change would do.
-        """
-        return self._without_session(self._existing(id, ReadOnlyTranscript), strategy)
+        if id not in self.records.store.conversations(self.records.scope, clean(id, "id")):
+            raise self._not_found(id)
+        settings = self.settings.model_copy(update={"at_session_start": "keep"})
+        transcript = self.transcript(id, DryRunTranscript if dry_run else Transcript)
+        limits = check_limits(settings, strategy=strategy)
+        return Conversation.over(transcript, limits, self._services(None, None))
 
     def overviews(self, limit: int | None = None) -> list[ConversationOverview]:
         """Return the ``limit`` conversations that were begun last, or all, the newest first."""
-        return [self._overview(info) for info in self.infos()[:limit]]
+        found = self.records.store.conversations(self.records.scope)
+        return [self._overview(info) for info in list(found.values())[:limit]]
 
     def _overview(self, info: ConversationInfo) -> ConversationOverview:
-        transcript = self.transcript(info.id, ReadOnlyTranscript)
-        newest = transcript.messages(last=1, cleared=True)
+        newest = self.transcript(info.id).messages(last=1, cleared=True)
         return ConversationOverview(
-            id=info.id,
-            created_at=info.created_at,
-            ended_at=info.ended_at,
-            model=info.model,
-            system=info.system,
-            messages=info.messages,
+            info=info,
             last_message=newest[0].timestamp if newest else None,
-            stats=self._without_session(transcript).stats(),
+            stats=self.open_existing(info.id).stats(),
         )
 
-    def _existing(self, id: str, kind: type[Transcript]) -> Transcript:
-        scope = self.records.scope
-        if id not in self.records.store.conversations(scope, clean(id, "id")):
-            raise self._not_found(id)
-        return self.transcript(id, kind)
-
     def _not_found(self, id: str) -> NotFound:
-        near = name_similar(id, [info.id for info in self.infos()])
-        user = self.records.scope.user
-        return NotFound(f"there is no conversation {id!r} for user {user!r}; {near}")
+        scope = self.records.scope
+        near = name_similar(id, list(self.records.store.conversations(scope)))
+        return NotFound(f"there is no conversation {id!r} for user {scope.user!r}; {near}")
 
     def delete(self, id: str, *, erase: bool = False) -> ForgetReceipt:
         """Delete a conversation with its episodes, and what was learned from these alone.
@@ -186,15 +162,15 @@ class ConversationStore:
         records = self.records
         clean(id, "id")
         try:
-            if not erase:
-                with records.store.write(records.scope) as tx:
-                    done = tx.delete_conversation(id, at=records.now(), erase=False)
-                receipt = ForgetReceipt.of(id, done, erased=False)
-                records.events.emit("forgotten", receipt)
-                return receipt
-            return records.erase(self._learned(id), conversation=id)
+            if erase:
+                return records.erase(self._learned(id), conversation=id)
+            with records.store.write(records.scope) as tx:
+                done = tx.delete_conversation(id, at=records.now(), erase=False)
         except NotFound as error:
             raise self._not_found(id) from error
+        receipt = ForgetReceipt.of(id, done, erased=False)
+        records.events.emit("forgotten", receipt)
+        return receipt
 
     def _learned(self, id: str) -> list[str]:
         """Return the episodes of a conversation, and what was learned from these alone."""
@@ -203,27 +179,22 @@ class ConversationStore:
         ids = [each.id for each in store.records(scope, said)]
         return [*ids, *store.learned_from(scope, ids)]
 
-    def _without_session(self, transcript: Transcript, strategy: str | None = None) -> Conversation:
-        # No session of an agent begins here, whatever the settings say of that.
-        settings = self.settings.model_copy(update={"at_session_start": "keep"})
-        limits = check_limits(settings, strategy=strategy)
-        return Conversation.over(transcript, limits, replace(self._services(None), recall=None))
-
-    def _learned_facts(self, id: str) -> list[Record]:
-        """Return the active facts that were learned from a conversation."""
-        where = Filter(now=self.records.now(), kinds=(Kind.FACT,), session=id)
-        return list(self.records.store.records(self.records.scope, where))
-
-    def _services(self, name: str | None) -> ConversationServices:
-        """Return what a conversation works with that memory knows under ``name``."""
+    def _services(self, id: str | None, notes: Callable[[], str] | None) -> ConversationServices:
+        """Return what a conversation works with: memory has ``notes``, and facts of ``id``."""
         return ConversationServices(
             catalog=self.catalog,
             clock=self.records.clock,
             ids=self.ids,
-            recall=partial(self.recall, session=name),
-            instructions=self.records.instructions,
-            learned=partial(self._learned_facts, name) if name else None,
+            notes=partial(self._read_notes, id, notes),
         )
+
+    def _read_notes(self, id: str | None, notes: Callable[[], str] | None) -> MemoryNotes:
+        """Return what memory has to say in every context of a conversation."""
+        learned: Sequence[Record] = ()
+        if notes is not None and id is not None:
+            where = Filter(now=self.records.now(), kinds=(Kind.FACT,), session=id)
+            learned = self.records.store.records(self.records.scope, where)
+        return MemoryNotes(notes() if notes else "", self.records.instructions(), learned)
 
 
 def message_at(conversation: Conversation, place: str) -> Message:
@@ -232,29 +203,10 @@ def message_at(conversation: Conversation, place: str) -> Message:
     Raises:
         NotFound: there is none since the conversation was last cleared.
     """
-    found = POSITION.fullmatch(place.strip())
-    position = int(found[1]) if found else None
-    messages = conversation.messages
-    for message in messages:
-        if message.id == place or (position is not None and message.position == position):
+    for message in conversation.messages:
+        if place in {message.id, f"{message.position}", f"#{message.position}"}:
             return message
-    there = "there are none"
-    if messages:
-        there = f"they are #{messages[0].position} to #{messages[-1].position}"
-    raise NotFound(f"there is no message {place!r} in conversation {conversation.id!r}; {there}")
-
-
-def expand_place(conversation: Conversation, place: str) -> tuple[Message, ...]:
-    """Return the messages of a marker (``cut_12-26``) or of positions (``12-26``, ``#12``).
-
-    Raises:
-        InvalidInput: it names no part of a conversation.
-        NotFound: no message of this conversation is there.
-    """
-    found = SPAN.fullmatch(place.strip())
-    if found is None:
-        return conversation.expand(place)
-    return conversation.expand(reference(int(found[1]), int(found[2] or found[1])))
+    raise NotFound(f"there is no message {place!r} in conversation {conversation.id!r}")
 
 
 def name_similar(id: str, known: Sequence[str]) -> str:

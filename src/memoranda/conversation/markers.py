@@ -23,7 +23,8 @@ MOST_TOLD = 1_500  # tokens of them, and of what markers tell in short
 SUMMARIES = 0.2  # most of a budget that what markers tell in short may take
 SHORTEST_LINE = 20  # characters; less of a line tells nothing
 
-REFERENCE = compile_pattern(r"cut_(\d+)(?:-(\d+))?")
+REFERENCE = compile_pattern(r"cut_(\d{1,15})(?:-(\d{1,15}))?")
+PLACES = compile_pattern(r"\s*#?(\d{1,15})(?:-#?(\d{1,15}))?\s*")
 SPAN = tuple(each.name for each in fields(MessageSpan))
 
 
@@ -35,12 +36,15 @@ def reference(first: int, last: int) -> str:
 def marked_positions(marker: object) -> tuple[int, int]:
     """Return the first and last position that a marker, its id or a text with it stands for.
 
+    Also of positions alone, as in ``12-26`` or ``#12``.
+
     Raises:
         InvalidInput: there is no such id in it.
     """
     if isinstance(marker, Marker):
         return marker.first, marker.last
-    found = REFERENCE.search(marker) if isinstance(marker, str) else None
+    text = marker if isinstance(marker, str) else ""
+    found = REFERENCE.search(text) or PLACES.fullmatch(text)
     if found is None:
         raise InvalidInput(
             f"marker={marker!r:.80} names no part of the conversation; "

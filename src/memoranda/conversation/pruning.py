@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 from memoranda.conversation.live import ConversationState, StateReader, merge_spans, runs_of
 from memoranda.conversation.markers import mark_gaps
@@ -86,13 +86,11 @@ class Limits:
     """The limits of one conversation, checked (see :class:`memoranda.Conversation`).
 
     Attributes:
-        context_limit: the model's context window as the caller gave it.
         max_tokens: the cap of a context, as the caller or the settings gave it (R8.2).
         policy: how a view is chosen.
         settings: all else.
     """
 
-    context_limit: int | None
     max_tokens: int | None
     policy: Policy
     settings: ConversationSettings
@@ -144,12 +142,26 @@ def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOpt
         prune_to=settings.prune_to,
     )
     most = number("max_tokens") or settings.max_tokens
-    return Limits(number("context_limit"), most, policy, settings)
+    return Limits(most, policy, settings)
 
 
 DEFAULT_LIMITS = check_limits(ConversationSettings())
 CLOCK = CheckedClock(SystemClock())
 IDS = IdFactory(CLOCK)
+
+
+class MemoryNotes(NamedTuple):
+    """What memory has to say in every context of a conversation.
+
+    Attributes:
+        text: MEMORY.md; empty, if there is none.
+        instructions: the lasting instructions of the user, a line each.
+        learned: the facts that were learned from this conversation.
+    """
+
+    text: str = ""
+    instructions: str = ""
+    learned: Sequence[Record] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,22 +173,18 @@ class ConversationServices:
         clock: tells the time.
         ids: makes the ids of messages and receipts.
         recall: asks memory for a context: what is asked, and which records may answer.
-        notes: gives the text of MEMORY.md as it is now; empty, if there is none.
+        notes: reads what memory has to say in every context.
         summarizer: says in short what is pruned; called in the background.
         requests: carries out what messages ask of memory that ask something of it.
-        instructions: gives the lasting instructions of the user, a line each.
-        learned: gives the facts that were learned from this conversation.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
     clock: Clock = CLOCK
     ids: IdFactory = IDS
     recall: Callable[[RecallRequest, Filter], Recall] | None = None
-    notes: Callable[[], str] | None = None
+    notes: Callable[[], MemoryNotes] = MemoryNotes
     summarizer: Summarizer | None = None
-    requests: Callable[[Sequence[Message]], Sequence[RequestReceipt]] | None = None
-    instructions: Callable[[], str] | None = None
-    learned: Callable[[], Sequence[Record]] | None = None
+    requests: Callable[[Sequence[Message]], Sequence[RequestReceipt]] = lambda _: ()
 
 
 DEFAULT_SERVICES = ConversationServices()

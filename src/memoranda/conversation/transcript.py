@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from threading import Lock
-from typing import Self, TypedDict, Unpack
+from typing import Any, Self, Unpack
 from weakref import finalize
 
 from memoranda.entities.names import RuleNameMatcher
-from memoranda.errors import InvalidInput, NotFound
+from memoranda.errors import NotFound
 from memoranda.model.changes import RecordAccess, RecordChange, StoredRecord
 from memoranda.model.checks import content_hash, limited, named
 from memoranda.model.models import (
@@ -40,52 +39,19 @@ from memoranda.text.terms import TermAnalyzer
 ALONE = Scope("standalone")  # whose conversations are that belong to no memory
 
 
-class RemovalOptions(TypedDict, total=False):
-    """Which messages are removed, and what takes their place.
-
-    Attributes:
-        ids: the messages of these ids.
-        newest: or so many of the newest since the last ``clear``.
-        messages: what stands from then on where the first of them stood.
-    """
-
-    ids: Sequence[str]
-    newest: int
-    messages: Sequence[Message]
-
-
 def place_of(message: Message) -> int:
     """Return the position of a message of a transcript."""
     return message.position or 0
 
 
-def strip_recalled(
-    store: Store, scope: Scope, text: str, now: datetime
-) -> tuple[str, tuple[RecordChange, ...]]:
-    """Return the new part of a text, and actions that record the access to the recalled part.
-
-    What is left has no block of recall, and none of its lines.
-    """
-    new, fenced = recalled.apart(text)
-    contents = [*fenced, *recalled.lines(new)]
-    if not contents:
-        return recalled.without_own(new), ()
-    hashes = {content_hash(content): content for content in contents}
-    known: dict[str, list[str]] = {}
-    for record in store.records(scope, Filter(now=now, hashes=list(hashes))):
-        known.setdefault(hashes[record.content_hash], []).append(record.id)
-    ids = dict.fromkeys(record for content in contents for record in known.get(content, ()))
-    new = recalled.without_own(recalled.without_lines(new, known))
-    return new, (RecordAccess(tuple(ids), now),) if ids else ()
-
-
+@dataclass(eq=False)
 class Transcript:
     """The messages of one conversation in a store, with its settings and receipts. Thread-safe.
 
     Nothing else is kept here, so several processes may hold the same conversation. Each change is
     one transaction.
 
-    Args:
+    Attributes:
         store: where the conversation is.
         scope: whose it is.
         id: its name; it is there, or :meth:`open` begins it.
@@ -93,22 +59,11 @@ class Transcript:
         end_session: called with the scope and the name when the conversation is finished.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        scope: Scope,
-        id: str,
-        *,
-        records: RecordService | None = None,
-        end_session: Callable[[Scope, str], None] | None = None,
-    ) -> None:
-        """Read nothing yet."""
-        self._store, self._scope, self._id = store, scope, id
-        self._records = records
-        self._end_session = end_session
-        self._unannounced: list[tuple[str, object]] = []
-        self._begun = False
-        self._lock = Lock()
+    store: Store
+    scope: Scope
+    id: str
+    records: RecordService | None = None
+    end_session: Callable[[Scope, str], None] | None = None
 
     @classmethod
     def alone(cls, id: str, at: datetime, given: ConversationOptions | None = None) -> Self:
@@ -141,44 +96,36 @@ class Transcript:
         Raises:
             InvalidInput: an argument cannot be stored, or another agent has that conversation.
         """
-        known = self._stored(self._scope)
-        if known is None and self._stored(self._scope.whole_user) is not None:
-            known = self._stored(self._scope)  # It may have been started between the two reads.
-            if known is None:
-                raise InvalidInput(
-                    f"conversation {self._id!r} is another agent's; choose another id"
-                )
-        start = known or ConversationInfo(id=self._id, created_at=at)
         limit = given.get("context_limit")
-        info = replace(
-            start,
-            system=named(given.get("system"), "system") or start.system,
-            model=named(given.get("model"), "model") or start.model,
-            context_limit=start.context_limit if limit is None else limited(limit, "context_limit"),
-        )
-        if info != known:
-            with self._write() as tx:
-                tx.open_conversation(info)
-        return known is not None and info.model != start.model
+        values: dict[str, Any] = {
+            "system": named(given.get("system"), "system"),
+            "model": named(given.get("model"), "model"),
+            "context_limit": None if limit is None else limited(limit, "context_limit"),
+        }
+        new = {name: value for name, value in values.items() if value is not None}
+        known = self.store.conversations(self.scope, self.id).get(self.id)
+        if known is not None and replace(known, **new) == known:
+            return False
+        with self._write() as tx:  # Another process may have begun it meanwhile.
+            known = tx.conversations(self.scope, self.id).get(self.id)
+            start = known or ConversationInfo(id=self.id, created_at=at)
+            tx.open_conversation(replace(start, **new))
+        return known is not None and new.get("model", known.model) != known.model
 
     def info(self) -> ConversationInfo:
         """Return the settings and state."""
-        info = self._stored(self._scope)
+        info = self.store.conversations(self.scope, self.id).get(self.id)
         if info is None:
-            raise NotFound(f"conversation {self._id!r} is no longer there")
+            raise NotFound(f"conversation {self.id!r} is no longer there")
         return info
 
-    def _stored(self, scope: Scope) -> ConversationInfo | None:
-        """Return the stored settings and state, where a scope holds the conversation."""
-        return self._store.conversations(scope, self._id).get(self._id)
-
-    def append(self, messages: Sequence[Message]) -> None:
-        """Add messages and their episodes at the end: all of them, or none."""
-        changes, stored = self._plan(messages)
+    def append(self, messages: Sequence[Message]) -> Sequence[StoredRecord]:
+        """Add messages and their episodes at the end, all or none; return the episodes."""
+        changes, linked = self._plan(messages)
         with self._write() as tx:
             episodes = tx.carry_out(changes)
-            tx.append_messages(self._id, stored)
-        self._note_episodes(episodes)
+            tx.append_messages(self.id, linked)
+        return episodes
 
     def _plan(
         self, messages: Sequence[Message]
@@ -187,101 +134,98 @@ class Transcript:
 
         A message may say which id its episode is to have, if it gets one.
         """
-        records = self._records
-        if records is None:
+        if self.records is None:
             return (), messages
         changes: list[RecordChange] = []
         linked: list[Message] = []
         for message in messages:
-            text, accesses = strip_recalled(
-                self._store, self._scope, message.content, records.now()
-            )
-            changes += accesses
+            text, known = self._strip_recalled(self.records, message.content)
+            if known:
+                changes.append(RecordAccess(known, self.records.now()))
             episode: str | None = None
             if text.strip() and message.role != "system":
-                insert = records.plan(
-                    Draft(
-                        content=text,
-                        kind=Kind.EPISODE,
-                        session=self._id,
-                        role=message.role,
-                        event_time=message.timestamp,
-                        origin="conversation",
-                    )
+                draft = Draft(
+                    content=text,
+                    kind=Kind.EPISODE,
+                    session=self.id,
+                    role=message.role,
+                    event_time=message.timestamp,
+                    origin="conversation",
                 )
+                insert = self.records.plan(draft)
                 episode = message.record_id or insert.record.id
                 changes.append(replace(insert, record=replace(insert.record, id=episode)))
             linked.append(replace(message, record_id=episode))
         return changes, linked
 
+    def _strip_recalled(self, records: RecordService, text: str) -> tuple[str, tuple[str, ...]]:
+        """Return a text without what was recalled in it, and the ids of the records of that."""
+        new, fenced = recalled.apart(text)
+        hashes = {content_hash(each): each for each in (*fenced, *recalled.lines(new))}
+        where = Filter(now=records.now(), hashes=list(hashes))
+        found = self.store.records(self.scope, where) if hashes else ()
+        known = {hashes[each.content_hash]: each.id for each in found}
+        new = recalled.without_own(recalled.without_lines(new, known))
+        return new, tuple(each.id for each in found)
+
     def _write(self) -> AbstractContextManager[Transaction]:
-        return self._store.write(self._scope)
+        return self.store.write(self.scope)
 
-    def _note_episodes(self, stored: Sequence[StoredRecord]) -> None:
-        """Have the episodes of new messages announced, and derived from."""
-        if not stored or self._records is None:
-            return
-        self._records.notify_derivations()
-        with self._lock:
-            self._unannounced += [("remembered", each.record) for each in stored]
-            begins, self._begun = not self._begun, True
-        if begins:
-            self._records.start_session(self._scope, self._id)
-
-    def announce(self) -> None:
+    def announce(self, episodes: Sequence[StoredRecord], left: Tombstone | None = None) -> None:
         """Tell the subscribers of the memory which episodes were added, and which removed."""
-        if self._records is None:
+        if self.records is None:
             return
-        with self._lock:
-            events, self._unannounced = self._unannounced, []
-        for name, subject in events:
-            if self._records.events[name]:
-                self._records.events.emit(name, subject)
+        self.records.announce(episodes)
+        for message in left.messages if left else ():
+            if message.record_id is not None:
+                receipt = ForgetReceipt(id=message.record_id, erased=False)
+                self.records.events.emit("forgotten", receipt)
 
     def messages(self, **which: Unpack[MessageRange]) -> list[Message]:
-        """Return messages in order; those whose episodes have expired only if asked for."""
-        expires = self._records if not which.get("expired") else None
-        now = None if expires is None else expires.now()
-        return self._store.messages(self._scope, self._id, now=now, **which)
+        """Return messages in order, but those whose episodes have expired."""
+        now = None if self.records is None else self.records.now()
+        return self.store.messages(self.scope, self.id, now=now, **which)
 
     def snapshot(self) -> AbstractContextManager[object]:
         """Let all reads of this thread inside the block see one moment."""
-        return self._store.snapshot()
+        return self.store.snapshot()
 
     def expired_through(self) -> int:
         """Return the position of the message that expired last; -1, if none has."""
-        if self._records is None:
+        if self.records is None:
             return -1
-        return self._store.expired_through(self._scope, self._id, now=self._records.now())
+        return self.store.expired_through(self.scope, self.id, now=self.records.now())
 
-    def replace(self, id: str, at: datetime, **what: Unpack[RemovalOptions]) -> Tombstone | None:
-        """Remove messages and their episodes, and put others in their place; one transaction."""
-        changes, stored = self._plan(what.get("messages", ()))
+    def replace(
+        self,
+        id: str,
+        at: datetime,
+        *,
+        ids: Sequence[str] = (),
+        newest: int = 0,
+        messages: Sequence[Message] = (),
+    ) -> tuple[Tombstone | None, Sequence[StoredRecord]]:
+        """Remove messages with their episodes, and put others where the first of them stood.
+
+        Args:
+            id: of the tombstone.
+            at: when.
+            ids: the messages.
+            newest: without ``ids``, so many of the newest since the last ``clear``.
+            messages: what takes their place.
+
+        Returns:
+            The tombstone, where anything was removed, and the episodes of the new messages.
+        """
+        changes, linked = self._plan(messages)
         with self._write() as tx:
-            added = tx.carry_out(changes)
-            left = tx.replace_messages(
-                self._id,
-                id,
-                at=at,
-                ids=tuple(what.get("ids", ())),
-                newest=what.get("newest", 0),
-                messages=stored,
-            )
-        self._note_episodes(added)
-        episodes = [each.record_id for each in left.messages if each.record_id] if left else []
-        with self._lock:
-            self._unannounced += [
-                ("forgotten", ForgetReceipt(id=episode, erased=False)) for episode in episodes
-            ]
-        return left
-
-    def tombstones(self) -> list[Tombstone]:
-        """Return the tombstones of removed messages, oldest first."""
-        return self._store.tombstones(self._scope, self._id)
+            episodes = tx.carry_out(changes)
+            left = tx.replace_messages(self.id, id, at=at, ids=ids, newest=newest, messages=linked)
+        return left, episodes
 
     def prunings(self) -> list[Pruning]:
         """Return the receipts, oldest first; none quotes what has expired."""
-        found, expired = self._store.prunings(self._scope, self._id), self.expired_through()
+        found, expired = self.store.prunings(self.scope, self.id), self.expired_through()
         return [
             replace(item, cuts=tuple(c.tear() if c.first <= expired else c for c in item.cuts))
             for item in found
@@ -290,49 +234,43 @@ class Transcript:
     def prune(self, pruning: Pruning) -> None:
         """Keep the receipt of a pruning."""
         with self._write() as tx:
-            tx.add_pruning(self._id, pruning)
+            tx.add_pruning(self.id, pruning)
 
     def summarize(self, pruning: str, summaries: Mapping[int, str]) -> None:
         """Give spans of a pruning their summaries."""
         with self._write() as tx:
-            tx.add_summaries(self._id, pruning, summaries)
+            tx.add_summaries(self.id, pruning, summaries)
 
     def recount(self, tokens: Mapping[str, int]) -> None:
         """Set the token counts of messages, by their ids."""
         with self._write() as tx:
-            tx.set_token_counts(self._id, tokens)
+            tx.set_token_counts(self.id, tokens)
 
     def calibrate(self, calibration: Calibration) -> None:
         """Store the calibration learned from the provider's token counts."""
         with self._write() as tx:
-            tx.update_conversation(self._id, calibration=calibration)
+            tx.update_conversation(self.id, calibration=calibration)
 
     def pin(self, message: str, *, pinned: bool) -> None:
         """Keep a message in every view, or stop keeping it."""
         with self._write() as tx:
-            tx.pin_message(self._id, message, pinned=pinned)
+            tx.pin_message(self.id, message, pinned=pinned)
 
     def clear(self) -> None:
         """Leave all messages so far out of every later view."""
         with self._write() as tx:
-            tx.update_conversation(self._id, clear=True)
+            tx.update_conversation(self.id, clear=True)
 
     def end(self, at: datetime) -> None:
         """Mark the conversation as finished."""
         with self._write() as tx:
-            tx.update_conversation(self._id, ended_at=at)
-        if self._end_session is not None:
-            self._end_session(self._scope, self._id)
+            tx.update_conversation(self.id, ended_at=at)
+        if self.end_session is not None:
+            self.end_session(self.scope, self.id)
 
 
-class ReadOnlyTranscript(Transcript):
-    """A transcript on which no change is stored, to look at a conversation and to try things on.
+class DryRunTranscript(Transcript):
+    """A transcript on which no pruning is stored: so a conversation answers what one would do."""
 
-    So a conversation over it answers what a change would do, and cannot do it.
-    """
-
-    def _ignore(self, *arguments: object, **named: object) -> None:
-        """Change nothing, and tell nobody."""
-
-    append = announce = replace = prune = summarize = pin = _ignore
-    recount = calibrate = clear = end = _ignore
+    def prune(self, pruning: Pruning) -> None:
+        """Keep no receipt."""

@@ -224,14 +224,12 @@ class MessageRange(TypedDict, total=False):
         after: those whose position is greater.
         cleared: also those left behind by ``clear``.
         pinned: of all these only those that are pinned.
-        expired: also those that have expired.
     """
 
     last: int
     after: int
     cleared: bool
     pinned: bool
-    expired: bool
 
 
 class Postings(NamedTuple):

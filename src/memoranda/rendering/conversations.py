@@ -66,8 +66,8 @@ def alert_colour(share: float) -> str:
 
 
 def _name(row: ConversationOverview, _: Display) -> Text:
-    name = safe_text(one_line(row.id), "bold")
-    return name if row.ended_at is None else name.append(" ended", "not bold dim")
+    name = safe_text(one_line(row.info.id), "bold")
+    return name if row.info.ended_at is None else name.append(" ended", "not bold dim")
 
 
 def _used(row: ConversationOverview, _: Display) -> Text:
@@ -77,7 +77,7 @@ def _used(row: ConversationOverview, _: Display) -> Text:
 
 OVERVIEW = (
     Column("conversation", _name, wide=True),
-    Column("messages", "messages", number=True),
+    Column("messages", "info.messages", number=True),
     Column("in view", "stats.messages_in_context", number=True),
     Column("tokens", lambda row, _: _tokens(row), number=True),
     Column("used", _used, number=True),

@@ -411,8 +411,7 @@ def _append(target: ImportTarget, info: ConversationInfo, new: Sequence[Message]
         with target.store.write(scope) as tx:
             tx.open_conversation(info)
     for batch in batched(new):
-        transcript.append(batch)
-        transcript.announce()
+        transcript.announce(transcript.append(batch))
     with target.store.write(scope) as tx:
         tx.update_conversation(info.id, ended_at=new[-1].timestamp)
 

@@ -113,20 +113,20 @@ def history_source(runtime: ChatRuntime) -> ListSource[ConversationOverview]:
     """Return the conversations; one can be looked at, or gone on in."""
 
     async def look(panel: ListPanel[ConversationOverview], row: ConversationOverview) -> None:
-        chat = runtime.memory.stored_conversations.open_read_only(row.id)
-        title = f"Conversation {one_line(row.id)} · Enter shows a message whole"
+        chat = runtime.memory.stored_conversations.open_existing(row.info.id)
+        title = f"Conversation {one_line(row.info.id)} · Enter shows a message whole"
         source = MessageList(lambda: chat).source(title)
         panel.app.push_screen(ListScreen(runtime, source))
 
     async def go_on(panel: ListPanel[ConversationOverview], row: ConversationOverview) -> None:
         if not panel.app.is_busy():
-            await run_in_thread(lambda: runtime.switch(row.id))
+            await run_in_thread(lambda: runtime.switch(row.info.id))
             await panel.app.reopen_chat()
             panel.app.pop_screen()
 
     def find(words: str) -> Sequence[ConversationOverview]:
         found = runtime.memory.stored_conversations.overviews(MOST)
-        return [each for each in found if words.casefold() in each.id.casefold()]
+        return [each for each in found if words.casefold() in each.info.id.casefold()]
 
     return ListSource(
         title="History · Enter opens a conversation",
@@ -140,11 +140,11 @@ def history_source(runtime: ChatRuntime) -> ListSource[ConversationOverview]:
 
 
 def _describe_conversation(row: ConversationOverview, view: Display) -> RenderableType:
-    ended = "still open" if row.ended_at is None else f"ended {view.minute(row.ended_at)}"
+    ended = "still open" if row.info.ended_at is None else f"ended {view.minute(row.info.ended_at)}"
     rows = {
-        "name": one_line(row.id),
-        "begun": f"{view.minute(row.created_at)}, {ended}",
-        "model": one_line(row.model or "none"),
+        "name": one_line(row.info.id),
+        "begun": f"{view.minute(row.info.created_at)}, {ended}",
+        "model": one_line(row.info.model or "none"),
     }
     return details(rows.items())
 
