@@ -12,7 +12,7 @@ from talks import texts
 from memoranda.conversation.live import LiveMessages
 from memoranda.conversation.selection import SelectionInput
 from memoranda.conversation.strategies import STRATEGIES
-from memoranda.conversation.units import UnitBuilder
+from memoranda.conversation.units import group_units
 from memoranda.conversation.view import Policy, essential_units, view_of
 from memoranda.model.models import Marker, Message, ToolCall, ToolResult
 
@@ -186,7 +186,7 @@ def transcript(text):
 )
 def test_calls_and_results_stay_together_or_stay_out(sketch, whole, waiting, orphans):
     """A call with all its results is one unit where the call is; anything less is an orphan."""
-    found = UnitBuilder(transcript(sketch)).group()
+    found = group_units(transcript(sketch))
     assert [" ".join(texts(unit.messages)) for unit in found.units] == whole
     assert (texts(found.waiting), sorted(texts(found.orphans))) == (waiting, orphans)
 
@@ -194,10 +194,8 @@ def test_calls_and_results_stay_together_or_stay_out(sketch, whole, waiting, orp
 def test_a_late_result_mends_what_was_torn():
     """An orphan is no orphan any more once its counterpart came, however late."""
     messages = transcript("u c:x u a u r:x")
-    builder = UnitBuilder(messages[:-1])
-    assert texts(builder.group().orphans) == ["c:x"]
-    builder.add(messages[-1])
-    found = builder.group()
+    assert texts(group_units(messages[:-1]).orphans) == ["c:x"]
+    found = group_units(messages)
     assert found.orphans == ()
     assert texts(unit.head for unit in found.units) == ["u", "c:x", "u", "a", "u"]
-    assert found.tokens == found.messages == 6
+    assert found.tokens == 6

@@ -79,7 +79,7 @@ def seen(path, warnings):
         ]
         triggers = [each.trigger for each in talk.prunings]
         states = Counter(line.state for line in shown.lines)
-        said = shown.window, shown.budget, shown.told, talk.system.partition("\n")[0]
+        said = shown.figures.token_limit, shown.budget, shown.told, talk.system.partition("\n")[0]
         return warnings, triggers, cuts, states, said, len(talk.window())
 
 

@@ -48,7 +48,7 @@ from memoranda.conversation.pruning import (
 from memoranda.conversation.scoring import score
 from memoranda.conversation.segments import LOOK_BACK, start_of_task
 from memoranda.conversation.transcript import Transcript, place_of
-from memoranda.conversation.units import UnitBuilder
+from memoranda.conversation.units import group_units
 from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall, InvalidInput, NotFound
 from memoranda.facts.requests import asks_memory
@@ -695,7 +695,7 @@ class Conversation:
             NotFound: it is not in this conversation.
         """
         ids = [clean(id, "id")]
-        for unit in UnitBuilder(self._transcript.messages()).group().units:
+        for unit in group_units(self._transcript.messages()).units:
             together = [message.id for message in unit.messages]
             ids = together if id in together else ids
         for each in ids:

@@ -16,7 +16,7 @@ from memoranda.conversation.particulars import MOST, merge_ranked, rank_particul
 from memoranda.conversation.signals import Signals, signals
 from memoranda.conversation.summary import quote_binding
 from memoranda.conversation.transcript import Transcript, place_of
-from memoranda.conversation.units import Grouping, UnitBuilder
+from memoranda.conversation.units import Grouping, group_units
 from memoranda.model.models import (
     Calibration,
     ConversationInfo,
@@ -128,6 +128,7 @@ class LiveMessages:
 
     Attributes:
         messages: the live messages, in order.
+        tokens: of these, also of those that are no part of a unit.
         gaps: what prunings took out, in order.
         pruned_at: when the last pruning was.
     """
@@ -144,7 +145,8 @@ class LiveMessages:
         self.messages: list[Message] = []
         self.gaps = merge_spans(cuts)
         self.pruned_at = prunings[-1].at if prunings else None
-        self._units = UnitBuilder()
+        self.tokens = 0
+        self._grouping: Grouping | None = None
         self._signals: dict[str, Signals] = {}
         self._marked: tuple[list[PrunedSpan], int] | None = None  # what markers of the gaps cost
         self.extend(messages)
@@ -155,7 +157,8 @@ class LiveMessages:
             gap = bisect_right(self.gaps, place_of(message), key=start_of) - 1
             if gap < 0 or self.gaps[gap].last < place_of(message):
                 self.messages.append(message)
-                self._units.add(message)
+                self.tokens += message.tokens
+                self._grouping = None
 
     def take_out(self, pruning: Pruning) -> None:
         """Remove the messages that a pruning took out just now."""
@@ -163,7 +166,8 @@ class LiveMessages:
         self.gaps = merge_spans([*self.gaps, *pruning.cuts])
         self.pruned_at = pruning.at
         self.messages = [item for item in self.messages if place_of(item) not in gone]
-        self._units = UnitBuilder(self.messages)
+        self.tokens = sum(item.tokens for item in self.messages)
+        self._grouping = None
         live = {item.id for item in self.messages}
         self._signals = {key: said for key, said in self._signals.items() if key in live}
 
@@ -175,7 +179,9 @@ class LiveMessages:
 
     def group(self) -> Grouping:
         """Return the live messages as units."""
-        return self._units.group()
+        if self._grouping is None:
+            self._grouping = group_units(self.messages)
+        return self._grouping
 
     def signals(self, message: Message) -> Signals:
         """Return the signals of a message, each read once."""
@@ -253,7 +259,7 @@ class ConversationState:
     def used(self) -> int:
         """Tokens of a context with all that is live, as the provider is taken to count."""
         marked = self.live.marked(self.meter, self.window)
-        return self.billed(self.head + self.live.group().tokens + marked)
+        return self.billed(self.head + self.live.tokens + marked)
 
     def billed(self, tokens: int) -> int:
         """Return what the provider is taken to count for a context of ``tokens``."""

@@ -307,7 +307,7 @@ class Pruner:
             if used > limits.aggressive_at:
                 trigger, room = AGGRESSIVE, state.room(limits.aggressive_to)
             yield self.prune(state, trigger, room + saved, policy, why)
-        count = state.live.group().messages
+        count = len(state.live.messages)
         if count > policy.messages and state.used > limits.prune_from:
             why = f"{count} messages, and a view holds {policy.max_messages}"
             fewer = max(int(policy.max_messages * policy.prune_to), policy.keep_recent)
