@@ -115,7 +115,7 @@ COMMANDS = (
     ("doctor", "--rebuild", "--purge"),
     ("stats",),
 )
-STDIN = {"hook": EVENT, "chat": "what is my cat called?\nI play the cello.\n/memory Miso\n"}
+STDIN = {"hook": EVENT, "chat": "what is my cat called?\nI play the cello.\n/cost Miso\n"}
 
 
 @pytest.mark.usefixtures("anas_file")

@@ -184,15 +184,14 @@ async def test_clear_asks_first(runtimes, sitting):
     """/clear asks; No changes nothing, Yes takes all messages out of view."""
     runtime = runtimes("hello")
     async with sitting(runtime) as person:
-        assert "nothing to clear" in await person.say("/clear")
         await person.say("hello there")
-        assert "Clear conversation history? 2 messages" in await person.say("/clear")
+        assert "Clear conversation history?" in await person.say("/clear")
         await person.press("enter")  # The harmless answer is chosen.
         assert len(runtime.agent.chat) == 2
         await person.say("/clear")
         # A question waits for its answer.
         assert "Commands and screens" not in await person.press("f1")
-        assert "Cleared 2 messages" in await person.press("y")
+        assert "Cleared;" in await person.press("y")
         assert len(runtime.agent.chat) == 0
         assert "is new again; 2 messages were cleared" in person.text
         assert "hello there" not in person.log

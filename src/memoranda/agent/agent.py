@@ -125,7 +125,7 @@ class Agent:
         self._services, self._scope = services_of(memory), scope_of(memory)
         self._name = clean(session, "session")
         self._system = named(system, "system") or memory.settings.agent.system
-        self._model = _talking_model(memory, llm)
+        self._model = talking_model(memory, llm)
         own = _chosen_tools(agent_tools(memory, lambda: self._chat.id).tools(), memory)
         # Of two with one name the caller's.
         self._tools = ToolList({tool.name: tool for tool in (*own, *tools)}.values())
@@ -231,17 +231,9 @@ class Agent:
             InvalidInput: there is none in this conversation.
         """
         last = self.last_message()
-        messages = self._chat.messages
-        self._chat.pop(len(messages) - [each.id for each in messages].index(last.id))
+        since = self._chat.messages[::-1]
+        self._chat.pop(1 + [message.id for message in since].index(last.id))
         return last
-
-    def find_model(self, name: str) -> ChatModel:
-        """Return the model of that name, with the key and the limits of the settings.
-
-        Raises:
-            ConfigError, MissingExtra: it cannot be used.
-        """
-        return cast("ChatModel", open_language_model(self.memory.settings.llm, name))
 
     def use_model(self, model: ChatModel) -> None:
         """Let another model answer from now on."""
@@ -418,10 +410,15 @@ def _chosen_tools(own: ToolList[Tool], memory: Memory) -> Iterable[Tool]:
     return (tool for tool in own if "all" in wanted or tool.name in wanted)
 
 
-def _talking_model(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:
+def talking_model(memory: Memory, llm: ChatModel | str | None = None) -> ChatModel | None:
     """Return the model that talks, if there is one; that of the memory may only answer questions.
 
+    Args:
+        memory: its settings have key and limits of a model that is named.
+        llm: a model, or the name of one; that of the memory, if not given.
+
     Raises:
+        ConfigError, MissingExtra: the model that is named cannot be used.
         InvalidInput: what was given cannot talk.
     """
     if llm is None:

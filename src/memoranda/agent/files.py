@@ -16,8 +16,7 @@ PICTURES = {
     b"GIF8": "image/gif",
     b"RIFF": "image/webp",
 }
-LARGEST_PICTURE = 5_000_000  # bytes: what the strictest provider takes
-LARGEST_TEXT = 200_000  # bytes
+LARGEST = {"picture": 5_000_000, "text": 200_000}  # bytes; pictures as the strictest provider
 
 
 def read_files(files: Iterable[str | Path | Image]) -> tuple[list[str], list[Image]]:
@@ -36,35 +35,27 @@ def read_files(files: Iterable[str | Path | Image]) -> tuple[list[str], list[Ima
         try:
             data = path.read_bytes()
         except OSError as error:
-            reason = error.strerror or "it cannot be read"
-            raise InvalidInput(f"the file {str(path)!r} cannot be sent: {reason}") from error
+            raise _refusal(path, error.strerror or "it cannot be read") from error
         kind = next((kind for start, kind in PICTURES.items() if data.startswith(start)), None)
+        most = LARGEST["picture" if kind else "text"]
+        if len(data) > most:
+            raise _refusal(path, f"it has {len(data):,} bytes, and at most {most:,} can be sent")
         if kind is None:
             texts.append(_quote(path, data))
-        elif len(data) > LARGEST_PICTURE:
-            raise _too_large(path, data, LARGEST_PICTURE)
         else:
             images.append(Image(f"data:{kind};base64,{b64encode(data).decode('ascii')}"))
     return texts, images
 
 
 def _quote(path: Path, data: bytes) -> str:
-    if len(data) > LARGEST_TEXT:
-        raise _too_large(path, data, LARGEST_TEXT)
     try:
         text = data.decode("utf-8-sig")
     except ValueError:
         text = "\0"
     if "\0" in text:
-        raise InvalidInput(
-            f"the file {str(path)!r} cannot be sent: it is neither a picture (PNG, JPEG, GIF or "
-            f"WebP) nor a text in UTF-8; save it as one of these"
-        )
+        raise _refusal(path, "it is neither a picture (PNG, JPEG, GIF, WebP) nor a text in UTF-8")
     return f'<file name="{path.name}">\n{text.strip()}\n</file>'
 
 
-def _too_large(path: Path, data: bytes, most: int) -> InvalidInput:
-    return InvalidInput(
-        f"the file {str(path)!r} has {len(data):,} bytes, and at most {most:,} can be sent; "
-        f"send a smaller one, or a part of it"
-    )
+def _refusal(path: Path, reason: str) -> InvalidInput:
+    return InvalidInput(f"the file {str(path)!r} cannot be sent: {reason}")

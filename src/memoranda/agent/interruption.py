@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from threading import Lock
+from collections.abc import Mapping, Sequence
+from threading import Event
 from typing import Any
 
 from memoranda.errors import LLMError
-from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
+from memoranda.model.chat import ChatModel, ChatReply
 from memoranda.model.usage import Usage
+
+PATIENCE = 0.1  # seconds until it is seen that a reply was stopped
 
 
 class AnswerStopped(LLMError):
@@ -26,10 +27,7 @@ class InterruptibleModel:
 
     def __init__(self, model: ChatModel) -> None:
         """Ask nothing yet."""
-        self._model = model
-        self._lock = Lock()
-        self._stopped = False
-        self._cancel: Callable[[], object] | None = None
+        self._model, self._stopped = model, Event()
 
     @property
     def name(self) -> str:
@@ -38,38 +36,24 @@ class InterruptibleModel:
 
     def begin(self) -> None:
         """Let it reply again after it was stopped."""
-        self._stopped = False
+        self._stopped.clear()
 
     def stop(self) -> None:
         """End the reply that is under way, and every one until :meth:`begin`."""
-        with self._lock:  # The loop of the reply stays until it is told.
-            self._stopped = True
-            if self._cancel is not None:
-                self._cancel()
+        self._stopped.set()
 
-    async def chat(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        tools: Sequence[ToolSpec] = (),
-        on_text: OnText | None = None,
-    ) -> ChatReply:
+    async def chat(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> ChatReply:
         """Return what the model replies.
 
         Raises:
             LLMError: it failed, or was stopped.
         """
-        task = asyncio.ensure_future(self._model.chat(messages, tools=tools, on_text=on_text))
-        with self._lock:
-            self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel)
-            if self._stopped:
-                task.cancel()
+        reply = asyncio.ensure_future(self._model.chat(messages, **options))
         try:
-            return await task
-        except asyncio.CancelledError:
-            if not self._stopped:
-                raise
-            raise AnswerStopped("the answer was stopped", Usage(requests=1)) from None
+            while not reply.done():
+                await asyncio.wait([reply], timeout=PATIENCE)
+                if self._stopped.is_set():
+                    raise AnswerStopped("the answer was stopped", Usage(requests=1))
+            return reply.result()
         finally:
-            with self._lock:
-                self._cancel = None
+            reply.cancel()

@@ -10,9 +10,9 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
-from memoranda.agent.agent import Agent, Answer
+from memoranda.agent.agent import Agent, Answer, talking_model
 from memoranda.agent.commands import (
     END,
     NEW,
@@ -27,7 +27,7 @@ from memoranda.agent.interruption import AnswerStopped, InterruptibleModel
 from memoranda.conversation.conversation_store import message_at
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.memory import Memory, services_of
-from memoranda.model.chat import ChatModel, OnText
+from memoranda.model.chat import OnText
 from memoranda.model.events import Event
 from memoranda.model.models import Hit, Message, Pruning
 from memoranda.model.usage import StageUsage
@@ -164,9 +164,8 @@ class ChatSession:
         own: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Open the agent; nothing is asked yet."""
-        found = services_of(memory).models.model
-        talks = hasattr(found, "chat")
-        self.model = InterruptibleModel(cast("ChatModel", found)) if talks else None
+        found = talking_model(memory)
+        self.model = None if found is None else InterruptibleModel(found)
         self.changed: Callable[[], object] = bool
         self._files: list[str] = []
         self._events: SimpleQueue[Any] = SimpleQueue()
@@ -303,19 +302,14 @@ class ChatSession:
 
     def _clear(self, words: str = "") -> Events:
         """Take what was said here out of view; it stays in memory."""
-        chat = self.agent.chat
-        held = len(chat)
-        many = f"{held:,} message{'' if held == 1 else 's'}"
-        if words not in {"", YES}:
+        if words == YES:
+            self.agent.chat.clear()
+            yield ConversationChanged("Cleared; /search still finds it.")
+        elif words:
             raise InvalidInput(f"/clear takes nothing but {YES}, got {words!r:.80}")
-        if not held:
-            yield Notice("nothing to clear")
-        elif words != YES:
-            question = f"Clear conversation history? {many} leave it; /search finds them."
-            yield Question(question, f"/clear {YES}")
         else:
-            chat.clear()
-            yield ConversationChanged(f"Cleared {many}; /search still finds them.")
+            question = "Clear conversation history? It leaves the view; /search finds it."
+            yield Question(question, f"/clear {YES}")
 
     def _undo(self) -> Events:
         """Take back your last message and its answer."""
@@ -336,19 +330,15 @@ class ChatSession:
 
     def _attach(self, words: str) -> Events:
         """Send a picture or a text file with your next message: /attach PATH."""
-        texts, images = read_files([words])
-        if images and self.model is None:
-            raise InvalidInput(
-                "a picture needs a language model that sees it; /model NAME sets one"
-            )
+        read_files([words])  # What cannot be sent is refused at once.
         self._files.append(words)
-        what = "picture" if images else f"text of {len(texts[0]):,} characters"
-        yield Notice(f"{Path(words).name}, a {what}, goes with your next message")
+        yield Notice(f"{Path(words).name} goes with your next message")
 
     def _model(self, words: str = "") -> Events:
         """Say which model answers; with NAME, another one does."""
-        if words:
-            self.model = InterruptibleModel(self.agent.find_model(words))
+        found = talking_model(self.agent.memory, words) if words else None
+        if found is not None:
+            self.model = InterruptibleModel(found)
             self.agent.use_model(self.model)
         name = self.agent.model or "no language model: memory alone answers"
         yield Notice(f"{name}; /model NAME takes another one until you leave")

@@ -62,6 +62,7 @@ def _names(text: str, asked: frozenset[str]) -> set[str]:
         for sentence in cut_sentences(text, closing=True)
         for word in _words(sentence)[1:]
         if word[0].isupper() and _bare(word) not in asked and word not in _WORDS.capitals
+        if _bare(word).removesuffix("s") not in _times()
     }
 
 

@@ -115,8 +115,8 @@ TYPES = {"string": str, "integer": int, "array": list, "object": Mapping}
 def check_arguments(where: str, schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call, if they fit their schema.
 
-    Null is as not given where an argument may be left out. A list or an object may come as JSON
-    in a text, as some clients send it.
+    Null, or an empty text, is as not given where an argument may be left out. What is no text may
+    come as one, as some clients send it.
 
     Raises:
         InvalidInput: one is unknown, missing, or of another type; the message names it.
@@ -130,15 +130,16 @@ def check_arguments(where: str, schema: Schema, given: Mapping[str, Any]) -> dic
     return {
         name: _check_value(f"{where}: {name}", value, takes.get(name, {}))
         for name, value in given.items()
-        if value is not None or name in needed
+        if value not in (None, "") or name in needed
     }
 
 
 def _check_value(name: str, value: Any, schema: Schema) -> Any:
     kind = str(schema.get("type"))
-    if kind in {"array", "object"} and isinstance(value, str):
-        with suppress(ValueError, RecursionError):  # Then it is refused as the text that it is.
+    if kind in TYPES and kind != "string" and isinstance(value, str):
+        with suppress(ValueError, RecursionError):  # Then it is taken as the text that it is.
             value = json.loads(value)
+        value = [value] if kind == "array" and isinstance(value, str) else value
     if kind in TYPES and (not isinstance(value, TYPES[kind]) or isinstance(value, bool)):
         raise InvalidInput(f"{name}={value!r:.80} must be of type {kind}")
     if "enum" in schema:
