@@ -84,13 +84,13 @@ def test_the_documented_hooks_save_a_session(event, hook):
     assert kept() == (["I moved to Lisbon.", "How nice!"], [])
 
 
-def test_a_hook_can_learn_at_once(hook, event, tmp_path):
-    """With --learn the session becomes facts; what was said since then is added."""
-    assert "learned 1 fact" in hook("--learn", stdin=event("Stop"))
-    assert kept()[1] == ["The user moved to Lisbon."]
+def test_what_was_said_since_then_is_added(hook, event, tmp_path):
+    """The same event again saves what is new; facts are left to the upkeep."""
+    hook(stdin=event("Stop"))
     with (tmp_path / f"{SESSION}.jsonl").open("a") as file:
         file.write(json.dumps(line(2, "user", "Thanks.")) + "\n")
     assert "saved 1 new message of" in hook(stdin=event())
+    assert kept()[1] == []
 
 
 def test_a_session_without_a_word_is_no_error(hook, event, tmp_path):
@@ -98,7 +98,7 @@ def test_a_session_without_a_word_is_no_error(hook, event, tmp_path):
     (tmp_path / "empty.jsonl").touch()
     for name in ("none.jsonl", "empty.jsonl"):
         given = event(transcript_path=str(tmp_path / name))
-        assert "nothing to save" in hook("--learn", stdin=given)
+        assert "nothing to save" in hook(stdin=given)
 
 
 def test_a_hook_fails_with_one_line_and_never_exits_with_2(run, hook, event, tmp_path):

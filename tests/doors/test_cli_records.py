@@ -131,10 +131,9 @@ def test_an_import_embeds_all_it_brought(run, told, monkeypatch):
         memory.remember_many(f"note {number}" for number in range(8))
     run("export", "out.jsonl")
     monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "auto")
-    done = told("import", "out.jsonl", "--db", "there.db")
+    run("import", "out.jsonl", "--db", "there.db")
     if told("stats", "--db", "there.db")["vectors"].startswith("off"):
         pytest.skip("the files of the local model are not here")
-    assert done["embedded"] == 8
     assert told("stats", "--db", "there.db")["pending_vectors"] == 0
 
 

@@ -70,7 +70,6 @@ COMMANDS = (
     ("consolidate",),
     ("facts",),
     ("facts", "list", "Porto", "--all"),
-    ("facts", "list", "--category", "preference"),
     ("facts", "show", "{green}"),
     ("entities",),
     ("entities", "list", "--type", "person", "--limit", "2"),

@@ -10,13 +10,13 @@ import io
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.cells import cell_len
 from rich.console import Console
+from rich.live import Live
 from rich.text import Text
 
 from memoranda.agent import session as chats
@@ -42,15 +42,12 @@ from memoranda.rendering.forms import to_json
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
 from memoranda.serving.signals import ending_signals
-from memoranda.text.patterns import compile_pattern
 
 if TYPE_CHECKING:  # A pipe does without its library.
     from memoranda.cli.chat_prompt import TerminalPrompt
 
 WAITING = {False: "thinking…", True: "consolidating…"}
 PIPE_WIDTH = 100
-# A word with the blanks before it, of which more may come.
-WORD = compile_pattern(r"(\s*)(\S+)")
 
 commands = typer.Typer()
 
@@ -105,7 +102,7 @@ class TerminalChat:
     prompt: TerminalPrompt | None
     failed: bool = False
     line: dict[str, Any] = field(default_factory=dict)
-    _words: WordWriter = field(init=False)
+    _answer: AnswerWriter = field(init=False)
     _waiting: ExitStack = field(default_factory=ExitStack)
 
     def run(self) -> None:
@@ -119,17 +116,14 @@ class TerminalChat:
 
     def _greet(self) -> Iterator[Text]:
         """Yield which model answers, which session goes on, and how to leave."""
-        agent, hang = self.talk.agent, self.session.view.hang
-        held = len(agent.chat)
-        state = f"goes on with {pluralize(held, 'message')}" if held else "is new"
-        if agent.model is not None:
-            yield from hang("", safe_text(one_line(agent.model), "bold green"))
-        yield from hang("", f"session {one_line(agent.chat.id)} {state}")
-        for line in describe_start(self.talk):
-            yield from hang("", line)
-        yield from hang(
-            "", Text("/help lists the commands; Ctrl+D leaves, the session stays", "dim")
-        )
+        chat = self.talk.agent.chat
+        state = f"goes on with {pluralize(len(chat), 'message')}" if len(chat) else "is new"
+        name = self.talk.agent.model
+        who = [safe_text(one_line(name), "bold green")] if name else []
+        session = safe_text(f"session {one_line(chat.id)} {state}")
+        hint = Text("/help lists the commands; Ctrl+D leaves, the session stays", "dim")
+        for line in (*who, session, *describe_start(self.talk), hint):
+            yield from self.session.view.hang("", line)
 
     def _read(self) -> str | None:
         """Return the next text that is not blank; ``None`` at the end."""
@@ -141,16 +135,12 @@ class TerminalChat:
 
     def answer(self, text: str) -> bool:
         """Show what comes of a text; return whether the chat goes on."""
-        self.line = {
-            "text": "",
-            "sources": (),
-            "tools": (),
-            "command": self.talk.find_command(text),
-        }
+        named = self.talk.find_command(text)
+        self.line = {"text": "", "sources": (), "tools": (), "command": named}
         if self.session.as_json:
             self.session.out.file = io.StringIO()
-        self._words = WordWriter(self.session.out)
-        goes_on = self._play(text)
+        with closing(AnswerWriter(self.session.out)) as self._answer:
+            goes_on = self._play(text)
         if self.session.as_json:
             if not self.line["text"] and "error" not in self.line:
                 shown = self.session.out.file.getvalue()  # type: ignore[attr-defined] # see above
@@ -179,7 +169,7 @@ class TerminalChat:
                 if self.prompt is not None:
                     self._waiting.enter_context(self.session.out.status(WAITING[ending]))
             case chats.TextPiece(piece):
-                self._words.write(piece)
+                self._answer.write(piece)
             case chats.ToolUsed():
                 pass
             case chats.AnswerFinished():
@@ -197,9 +187,9 @@ class TerminalChat:
     def _finish(self, event: chats.AnswerFinished) -> None:
         answer = event.answer
         self.line |= describe_json(event)
-        if not self._words.written.rstrip().endswith(answer.text.rstrip()):
-            self._words.write(answer.text)  # It did not come in pieces.
-        self._words.end()
+        if not self._answer.written.rstrip().endswith(answer.text.rstrip()):
+            self._answer.write(answer.text)  # It did not come in pieces.
+        self._answer.close()
         if not self.session.as_json:
             self._tell(event)
 
@@ -222,7 +212,7 @@ class TerminalChat:
 
     def _fail(self, event: chats.RequestFailed) -> None:
         self.failed = True
-        self._words.end()
+        self._answer.close()
         self.line["error"] = one_line(str(event.error))
         self._tell(event)
 
@@ -233,8 +223,8 @@ class TerminalChat:
             console.print(each, soft_wrap=True)
 
 
-class WordWriter:
-    """Writes the words of an answer as they come; on a terminal none is broken at its edge.
+class AnswerWriter:
+    """Shows an answer as it comes: whole lines stay, the last one grows.
 
     Attributes:
         written: the text so far.
@@ -242,42 +232,27 @@ class WordWriter:
 
     def __init__(self, console: Console) -> None:
         """Write nothing yet."""
-        self.written = ""
-        self._file = console.file
-        self._width = console.width if console.is_terminal else None
-        self._column = 0
-        self._rest = ""
+        self.written, self._line = "", ""
+        self._console = console
+        self._live = Live(console=console, auto_refresh=False, transient=True)
 
-    def write(self, text: str) -> None:
-        """Write a piece; its last word, which may go on, waits for what follows."""
-        self.written += text
-        self._rest += escape_controls(text.replace("\r", "").replace("\t", "    "))
-        end = 0
-        for found in WORD.finditer(self._rest):
-            if found.end() < len(self._rest):
-                self._put(*found.groups())
-                end = found.end()
-        self._rest = self._rest[end:]
-        self._file.flush()
+    def write(self, piece: str) -> None:
+        """Show a piece of the answer."""
+        self.written += piece
+        shown = escape_controls(piece.replace("\r", "").replace("\t", "    "))
+        *whole, self._line = (self._line + shown).split("\n")
+        if whole:
+            self._live.stop()
+            self._console.print(Text("\n".join(whole)), soft_wrap=not self._console.is_terminal)
+        if self._console.is_terminal:
+            self._live.start()
+            self._live.update(Text(self._line), refresh=True)
 
-    def end(self) -> None:
-        """Write what waits, and end the line."""
-        if found := WORD.fullmatch(self._rest.rstrip()):
-            self._put(*found.groups())
-        if self._column:
-            self._file.write("\n")
-        self._file.flush()
-        self._column, self._rest = 0, ""
-
-    def _put(self, gap: str, word: str) -> None:
-        """Write a word behind a gap, or on the next line where it does not fit."""
-        *lines, blanks = gap.split("\n")
-        if lines:
-            self._column = 0
-        elif self._width and self._column and self._column + cell_len(gap + word) > self._width:
-            gap, blanks, self._column = "\n", "", 0
-        self._file.write(gap + word)
-        self._column += cell_len(blanks + word)
+    def close(self) -> None:
+        """End the line that grows."""
+        if self._line:
+            self.write("\n")
+        self._live.stop()
 
 
 def describe_json(event: chats.AnswerFinished) -> dict[str, Any]:
@@ -289,10 +264,7 @@ def describe_json(event: chats.AnswerFinished) -> dict[str, Any]:
         "tools": answer.tools,
     }
     if answer.requests:
-        found["requests"] = [
-            {"outcome": each.outcome.value, "record": each.record, "text": each.line}
-            for each in answer.requests
-        ]
+        found["requests"] = to_json(answer.requests)
     if note := "; ".join(line.plain for line in describe_changes(answer, HINT)):
         found["note"] = note
     if event.spending:

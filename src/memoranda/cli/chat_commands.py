@@ -45,8 +45,7 @@ def _memory(talk: ChatSession, view: Display, _words: str) -> Shown:
     notes = talk.agent.memory.notes
     for line in show_markdown(notes.read_memory() or "nothing is noted yet"):
         yield from view.hang("", line)
-    where = str(notes.folder / MEMORY_FILE)
-    yield safe_text(where if notes.is_lasting else f"{where}, until this chat ends", "dim")
+    yield safe_text(str(notes.folder / MEMORY_FILE), "dim")
 
 
 def _context(talk: ChatSession, view: Display, words: str) -> Shown:
@@ -73,12 +72,8 @@ def _expand(talk: ChatSession, view: Display, words: str) -> Shown:
     yield Text(hint, "dim")
 
 
-def _help(talk: ChatSession, view: Display, _words: str) -> Shown:
-    yield details((f"  {name}", meaning) for name, meaning in talk.meanings.items())
-    yield Text()
-    yield details((f"  {key}", meaning) for key, meaning in KEYS.items())
-    yield Text()
-    yield from view.hang("", " ".join(talk.agent.chat.explain().told))
+def _help(talk: ChatSession, _view: Display, _words: str) -> Shown:
+    yield details((f"  {name}", does) for name, does in {**talk.meanings, **KEYS}.items())
 
 
 def _forget(talk: ChatSession, view: Display, words: str) -> Shown:

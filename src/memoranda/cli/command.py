@@ -16,7 +16,6 @@ from copy import copy
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from threading import current_thread, main_thread
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, TypeVar
 
@@ -243,15 +242,8 @@ class Session(typer.Context):
         """Show how far the work in the block is, on standard error if that is a terminal."""
         from rich import progress  # noqa: PLC0415 - few commands show one
 
-        columns = (
-            progress.TextColumn("{task.description}"),
-            progress.BarColumn(),
-            progress.MofNCompleteColumn(),
-            progress.TimeElapsedColumn(),
-        )
         silent = not sys.stderr.isatty()
-        shown = progress.Progress(*columns, console=self.err, transient=True, disable=silent)
-        with shown:
+        with progress.Progress(console=self.err, transient=True, disable=silent) as shown:
             task = shown.add_task(title, total=None)
             yield lambda done, total: shown.update(task, completed=done, total=total or None)
 
@@ -265,7 +257,7 @@ class Session(typer.Context):
             return
         if not sys.stdin.isatty():
             raise InvalidInput(f"{refused}: there is no terminal to ask on; say it with --yes")
-        self.err.print(f"{question} [y/N] ", end="", soft_wrap=True)
+        self.err.print(safe_text(f"{question} [y/N] "), end="", soft_wrap=True)
         if sys.stdin.readline().strip().casefold() not in {"y", "yes"}:
             self.note(refused)
             raise typer.Exit(FAILED)
@@ -393,10 +385,7 @@ def make_group(commands: typer.Typer, name: str, cls: type[CommandGroup]) -> typ
 
 @contextmanager
 def handle_signals(numbers: Sequence[signal.Signals], handler: Handler) -> Iterator[None]:
-    """Handle signals; in another thread than the main one, where none comes, do nothing."""
-    if current_thread() is not main_thread():
-        yield
-        return
+    """Handle signals while the block runs."""
     before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
@@ -416,10 +405,9 @@ class StderrHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print the message of ``record``, without its traceback."""
-        line = one_line(record.getMessage())
-        if record.exc_info and record.exc_info[1] is not None:
-            line += f": {one_line(str(record.exc_info[1]))}"
-        sys.stderr.write(f"{record.levelname.lower()}: {line}\n")
+        failed = record.exc_info[1] if record.exc_info else None
+        line = record.getMessage() if failed is None else f"{record.getMessage()}: {failed}"
+        sys.stderr.write(f"{record.levelname.lower()}: {one_line(line)}\n")
 
 
 def show_warnings() -> None:

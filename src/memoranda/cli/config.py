@@ -102,8 +102,7 @@ def set_(
         memoranda config set embedding.api_key - < key.txt
     """
     done = configure.put(name, read_words([value]))
-    what = f"{done.name} = {format_value(done.value)}"
-    _report(session, done, what, f"in {done.path}" if done.changed else f"was so in {done.path}")
+    _report(session, done, f"{done.name} = {format_value(done.value)}", f"in {done.path}")
 
 
 @command(config, "unset")

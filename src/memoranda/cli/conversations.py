@@ -11,8 +11,8 @@ from typer import Argument, Option
 from memoranda.cli import options
 from memoranda.cli.command import CommandGroup, Session, command, make_group
 from memoranda.conversation.conversation_store import message_at
-from memoranda.conversation.explain import SHOWN
 from memoranda.rendering import conversations as drawing
+from memoranda.rendering.forms import to_json
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.settings.parsing import STRATEGIES
@@ -51,7 +51,8 @@ def list_(session: Session, *, limit: options.Limit = 50) -> None:
     """
     memory = session.memory()
     found = memory.stored_conversations.overviews(limit)
-    session.show(found, *drawing.show_overviews(found, session.view))
+    told = [{"id": each.info.id, **to_json(each)} for each in found]
+    session.show(told, *drawing.show_overviews(found, session.view))
     if len(found) == limit:
         session.hint(f"there may be more: --limit {limit * 2}")
 
@@ -164,12 +165,9 @@ def pin(
     chat = session.memory().stored_conversations.open_existing(id)
     found = message_at(chat, message)
     chat.pin(found.id, pinned=not off)
-    line = next(each for each in chat.explain().lines if each.message.id == found.id)
-    shown = Text("no longer pinned" if off else "pinned").append(f" #{found.position}", "bold")
-    shown.append_text(safe_text(f" {one_line(found.content, 60)}".rstrip(), "not bold dim"))
-    session.show(line.message, shown)
-    if not off and line.state not in SHOWN:
-        session.warn(f"#{found.position} is not in view all the same: {line.why}")
+    done = "no longer pinned" if off else "pinned"
+    shown = safe_text(f"{done} #{found.position}  {one_line(found.content, 60)}")
+    session.show(message_at(chat, found.id), shown)
 
 
 @command(conversations, "expand")

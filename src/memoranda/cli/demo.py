@@ -84,13 +84,11 @@ def tell(
         chat, date = memory.conversation(each["id"]), datetime.fromisoformat(each["date"])
         for number, turn in enumerate(each["turns"]):
             clock.set(date + number * TURN)
-            calls, answered = turn.get("tool_calls", ()), turn.get("tool_call_id")
-            chat.add(turn["role"], turn["content"], tool_calls=calls, tool_result=answered)
+            chat.add(turn["role"], turn["content"])
     with suppress(EmbeddingError):  # It goes on without vectors, and says so.
         memory.embed_pending()
-    vectors = memory.stats().vectors
     talks = details((each["id"], each["turns"][0]["content"]) for each in story["sessions"])
-    yield "Four months of talk go into one memory", {"vectors": vectors}, [talks]
+    yield "Four months of talk go into one memory", story["sessions"], [talks]
 
     clock.set(datetime.fromisoformat(story["asked"]))
     memory.notes.sync()  # Of a memory without a file they are there from then on.

@@ -9,7 +9,6 @@ from typer import Argument, Option
 
 from memoranda.cli import options
 from memoranda.cli.command import CommandGroup, Session, command, make_group, read_words
-from memoranda.maintenance.facts import CATEGORIES
 from memoranda.rendering import facts as known
 from memoranda.rendering import records as drawing
 from memoranda.rendering.layout import safe_text, table
@@ -25,7 +24,7 @@ class FactsGroup(CommandGroup):
     Examples:
         memoranda facts
         memoranda facts "what does she eat?" --all
-        memoranda facts --category plan --limit 50
+        memoranda facts --limit 50
         memoranda facts show fact_01JD…
     """
 
@@ -55,7 +54,6 @@ def list_facts(
         list[str] | None, Argument(help="A question or words; without it, the last said first.")
     ] = None,
     *,
-    category: Annotated[str | None, Option(help=f"Only one of {', '.join(CATEGORIES)}.")] = None,
     everything: Annotated[
         bool, Option("--all", help="Also replaced, forgotten and faded ones.")
     ] = False,
@@ -68,10 +66,10 @@ def list_facts(
     Examples:
         memoranda facts
         memoranda facts "what does she eat?" --all
-        memoranda facts --category plan --limit 50
+        memoranda facts --limit 50
     """
     words = read_words(query) if query else None
-    found = session.memory().facts(words, category=category, everything=everything, limit=limit)
+    found = session.memory().facts(words, everything=everything, limit=limit)
     session.show(found, known.show_facts(found, session.view))
     if len(found) == limit:
         session.hint(f"there may be more: --limit {limit * 2}")
@@ -117,10 +115,8 @@ def merge(
         memoranda entities merge "New York" NYC
     """
     found = session.memory().merge_entities(name, other)
-    line = safe_text("one now: ").append(one_line(found.name), "bold")
-    if found.aliases:
-        line.append(f", also {one_line(', '.join(found.aliases))}")
-    session.show(found, line.append(f", in {pluralize(found.mention_count, 'record')}"))
+    records = pluralize(found.mention_count, "record")
+    session.show(found, safe_text(f"one now: {one_line(found.name)}, in {records}"))
 
 
 @command(commands, "entity")

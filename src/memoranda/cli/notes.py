@@ -15,9 +15,8 @@ from memoranda.model.notes import MEMORY_FILE
 from memoranda.notes.sync import NotesReport, SyncedNotes
 from memoranda.rendering import notes as drawing
 from memoranda.rendering.plain import one_line, pluralize
-from memoranda.store.locations import medium, place
 
-MOST_READ, READ_LENGTH = 3, 120  # of the edits that were read by the way
+LONGEST = 120  # characters of an edit that was read by the way
 ACCEPT = "memoranda notes sync --accept-removals"
 NO_FOLDER = (
     "a memory on a server has notes only in a folder that is set: "
@@ -31,21 +30,19 @@ def _open(session: Session, *, writes: bool = False) -> SyncedNotes:
     Raises:
         ConfigError: they would be gone when the command ends.
     """
-    kind = medium(place(session.db, session.settings))
-    if kind == "server" and not session.settings.notes.folder:
+    notes = session.memory(writes=writes).notes
+    if not notes.is_lasting:
         raise ConfigError(NO_FOLDER)
-    return session.memory(writes=writes).notes
+    return notes
 
 
 def _sync(session: Session, notes: SyncedNotes) -> NotesReport:
     """Read edits of MEMORY.md before anything else, and tell a person what was read."""
     report = notes.sync()
     if report.changes:
-        done = [line for line in report.lines if line[:1] in drawing.EDITS]
-        more = len(done) - MOST_READ
-        what = "; ".join(one_line(line, READ_LENGTH) for line in done[:MOST_READ])
-        what += f"; and {more} more" if more > 0 else ""
-        session.note(f"read {pluralize(report.changes, 'changed line')} from {MEMORY_FILE}: {what}")
+        done = (one_line(each, LONGEST) for each in report.lines if each[:1] in drawing.EDITS)
+        lines = pluralize(report.changes, "changed line")
+        session.note(f"read {lines} from {MEMORY_FILE}: {'; '.join(done)}")
     return report
 
 

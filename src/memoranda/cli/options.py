@@ -7,7 +7,6 @@ from typing import Annotated
 from typer import Argument, Option
 
 Limit = Annotated[int, Option("--limit", "-n", min=1, help="How many at most.")]
-Shown = Annotated[int, Option("--limit", "-n", min=0, help="How many of a kind to show.")]
 Offset = Annotated[int, Option(min=0, help="How many to leave out before.")]
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 Erase = Annotated[bool, Option("--erase", help="Remove the text for good, wherever it is kept.")]

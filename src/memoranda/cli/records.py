@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, NoReturn
+from typing import Annotated, Any, ClassVar
 
 import typer
 from rich.text import Text
@@ -97,13 +97,9 @@ def parse_metadata(texts: Sequence[str]) -> dict[str, Any]:
 def _parse_value(text: str) -> Any:
     """Return a number, ``true``, ``null`` or any other JSON; what is none is a text."""
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text)
     except (ValueError, RecursionError):
         return text.strip()
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(name)  # JSON has no NaN: it is a word.
 
 
 @command(commands, "remember")
@@ -267,7 +263,7 @@ def context(
     *,
     conversation: Annotated[str | None, Option(help="A stored one that goes on.")] = None,
     budget: Annotated[int | None, Option(help="Most tokens; else 80 % of the window.")] = None,
-    system: Annotated[str | None, Option(help="The system prompt, which is kept.")] = None,
+    system: Annotated[str | None, Option(help="The system prompt of a new one.")] = None,
 ) -> None:
     """Print all that a model would be sent for a prompt.
 
@@ -276,16 +272,15 @@ def context(
 
     Examples:
         memoranda context "Book me something to Lisbon" --budget 2000
-        memoranda context "And the hotel?" --conversation trip --system "You plan trips."
+        memoranda context "And the hotel?" --conversation trip
     """
     from memoranda.rendering.conversations import show_context  # noqa: PLC0415 - a search is faster
 
-    memory = session.memory()
+    stored = session.memory().stored_conversations
     if conversation is None:
-        chat = memory.stored_conversations.unsaved(system=system)
+        chat = stored.unsaved(system=system)
     else:
-        memory.stored_conversations.open_existing(conversation)  # It is there, or this says so.
-        chat = memory.conversation(conversation, system=system)
+        chat = stored.open_existing(conversation)
     built = chat.context(read_words(prompt), budget=budget)
     session.show(built, *show_context(built, session.view))
 

@@ -19,9 +19,8 @@ import typer
 from typer import Argument, Option
 
 from memoranda.cli.command import CommandGroup, Session, command, make_group
-from memoranda.errors import EmbeddingError, InvalidInput, NotFound
+from memoranda.errors import EmbeddingError, InvalidInput
 from memoranda.memory import Memory
-from memoranda.rendering.forms import to_json
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import pluralize
 from memoranda.serving import existing
@@ -58,12 +57,12 @@ def import_(
     memory = session.memory(writes=True)
     with session.progress("reading") as progress, _file(path) as file:
         report = memory.import_(file, format, progress=progress)
-    embedded = _embed(session, memory)
+    _embed(session, memory)
     for line in report.left_out:
         session.note(f"left out: {line}")
     whose = ", ".join(report.users)
     shown = safe_text(f"imported {_amount([report])}, for {whose} ({report.format})")
-    session.show({**to_json(report), "embedded": embedded}, shown)
+    session.show(report, shown)
 
 
 def _amount(reports: Sequence[PortingReport]) -> str:
@@ -92,13 +91,13 @@ def _file(path: Path) -> Iterator[Path]:
         yield file
 
 
-def _embed(session: Session, memory: Memory) -> int:
+def _embed(session: Session, memory: Memory) -> None:
+    """Make the vectors of what came; where that fails, all is stored nevertheless."""
     try:
         with session.progress("embedding") as progress:
-            return memory.embed_pending(progress)
+            memory.embed_pending(progress)
     except EmbeddingError as error:
         session.warn(f"all is stored, but has no vectors yet: {error}")
-        return 0
 
 
 @command(commands, "export")
@@ -148,11 +147,11 @@ def copy(
     memory = session.memory(source)
     with session.progress("copying") as progress:
         reports = memory.copy_to(target, users=users, progress=progress)
-    embedded = _embed(session, session.memory(target))
+    _embed(session, session.memory(target))
     session.warn(*(line for each in reports for line in each.left_out))
     whose = pluralize(len(reports), "user")
     shown = safe_text(f"copied {_amount(reports)}, for {whose}")
-    session.show({"users": to_json(reports), "embedded": embedded}, shown)
+    session.show({"users": reports}, shown)
 
 
 @command(commands, "backup")
@@ -178,20 +177,14 @@ hook = make_group(commands, "hook", HookGroup)
 
 
 @command(hook, FileFormat.CLAUDE_CODE)
-def claude_code(
-    session: Session,
-    *,
-    learn: Annotated[
-        bool, Option("--learn", help="Draw facts from the session now; takes longer.")
-    ] = False,
-) -> None:
+def claude_code(session: Session) -> None:
     """Save a session of Claude Code. Reads the event of a hook from standard input.
 
     For SessionEnd, Stop and PreCompact. Only what is new since the last time is added.
 
     Examples:
         memoranda hook claude-code < event.json
-        memoranda hook claude-code --user ana --learn
+        memoranda hook claude-code --user ana < event.json
     """
     text = sys.stdin.read()
     try:
@@ -208,15 +201,7 @@ def claude_code(
     settings = session.quiet_settings.with_values(consolidation={"automatic": False})
     with Memory(session.db, user=session.user, settings=settings) as memory:
         report = memory.import_(path, FileFormat.CLAUDE_CODE)
-        learned = f", learned {pluralize(_learn(memory, name), 'fact')}" if learn else ""
     saved = f"saved {pluralize(report.messages, 'new message')} of session {name}"
-    session.err.print(safe_text(f"memoranda: {saved}{learned}"), soft_wrap=True)
+    session.err.print(safe_text(f"memoranda: {saved}"), soft_wrap=True)
     if session.as_json:
         session.show(report)
-
-
-def _learn(memory: Memory, session: str) -> int:
-    try:
-        return memory.consolidate(session).count
-    except NotFound:  # Nothing was said in it.
-        return 0

@@ -14,7 +14,6 @@ from typer import Argument, Option
 from memoranda.cli import options
 from memoranda.cli.command import FAILED, CommandGroup, Session, command, make_group
 from memoranda.cli.worker import stage_outcome
-from memoranda.maintenance.audit import REMEDIES
 from memoranda.maintenance.service import STAGES, parse_stages
 from memoranda.memory import Memory, services_of
 from memoranda.model.reports import Check, StageReport
@@ -28,9 +27,9 @@ from memoranda.text.patterns import compile_pattern
 
 LONGEST = 100
 RECORD = compile_pattern(r"\b(?:fact|ep|ctx|ref)_\w+", re.ASCII)
-SHOWN = 200  # facts that a consolidation shows
+FACTS, ACTIONS = 200, 8  # of a consolidation and of a stage that are shown
 DRY = "dry run, nothing was changed"
-RESULTS = {True: Text("ok", "green"), False: Text("FAIL", "bold red"), None: Text("note", "yellow")}
+RESULTS = {True: "ok", False: "FAIL", None: "note"}
 CHECKS = (
     Column("check", "name"),
     Column("", lambda check, _: RESULTS[check.ok]),
@@ -62,21 +61,17 @@ def stats(session: Session) -> None:
 def audit(
     session: Session,
     *,
-    kind: Annotated[
-        str | None,
-        Option(help=f"Only this kind, of {', '.join(REMEDIES)}; its beginning is enough."),
-    ] = None,
-    limit: options.Shown = 3,
+    limit: Annotated[int, Option("--limit", "-n", min=0, help="How many of a kind.")] = 3,
     strict: Annotated[bool, Option("--strict", help="Exit with 1 if anything is found.")] = False,
 ) -> None:
     """Look for junk: duplicates, contradictions, loops, secrets and more. Changes nothing.
 
     Examples:
         memoranda audit
-        memoranda audit --kind contradictions --limit 20
+        memoranda audit --limit 20
         memoranda audit --strict
     """
-    found = session.memory().audit(kind=kind)
+    found = session.memory().audit()
     session.show(found, *show_audit(found, session.view, limit))
     if strict and not found.clean:
         raise typer.Exit(FAILED)
@@ -108,9 +103,8 @@ def doctor(
     if rebuild:
         different = memory.rebuild()
         session.note(f"rebuilt; {'; '.join(different) or 'nothing was different'}")
-    unpurged = services_of(memory).wipe() if purge else None
-    if unpurged is not None:
-        session.warn(unpurged)
+    if purge and (left := services_of(memory).wipe()):
+        session.warn(left)
     if reembed:
         with session.progress("embedding") as progress:
             made = memory.reembed(progress)
@@ -147,7 +141,7 @@ def consolidate(
         found = session.memory().learn(of, dry_run=dry_run)
     said = f"{len(found.again):,} said again, {len(found.replaced):,} replaced"
     parts = pluralize(found.sessions, "session"), pluralize(len(found.new), "new fact"), said
-    shown = show_learned(found, session.view, SHOWN)
+    shown = show_learned(found, session.view, FACTS)
     session.show(found, shown, Text("{} read, {}, {}".format(*parts), "bold"))
     if dry_run:
         session.hint(DRY)
@@ -165,7 +159,6 @@ def maintain(
     ] = None,
     *,
     dry_run: options.DryRun = False,
-    limit: options.Shown = 8,
 ) -> None:
     """Run the upkeep of a memory, or show what it would do.
 
@@ -181,12 +174,8 @@ def maintain(
             wanted, users=[memory.user], dry_run=dry_run, progress=progress
         )
     reports = [report for each in done for report in each.stages]
-    columns = (
-        Column("stage", "stage", "cyan"),
-        Column(
-            "what would be done" if dry_run else "what was done", partial(_describe, memory, limit)
-        ),
-    )
+    title = "what would be done" if dry_run else "what was done"
+    columns = Column("stage", "stage", "cyan"), Column(title, partial(_describe, memory))
     session.show(done, table(reports, columns, session.view))
     if dry_run:
         session.hint(DRY)
@@ -194,15 +183,16 @@ def maintain(
         raise typer.Exit(FAILED)
 
 
-def _describe(memory: Memory, limit: int, report: StageReport, view: Display) -> RenderableType:
+def _describe(memory: Memory, report: StageReport, view: Display) -> RenderableType:
+    """Return what a stage did, with the texts of the records that it names."""
     lines = [*stage_outcome(report)]
-    for line in report.lines[:limit]:
+    for line in report.lines[:ACTIONS]:
         named = RECORD.search(line)
         record = memory.get(named[0]) if named else None
-        told = f"{line}  {record.content}" if record is not None else line
+        told = f"{line}: {record.content}" if record is not None else line
         lines.append(safe_text(view.brief(told, LONGEST), "dim"))
-    if len(report.lines) > limit:
-        lines.append(Text(f"… {len(report.lines) - limit:,} more: --limit", "dim"))
+    if len(report.lines) > ACTIONS:
+        lines.append(Text(f"… {len(report.lines) - ACTIONS:,} more: --json", "dim"))
     return Group(*lines)
 
 

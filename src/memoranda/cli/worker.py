@@ -118,9 +118,7 @@ class WorkerLog:
     def show_derived(self) -> None:
         """Write how far the derivations are."""
         derived = self.figures.derived
-        waiting = {work: self.services.derivations.waiting(None, work) for work in derived}
-        line = f"{_counted(derived)} since the start; waiting: {_counted(waiting)}"
-        self._write(Text(f"derived: {line}"), derived=derived, waiting=waiting)
+        self._write(Text(f"derived: {_counted(derived)} since the start"), derived=derived)
 
     def show_end(self) -> None:
         """Write what was done in all."""

@@ -43,6 +43,5 @@ def show_audit(found: Audit, view: Display, limit: int) -> Iterator[RenderableTy
             yield from (Text(), safe_text(fault.kind, "bold"))
             yield table(fault.findings[:limit], EXAMPLES, view)
         if fault.count > limit:
-            option = fault.kind.replace(" ", "-")
-            more = f"… {fault.count - limit:,} more: --kind {option} --limit {fault.count}"
+            more = f"… {fault.count - limit:,} more: --limit {fault.count}"
             yield from view.hang("", more, "dim")
