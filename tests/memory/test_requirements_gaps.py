@@ -1,6 +1,7 @@
 """Requirements that no other test states on its own: defaults, limits of time, what is on disk."""
 
 import gc
+import itertools
 import shutil
 import subprocess
 import sys
@@ -195,11 +196,11 @@ def test_every_step_costs_the_same_at_any_length(strategy, monkeypatch):
     Compiling a pattern, after a number of texts, is no cost of a step.
     """
     monkeypatch.setattr(patterns, "_MOST_LOOKED_AT", 0)
-    chat = alone(context_limit=1_000, strategy=strategy)
+    chat, number = alone(context_limit=1_000, strategy=strategy), itertools.count()
 
     def talk(count):
         chatter(chat, count - 2)
-        exchange(chat, f"call_{len(chat)}")
+        exchange(chat, f"call_{next(number)}")
 
     def measured():
         adding = sum(calls(lambda: talk(20)) for _ in range(6))

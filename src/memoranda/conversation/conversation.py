@@ -19,7 +19,7 @@ from memoranda.conversation.explain import (
     ViewExplanation,
     conversation_stats,
     describe_policy,
-    explain_messages,
+    explain_view,
     title_of,
 )
 from memoranda.conversation.formats.chat import parse_calls, plain_item
@@ -41,7 +41,6 @@ from memoranda.conversation.pruning import (
     ConversationServices,
     Limits,
     Pruner,
-    TaskBoundary,
     check_limits,
     reserve_recall,
 )
@@ -306,10 +305,7 @@ class Conversation:
         """
         with self._lock:
             state = self._states.read()
-            builder = self._builder(state, beside=self._beside)
-            return conversation_stats(
-                state, builder.view, self._limits, builder.count(self._recalled)
-            )
+            return self._figures(state, self._builder(state, beside=self._beside))
 
     def explain(self, *, budget: int | None = None) -> ViewExplanation:
         """Return why each message is in the view or not. Looking changes nothing.
@@ -323,19 +319,23 @@ class Conversation:
         with self._lock:
             state = self._states.read()
             builder = self._builder(state, budget=budget, beside=self._beside)
-            shown, tokens = builder.view, builder.count(self._recalled)
+            figures = self._figures(state, builder)
             messages = self._transcript.messages(cleared=True)
-        most = self._budget(budget, state)
+        most, policy = self._budget(budget, state), self._limits.policy
         return ViewExplanation(
             info=state.info,
             budget=most,
             counter=state.meter.counter.name,
-            figures=conversation_stats(state, shown, self._limits, tokens),
-            strategy=self._limits.policy.strategy.name,
-            told=describe_policy(self._limits.policy, most),
-            lines=tuple(explain_messages(messages, shown, state.info.start)),
-            markers=shown.markers,
+            figures=figures,
+            strategy=policy.strategy.name,
+            told=describe_policy(policy, most),
+            lines=tuple(explain_view(state, builder.view, messages)),
+            markers=builder.view.markers,
         )
+
+    def _figures(self, state: ConversationState, builder: ContextBuilder) -> ConversationStats:
+        tokens = builder.count(self._recalled)
+        return conversation_stats(state, builder.view, self._limits, tokens)
 
     # Adding
 
@@ -402,17 +402,13 @@ class Conversation:
         with self._lock:
             state = self._states.read()
             used, newest = state.used, state.live.newest
-            messages, boundaries = self._prepare(given, state)
+            messages = self._prepare(given, state)
             episodes = self._transcript.append(messages)
             # As they stand in the transcript, where another writer's may be among them.
             after = self._transcript.messages(after=newest, cleared=True)
             stored = {message.id: message for message in after}
             fresh = [stored.get(message.id, message) for message in messages]
-            begun = [
-                TaskBoundary(message=item, title=item.task or "", why=boundaries[item.id])
-                for item in fresh
-                if item.id in boundaries
-            ]
+            begun = [each for each in fresh if each.task is not None and each.role != "tool"]
             events = self._pruner.after_adding(self._states.read(), begun, used)
         self._transcript.announce(episodes)
         asking = [each for each in fresh if each.role == "user" and asks_memory(each.content)]
@@ -422,21 +418,16 @@ class Conversation:
             self._events.emit(name, subject)
         return fresh
 
-    def _prepare(
-        self, given: Sequence[NewMessage], state: ConversationState
-    ) -> tuple[list[Message], dict[str, str]]:
-        """Return new messages as they are stored, and why a task begins, by the id of its first."""
-        recent, boundaries = state.live.messages[-LOOK_BACK:], dict[str, str]()
-        made: list[Message] = []
+    def _prepare(self, given: Sequence[NewMessage], state: ConversationState) -> list[Message]:
+        """Return new messages as they are stored; one with which a task begins has its title."""
+        before, made = state.live.messages[-LOOK_BACK:], list[Message]()
         for new in given:
             message = self._message(new, state)
-            boundary = start_of_task(message, recent, state.live.signals)
+            boundary = start_of_task(message, [*before, *made][-LOOK_BACK:], state.live.signals)
             if boundary is not None:
                 message = replace(message, task=boundary.title or title_of(message))
-                boundaries[message.id] = boundary.why
-            recent = [*recent[1 - LOOK_BACK :], message]
             made.append(message)
-        return made, boundaries
+        return made
 
     def _message(self, new: NewMessage, state: ConversationState) -> Message:
         new.check()
@@ -718,7 +709,7 @@ class Conversation:
 
         Events and their subjects: ``added`` (the message), ``request`` (the receipt of what a
         message asked to remember, or of an instruction), ``approaching_limit`` (tokens,
-        limit, percent), ``pruned`` (the receipt), ``task_boundary`` (its first message, why),
+        limit, percent), ``pruned`` (the receipt), ``task_boundary`` (its first message),
         ``summarized`` (id of the receipt) and ``removed`` (the tombstone).
         What a callback raises is logged and goes no further.
 

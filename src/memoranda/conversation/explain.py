@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -20,6 +20,7 @@ from memoranda.model.models import ConversationInfo, Marker, Message
 
 PERCENT = 100
 LONGEST_TITLE = 80  # characters
+WAITING = "its results are still to come"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,39 +140,33 @@ class ViewExplanation:
     markers: tuple[Marker, ...]
 
 
-def explain_messages(
-    messages: Sequence[Message], shown: ConversationView, start: int
-) -> list[ExplainedMessage]:
-    """Return what a view does with each message, and why; those before ``start`` were cleared."""
-    inside = {message.id: message for message in shown.messages}
-    shortened = dict(shown.shortened)
-    outside = dict.fromkeys((item.id for item in shown.pruned), (MessageState.OUT, NO_ROOM))
-    outside |= dict.fromkeys((item.id for item in shown.orphans), (MessageState.ORPHAN, ORPHAN))
-    waiting = MessageState.WAITING, "its results are still to come"
-    outside |= dict.fromkeys((item.id for item in shown.waiting), waiting)
-
-    def explain(message: Message) -> ExplainedMessage:
-        place, tokens, why = place_of(message), message.tokens, shown.reasons.get(message.id)
+def explain_view(
+    state: ConversationState, shown: ConversationView, messages: Sequence[Message]
+) -> Iterator[ExplainedMessage]:
+    """Yield what a view does with each of the messages of a conversation, and why."""
+    known = {message.id: (MessageState.OUT, NO_ROOM) for message in shown.pruned}
+    known |= {message.id: (MessageState.ORPHAN, ORPHAN) for message in shown.orphans}
+    known |= {message.id: (MessageState.WAITING, WAITING) for message in shown.waiting}
+    for message in shown.messages:
+        inside = MessageState.PINNED if message.pinned else MessageState.IN
+        known[message.id] = inside, shown.reasons[message.id]
+    shortened = {name for name, _ in shown.shortened}
+    tokens = {message.id: message.tokens for message in shown.messages}
+    for message in messages:
+        place = place_of(message)
         at = bisect_right(shown.markers, place, key=start_of) - 1
         marker = shown.markers[at] if at >= 0 and place <= shown.markers[at].last else None
-        if why is not None:
-            tokens = inside[message.id].tokens
-            state = MessageState.PINNED if message.pinned else MessageState.IN
-            state = MessageState.SHORTENED if message.id in shortened else state
-        elif place < start:
-            state, why = MessageState.CLEARED, "said before the conversation was cleared"
-        else:
-            left = MessageState.PRUNED, f"pruned: {marker.why}" if marker else "pruned"
-            state, why = outside.get(message.id, left)
-        return ExplainedMessage(
+        left = MessageState.PRUNED, f"pruned: {marker.why}" if marker else "pruned"
+        if place < state.info.start:
+            left = MessageState.CLEARED, "said before the conversation was cleared"
+        where, why = known.get(message.id, left)
+        yield ExplainedMessage(
             message=message,
-            state=state,
+            state=MessageState.SHORTENED if message.id in shortened else where,
             why=why,
-            tokens=tokens,
+            tokens=tokens.get(message.id, message.tokens),
             marker=marker.id if marker else None,
         )
-
-    return [explain(message) for message in messages]
 
 
 def describe_policy(policy: Policy, budget: int) -> tuple[str, str]:

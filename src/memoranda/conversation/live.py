@@ -29,7 +29,7 @@ from memoranda.store.sql.database import read_again
 from memoranda.tokens.calibration import limit_to_tools
 from memoranda.tokens.catalog import Catalog, ChatMeter
 
-LONGEST_SUMMARY = 1_200  # characters, of all the cuts in whose place one marker stands
+SUMMARY_LINES = 12  # of all the cuts in whose place one marker stands, the newest
 RECENT = 40  # messages of a run whose particulars are looked for
 
 
@@ -64,7 +64,7 @@ def join_spans(before: PrunedSpan, after: PrunedSpan) -> PrunedSpan:
     """Return two spans as one; two writers may have pruned the same messages."""
     new = after.messages - max(0, before.last + 1 - after.first)
     lines = "\n".join(text for text in (before.summary, after.summary) if text).splitlines()
-    whys = dict.fromkeys([*before.why.split("; "), *after.why.split("; ")])
+    whys = dict.fromkeys(f"{before.why}; {after.why}".split("; "))
     return PrunedSpan(
         first=before.first,
         last=max(before.last, after.last),
@@ -73,21 +73,9 @@ def join_spans(before: PrunedSpan, after: PrunedSpan) -> PrunedSpan:
         since=before.since,
         until=after.until,
         why="; ".join(whys),
-        summary=_newest_lines(lines) or None,
+        summary="\n".join(lines[-SUMMARY_LINES:]) or None,
         named=merge_ranked([after.named, before.named])[:MOST],
     )
-
-
-def _newest_lines(lines: Sequence[str]) -> str:
-    """Return as many of the last lines as a summary has room for."""
-    kept: list[str] = []
-    left = LONGEST_SUMMARY
-    for line in reversed(lines):
-        left -= len(line) + 1
-        if left < 0 and kept:
-            break
-        kept.append(line[:LONGEST_SUMMARY])
-    return "\n".join(reversed(kept))
 
 
 def split_span(span: PrunedSpan, message: Message) -> list[PrunedSpan]:

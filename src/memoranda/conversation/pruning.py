@@ -208,21 +208,6 @@ class ContextUsage:
         return round(self.tokens / self.limit * PERCENT, 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskBoundary:
-    """A new task starts.
-
-    Attributes:
-        message: the first message of it.
-        title: its title, as it was given or as its request begins.
-        why: what shows it.
-    """
-
-    message: Message
-    title: str
-    why: str
-
-
 class Pruner:
     """The triggers of one conversation. Not thread-safe: its conversation holds the lock.
 
@@ -252,7 +237,7 @@ class Pruner:
         self._limits = limits
         self._services = services
         self._events = events
-        self._boundary: TaskBoundary | None = None  # whose pruning is yet to be done
+        self._new_task = False  # whether one began whose pruning is yet to be done
         self._used: float = inf  # tokens in use when it was last asked whether pruning is due
 
     def thresholds(self, state: ConversationState) -> Thresholds:
@@ -262,15 +247,18 @@ class Pruner:
         return self._limits.thresholds(state.window, reserved)
 
     def after_adding(
-        self, state: ConversationState, boundaries: Sequence[TaskBoundary], before: int
+        self, state: ConversationState, begun: Sequence[Message], before: int
     ) -> list[tuple[str, object]]:
         """Prune if what was added made it due; return the events that came of it.
 
-        ``before`` is how many tokens were in use without it.
+        Args:
+            state: the conversation with it.
+            begun: the messages of it with which a task begins.
+            before: how many tokens were in use without it.
         """
         limits = self.thresholds(state)
-        events: list[tuple[str, object]] = [("task_boundary", item) for item in boundaries]
-        self._boundary = boundaries[-1] if boundaries else self._boundary
+        events: list[tuple[str, object]] = [("task_boundary", item) for item in begun]
+        self._new_task = self._new_task or bool(begun)
         used = state.used
         # What requests carry may have grown since the last message, too.
         if min(before, self._used) < limits.warn_at <= used:
@@ -290,14 +278,12 @@ class Pruner:
         policy, settings = self._limits.policy, self._limits.settings
         if used <= limits.prune_from:
             return
-        boundary = self._boundary if settings.at_task_boundary == "prune" else None
-        if boundary is not None:
-            why = f"a new task starts: {boundary.why}"
+        if self._new_task and settings.at_task_boundary == "prune":
             room = state.room(limits.prune_at)
             finished = replace(policy, strategy=FINISHED_TASKS, always=True)
-            yield self.prune(state, TASK_BOUNDARY, room, finished, why)
+            yield self.prune(state, TASK_BOUNDARY, room, finished, "a new task starts")
             used = state.used
-        self._boundary = None
+        self._new_task = False
         room = state.room(limits.prune_to)
         saved = _saved_by_shortening(state, room, policy) if used > limits.prune_at else 0
         if used - state.billed(saved) > limits.prune_at:
