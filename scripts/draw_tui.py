@@ -67,6 +67,8 @@ async def draw(runtime: ChatRuntime, target: Path) -> None:
                 if app.workers:
                     await app.workers.wait_for_complete()
                 await pilot.pause()
+                while runtime.doing:
+                    await pilot.pause()
 
         def keep(name: str) -> None:
             picture = RANDOM.sub("terminal-1", app.export_screenshot(title="memoranda tui"))
@@ -105,7 +107,7 @@ def main() -> None:
             runtime.agent.chat.add(role, content)
             clock.advance(timedelta(minutes=2))
         asyncio.run(draw(runtime, Path(sys.argv[1])))
-        runtime.close()
+        runtime.memory.close()
 
 
 if __name__ == "__main__":

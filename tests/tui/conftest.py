@@ -81,7 +81,7 @@ def runtimes(tmp_path, clock):
 
     yield start
     for each in opened:
-        each.close()
+        each.memory.close()
 
 
 class Person:
@@ -107,6 +107,7 @@ class Person:
             tables = self.app.screen.query(DataTable)
             due += [each for each in tables if each._require_update_dimensions]
             due += self.app.screen._callbacks  # What it does after it was drawn.
+            due += [self.runtime.doing] if self.runtime.doing else []
             quiet = 0 if due else quiet + 1
 
     async def press(self, *keys):

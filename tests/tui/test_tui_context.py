@@ -6,7 +6,7 @@ from datetime import timedelta
 from textual.widgets import DataTable
 
 from memoranda.model.models import ToolCall
-from memoranda.tui.lists import PAGE
+from memoranda.tui.lists import MOST
 
 SMALL = {"context_limit": 1_200, "keep_recent": 2}
 
@@ -37,7 +37,6 @@ async def test_the_figures_are_those_of_stats(runtimes, sitting, clock):
     async with sitting(runtime, size=(80, 40)) as person:
         text = await person.press("f2")
         assert figures(text) == {"Memory:": stats.messages_in_context, "in all": 24}
-        assert f"{stats.messages_in_context} of 24 messages in context" in text
         assert f"{stats.pruned_messages} pruned" in text
         assert f"last pruning    {stats.last_prune:%Y-%m-%d %H:%M}" in text
         assert "oldest in view  #0, " in text  # The request with which it began.
@@ -125,22 +124,18 @@ async def test_what_cannot_be_sent_says_why(runtimes, sitting):
         assert "more than the budget of 80" in " ".join((await person.press("f2")).split())
 
 
-async def test_a_long_conversation_is_turned_page_by_page(runtimes, sitting):
-    """No more than a page is drawn at once, the newest first; each message can be reached."""
+async def test_messages_of_a_long_conversation_are_found_by_words(runtimes, sitting):
+    """Only the newest are drawn, and the end is followed; words and states find the others."""
     runtime = runtimes()
     roles = ("user", "assistant")
-    said = [{"role": roles[at % 2], "content": f"Remark {at}."} for at in range(2 * PAGE + 1)]
+    said = [{"role": roles[at % 2], "content": f"Remark {at}."} for at in range(MOST + 2)]
     runtime.agent.chat.extend(said)
     async with sitting(runtime) as person:
         text = await person.press("f2", "2")
-        assert f"Remark {2 * PAGE}." in text
-        table = person.app.screen.query_one(DataTable)
-        assert table.row_count == PAGE
-        await person.press("b", "ctrl+home")
-        assert re.search(r"^ #1 ", person.text, re.MULTILINE)
-        await person.press("b", "ctrl+home")
-        assert re.search(r"^ #0 ", person.text, re.MULTILINE)
-        await person.press("n", "n", "ctrl+end")
-        assert re.search(rf"^ #{2 * PAGE} ", person.text, re.MULTILINE)
+        assert f"Remark {MOST + 1}." in text
+        assert person.app.screen.query_one(DataTable).row_count == MOST
         runtime.agent.chat.add("user", "one more")
-        assert "one more" in await person.press()  # The end is followed.
+        assert "one more" in await person.press()
+        await person.press("slash", *"remark 1.", "enter")
+        assert person.app.screen.query_one(DataTable).row_count == 1
+        assert "Remark 1." in person.text

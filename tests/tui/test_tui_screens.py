@@ -1,6 +1,5 @@
 """The other screens: help, conversations, search, facts and notes."""
 
-from memoranda.conversation.strategies import STRATEGIES
 from memoranda.tui.commands import KEYS, MEANINGS
 
 
@@ -16,8 +15,6 @@ async def test_help_explains_keys_commands_and_pruning(runtimes, sitting):
         for name, meaning in (*KEYS.items(), *MEANINGS.items()):
             assert f"{name} {meaning}" in text
         assert "rolling_window keeps the newest turns that fit" in text
-        for name, strategy in STRATEGIES.items():
-            assert f"{name} {strategy.description}" in text
         assert "Ctrl+I, which is Tab in a terminal" in text
 
 

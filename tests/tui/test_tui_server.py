@@ -4,7 +4,6 @@ from postgres_server import control, new_database, restart, running_server
 
 from memoranda import Memory
 from memoranda.testing.embedders import HashEmbedder
-from memoranda.tui.chat import PromptArea
 from memoranda.tui.runtime import ChatRuntime
 
 
@@ -16,20 +15,22 @@ async def test_the_interface_goes_on_without_its_server(sitting, clock):
         def open_memory(settings):
             return Memory(location, settings=settings, embedder=HashEmbedder(), clock=clock)
 
-        runtime = ChatRuntime(open_memory, arguments={"schedule": {"in_background": False}})
+        runtime = ChatRuntime(
+            open_memory,
+            arguments={"schedule": {"in_background": False}, "storage": {"busy_timeout": 8}},
+        )
         try:
             async with sitting(runtime) as person:
                 await person.say("My sister lives in Porto.")
                 control(server, "-m", "fast", "stop")
-                person.app.chat.query_one(PromptArea).post_message(
-                    PromptArea.Submitted("Rita has two cats.")
-                )
-                while "> Rita has two cats." not in person.log:
+                person.app.screen.focused.load_text("Rita has two cats.")
+                await person.pilot.press("enter")
+                while "answering" not in person.text:
                     await person.pilot.pause(0)
-                assert "answering" in person.text
+                assert "> Rita has two cats." in person.log
                 restart(server)
                 await person.settle()
                 assert "answering" not in person.text
                 assert person.log.count("Noted: ") == 2
         finally:
-            runtime.close()
+            runtime.memory.close()

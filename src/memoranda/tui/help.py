@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from memoranda.conversation.strategies import STRATEGIES
 from memoranda.memory import Memory
 from memoranda.rendering.layout import details, safe_text
 from memoranda.rendering.plain import pluralize
@@ -24,23 +23,18 @@ EXAMPLES = {
 
 def make_help(runtime: ChatRuntime) -> RenderableType:
     """Return the help page for a conversation as it is now."""
-    return Group(*_show(runtime))
-
-
-def _show(runtime: ChatRuntime) -> Iterator[RenderableType]:
-    for title, meanings in (("Commands and screens", runtime.chat.meanings), ("Keys", KEYS)):
-        yield Text(title, "bold underline")
-        yield _list(meanings)
-        yield Text()
-    yield Text("What stays in view", "bold underline")
-    yield safe_text("\n".join(runtime.agent.chat.explain().told))
-    yield Text()
-    yield Text("Strategies (F3, conversation.strategy)", "bold underline")
-    yield _list({name: each.description for name, each in STRATEGIES.items()})
+    return Group(
+        Text("Commands and screens", "bold underline"),
+        _list(runtime.chat.meanings),
+        Text("\nKeys", "bold underline"),
+        _list(KEYS),
+        Text("\nWhat stays in view (F3, conversation.strategy)", "bold underline"),
+        safe_text("\n".join(runtime.agent.chat.explain().told)),
+    )
 
 
 def _list(meanings: Mapping[str, str]) -> RenderableType:
-    made = details((name, meaning) for name, meaning in meanings.items())
+    made = details(meanings.items())
     made.columns[0].style = "bold"
     return made
 

@@ -29,6 +29,6 @@ def run(*, user: str, session: str, given: Mapping[str, tuple[str, str | None]])
     try:
         app.run()
     finally:
-        runtime.close()
+        runtime.memory.close()
     if app.return_code:  # A signal ended it, or a fault.
         raise SystemExit(app.return_code)

@@ -1,12 +1,15 @@
-"""What the lists over the chat show: facts, search, conversations, messages and notes."""
+"""The lists over the chat: facts, search, conversations, messages and notes."""
 
 from __future__ import annotations
 
+from asyncio import to_thread
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rich.console import Group, RenderableType
 from rich.text import Text
+from textual.binding import Binding, BindingType
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.conversation_store import ConversationOverview
@@ -19,70 +22,12 @@ from memoranda.rendering.facts import FACTS, describe_fact, show_provenance
 from memoranda.rendering.layout import Column, Display, details, safe_text
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import HITS, show_hits, show_record
-from memoranda.tui.layout import ConfirmScreen, EditScreen, KeyAction, TextScreen
-from memoranda.tui.lists import ListPanel, ListScreen, ListSource
+from memoranda.tui.layout import ConfirmScreen, EditScreen, OverlayScreen
+from memoranda.tui.lists import MOST, ListPanel, act_on_row
 from memoranda.tui.runtime import ChatRuntime
-from memoranda.tui.threads import run_in_thread
 
-MOST = 500  # rows that are read
 FOUND = 20  # hits of a search
 QUOTED = 160  # characters of a fact in a question
-NO_NOTES = "Nothing is noted yet. What you say of yourself is noted here; e writes a note."
-ASK = (
-    "Type a question or a few words above and press Enter, such as: where does my sister live?\n"
-    "What was said and what is believed is listed, best first, each with the reasons."
-)
-
-
-def facts_source(runtime: ChatRuntime) -> ListSource[Fact]:
-    """Return the facts; one can be traced, corrected, confirmed and forgotten."""
-
-    async def trace(panel: ListPanel[Fact], fact: Fact) -> None:
-        found = await run_in_thread(lambda: runtime.memory.trace_fact(fact.record.id))
-        shown = Group(*show_provenance(found, panel.view))
-        panel.app.push_screen(TextScreen("Where a fact comes from", shown))
-
-    async def correct(panel: ListPanel[Fact], fact: Fact) -> None:
-        def replace(text: str) -> str:
-            runtime.memory.correct(fact.record.id, text)
-            return f"Corrected: {one_line(text, QUOTED)}"
-
-        about = safe_text(fact.record.content, "dim")
-        action = KeyAction("enter", "Correct", replace)
-        await panel.edit(
-            EditScreen(
-                "Correct a fact: what you type takes its place",
-                about,
-                fact.record.content,
-                [action],
-            )
-        )
-
-    async def confirm(panel: ListPanel[Fact], fact: Fact) -> None:
-        await panel.change(lambda: runtime.memory.confirm(fact.record.id),
-                           f"Confirmed: {one_line(fact.record.content, QUOTED)}")  # fmt: skip
-
-    async def forget(panel: ListPanel[Fact], fact: Fact) -> None:
-        quoted = one_line(fact.record.content, QUOTED)
-        asked = ConfirmScreen(f"Forget this?\n\n{quoted}", "Forget")
-        if await panel.app.push_screen_wait(asked):
-            await panel.change(lambda: runtime.memory.forget(fact.record.id),
-                               f"Forgotten: {quoted}")  # fmt: skip
-
-    return ListSource(
-        title="Facts · Enter shows where one comes from",
-        columns=(*FACTS[:2], Column("what", _shorten_fact)),
-        find=lambda words: runtime.memory.facts(words or None, limit=MOST),
-        describe=lambda fact, view: Group(*describe_fact(fact, view)),
-        actions=(
-            KeyAction("enter", "Trace", trace),
-            KeyAction("e", "Correct", correct),
-            KeyAction("c", "Confirm", confirm),
-            KeyAction("f", "Forget", forget),
-        ),
-        question="a question or words; Enter finds the facts about it",
-        empty="No facts yet. What you say of yourself becomes one; /new reads the whole session.",
-    )
 
 
 def _shorten_fact(fact: Fact, view: Display) -> Text:
@@ -90,112 +35,171 @@ def _shorten_fact(fact: Fact, view: Display) -> Text:
     return text if fact.state == BELIEVED else Text(f"({fact.state}) ", "dim").append_text(text)
 
 
-def search_source(runtime: ChatRuntime) -> ListSource[Hit]:
-    """Return the search of memory: when, who, what and why."""
+class FactsPanel(ListPanel[Fact]):
+    """The facts; one can be traced, corrected, confirmed and forgotten."""
 
-    async def show(panel: ListPanel[Hit], hit: Hit) -> None:
-        shown = Group(show_record(hit.record, panel.view), show_hits([hit], panel.view, why=True))
-        panel.app.push_screen(TextScreen(hit.record.id, shown))
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("e", "correct", "Correct"),
+        Binding("c", "confirm", "Confirm"),
+        Binding("f", "forget", "Forget"),
+    ]
+    title = "Facts · Enter shows where one comes from"
+    columns = (*FACTS[:2], Column("what", _shorten_fact))
+    question = "a question or words; Enter finds the facts about it"
+    empty = "No facts yet. What you say of yourself becomes one; /new reads the whole session."
 
-    return ListSource(
-        title="Search · Enter shows the whole record",
-        columns=HITS,
-        find=lambda words: runtime.memory.search(words, limit=FOUND),
-        describe=lambda hit, view: show_hits([hit], view, why=True),
-        actions=(KeyAction("enter", "Show", show),),
-        question="a question or words; Enter searches",
-        hint=ASK,
-        empty="Nothing found; other words may find it.",
+    def find(self, words: str) -> Sequence[Fact]:
+        """Return the facts about words; without them, those said last first."""
+        return self.memory.facts(words or None, limit=MOST)
+
+    def describe(self, row: Fact) -> RenderableType:
+        """Return a fact whole, with who said it and what it replaced."""
+        return Group(*describe_fact(row, self.view))
+
+    @act_on_row
+    async def action_choose(self, row: Fact) -> None:
+        """Show where a fact comes from."""
+        found = await to_thread(self.memory.trace_fact, row.record.id)
+        self.show("Where a fact comes from", *show_provenance(found, self.view))
+
+    @act_on_row
+    async def action_correct(self, row: Fact) -> None:
+        """Let the person say what takes the place of a fact."""
+        content = row.record.content
+        asked = EditScreen(
+            "Correct a fact: what you type takes its place",
+            safe_text(content, "dim"),
+            content,
+            lambda text: self.memory.correct(row.record.id, text),
+        )
+        if new := await self.app.push_screen_wait(asked):
+            self.report(f"Corrected: {new.content}")
+
+    @act_on_row
+    async def action_confirm(self, row: Fact) -> None:
+        """Believe a fact for ever."""
+        await to_thread(self.memory.confirm, row.record.id)
+        self.report(f"Confirmed: {row.record.content}")
+
+    @act_on_row
+    async def action_forget(self, row: Fact) -> None:
+        """Ask, and forget a fact."""
+        quoted = one_line(row.record.content, QUOTED)
+        if await self.app.push_screen_wait(ConfirmScreen(f"Forget this?\n\n{quoted}")):
+            await to_thread(self.memory.forget, row.record.id)
+            self.report(f"Forgotten: {quoted}")
+
+
+class SearchPanel(ListPanel[Hit]):
+    """The search of memory: when, who, what and why."""
+
+    title = "Search · Enter shows the whole record"
+    columns = HITS
+    question = "a question or words; Enter searches"
+    hint = (
+        "Type a question or a few words above and press Enter, such as: where does my sister "
+        "live?\nWhat was said and what is believed is listed, best first, each with the reasons."
     )
+    empty = "Nothing found; other words may find it."
+
+    def find(self, words: str) -> Sequence[Hit]:
+        """Return what answers the words, best first."""
+        return self.memory.search(words, limit=FOUND)
+
+    def describe(self, row: Hit) -> RenderableType:
+        """Return a hit with the reasons for it."""
+        return show_hits([row], self.view, why=True)
+
+    @act_on_row
+    async def action_choose(self, row: Hit) -> None:
+        """Show a record whole, with the reasons for it."""
+        self.show(row.record.id, show_record(row.record, self.view), self.describe(row))
 
 
-def history_source(runtime: ChatRuntime) -> ListSource[ConversationOverview]:
-    """Return the conversations; one can be looked at, or gone on in."""
+class HistoryPanel(ListPanel[ConversationOverview]):
+    """The conversations; one can be looked at, or gone on in."""
 
-    async def look(panel: ListPanel[ConversationOverview], row: ConversationOverview) -> None:
-        chat = runtime.memory.stored_conversations.open_existing(row.info.id)
-        title = f"Conversation {one_line(row.info.id)} · Enter shows a message whole"
-        source = MessageList(lambda: chat).source(title)
-        panel.app.push_screen(ListScreen(runtime, source))
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("g", "go_on", "Go on in it")]
+    title = "History · Enter opens a conversation"
+    columns = OVERVIEW
+    question = "part of a name; Enter finds the conversations of that name"
+    empty = "No conversation has that in its name."
 
-    async def go_on(panel: ListPanel[ConversationOverview], row: ConversationOverview) -> None:
-        if not panel.app.is_busy():
-            await run_in_thread(lambda: runtime.switch(row.info.id))
-            await panel.app.reopen_chat()
-            panel.app.pop_screen()
-
-    def find(words: str) -> Sequence[ConversationOverview]:
-        found = runtime.memory.stored_conversations.overviews(MOST)
+    def find(self, words: str) -> Sequence[ConversationOverview]:
+        """Return the conversations with words in their name, the newest first."""
+        found = self.memory.stored_conversations.overviews(MOST)
         return [each for each in found if words.casefold() in each.info.id.casefold()]
 
-    return ListSource(
-        title="History · Enter opens a conversation",
-        columns=OVERVIEW,
-        find=find,
-        describe=_describe_conversation,
-        actions=(KeyAction("enter", "Open", look), KeyAction("g", "Go on in it", go_on)),
-        question="part of a name; Enter finds the conversations of that name",
-        empty="No conversation has that in its name.",
-    )
+    def describe(self, row: ConversationOverview) -> RenderableType:
+        """Return when a conversation was, and with which model."""
+        info, view = row.info, self.view
+        ended = "still open" if info.ended_at is None else f"ended {view.minute(info.ended_at)}"
+        begun = f"{view.minute(info.created_at)}, {ended}"
+        return details({"name": one_line(info.id), "begun": begun, "model": info.model}.items())
+
+    @act_on_row
+    async def action_choose(self, row: ConversationOverview) -> None:
+        """Show the messages of a conversation."""
+        chat = self.memory.stored_conversations.open_existing(row.info.id)
+        panel = MessagesPanel(self.runtime, lambda: chat)
+        title = f"Conversation {row.info.id} · Enter shows a message whole"
+        self.app.push_screen(OverlayScreen(title, panel))
+
+    @act_on_row
+    async def action_go_on(self, row: ConversationOverview) -> None:
+        """Go on in a conversation."""
+        await to_thread(self.runtime.switch, row.info.id)
+        self.app.pop_screen()
 
 
-def _describe_conversation(row: ConversationOverview, view: Display) -> RenderableType:
-    ended = "still open" if row.info.ended_at is None else f"ended {view.minute(row.info.ended_at)}"
-    rows = {
-        "name": one_line(row.info.id),
-        "begun": f"{view.minute(row.info.created_at)}, {ended}",
-        "model": one_line(row.info.model or "none"),
-    }
-    return details(rows.items())
-
-
-class MessageList:
+class MessagesPanel(ListPanel[ExplainedMessage]):
     """The messages of a conversation, each with its state and the reason for it.
 
     Attributes:
         found: the conversation as it was when it was read last.
 
     Args:
+        runtime: the agent.
         chat: returns the conversation.
     """
 
+    columns = MESSAGES
+    question = "a word or a state, such as pruned; Enter narrows the list"
+    empty = "No messages."
+    newest_last = True
     found: ViewExplanation
 
-    def __init__(self, chat: Callable[[], Conversation]) -> None:
+    def __init__(self, runtime: ChatRuntime, chat: Callable[[], Conversation]) -> None:
         """Read nothing yet."""
+        super().__init__(runtime)
         self._chat = chat
 
-    def source(self, title: str = "", *actions: KeyAction) -> ListSource[ExplainedMessage]:
-        """Return the messages as a list, the newest last, with ``actions`` beside looking."""
-        return ListSource(
-            title=title,
-            columns=MESSAGES,
-            find=self._find,
-            describe=self._describe,
-            actions=(KeyAction("enter", "Show", self._show), *actions),
-            empty="No messages yet.",
-            newest_last=True,
-        )
-
-    def _find(self, _: str) -> Sequence[ExplainedMessage]:
+    def find(self, words: str) -> Sequence[ExplainedMessage]:
+        """Return the messages that say words or have that state, the newest last."""
         self.found = self._chat().explain()
-        return self.found.lines
+        wanted = words.casefold()
+        return [
+            line
+            for line in self.found.lines
+            if wanted in f"{line.state} {line.message.content}".casefold()
+        ]
 
-    def _describe(self, line: ExplainedMessage, _: Display) -> RenderableType:
-        shown = Text(f"#{line.message.position} ", "bold")
-        shown.append(line.state.value, STATES.get(line.state, "red"))
-        more = "; Enter shows what is out there" if line.marker else ""
-        return shown.append_text(safe_text(f": {one_line(line.why)}{more}", "not bold"))
+    def describe(self, row: ExplainedMessage) -> RenderableType:
+        """Return the state of a message, and why it has that."""
+        shown = Text(f"#{row.message.position} ", "bold")
+        shown.append(row.state.value, STATES.get(row.state, "red"))
+        more = "; Enter shows what is out there" if row.marker else ""
+        return shown.append_text(safe_text(f": {one_line(row.why)}{more}", "not bold"))
 
-    async def _show(self, panel: ListPanel[ExplainedMessage], line: ExplainedMessage) -> None:
+    @act_on_row
+    async def action_choose(self, row: ExplainedMessage) -> None:
         """Show a message whole, or all that left the view with it."""
-        found: Sequence[Message] = (line.message,)
-        if line.marker is not None:
-            marker = line.marker
-            found = await run_in_thread(lambda: self._chat().expand(marker))
-        texts = (text for each in found for text in show_message(each, panel.view))
-        heading = f"{pluralize(len(found), 'message')} from #{found[0].position} on"
-        panel.app.push_screen(TextScreen(heading, Group(*texts)))
+        chat = self._chat()
+        found: Sequence[Message] = [row.message]
+        if row.marker is not None:
+            found = await to_thread(chat.expand, row.marker)
+        texts = (text for each in found for text in show_message(each, self.view))
+        self.show(f"{pluralize(len(found), 'message')} from #{found[0].position} on", *texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,34 +210,33 @@ class NoteLine:
     text: str
 
 
-def notes_source(runtime: ChatRuntime) -> ListSource[NoteLine]:
-    """Return the lines of MEMORY.md, which can be edited."""
+class NotesPanel(ListPanel[NoteLine]):
+    """The lines of MEMORY.md, which can be edited."""
 
-    async def edit(panel: ListPanel[NoteLine], _: NoteLine) -> None:
-        notes = runtime.memory.notes
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "choose", "Edit")]
+    title = f"{MEMORY_FILE} · Enter edits it"
+    columns = (Column("topic", "topic", "bold cyan", wide=True), Column("note", "text"))
+    question = "words; Enter finds the notes with them"
 
-        def save(text: str) -> str:
-            notes.write_memory(text)
-            return "The notes are saved"
-
-        lasting = "" if notes.is_lasting else ", until this ends"
-        about = safe_text(f"in {notes.folder}{lasting}; a line that you take out is forgotten")
-        text = await run_in_thread(notes.read_memory)
-        action = KeyAction("ctrl+s", "Save", save)
-        await panel.edit(EditScreen(MEMORY_FILE, about, text, [action]))
-
-    def find(words: str) -> Sequence[NoteLine]:
-        lines = [*read_notes(runtime.memory.notes.read_memory())] or [NoteLine("", NO_NOTES)]
+    def find(self, words: str) -> Sequence[NoteLine]:
+        """Return the notes with words in them."""
+        empty = NoteLine("", "Nothing is noted yet. What you say of yourself is noted here.")
+        lines = [*read_notes(self.memory.notes.read_memory())] or [empty]
         return [each for each in lines if words.casefold() in each.text.casefold()]
 
-    return ListSource(
-        title=f"{MEMORY_FILE} · Enter edits it",
-        columns=(Column("topic", "topic", "bold cyan", wide=True), Column("note", "text")),
-        find=find,
-        describe=lambda line, _: safe_text(line.text),
-        actions=(KeyAction("enter", "Edit", edit), KeyAction("e", "Edit", edit)),
-        question="words; Enter finds the notes with them",
-    )
+    def describe(self, row: NoteLine) -> RenderableType:
+        """Return a note whole."""
+        return safe_text(row.text)
+
+    @act_on_row
+    async def action_choose(self, _: NoteLine) -> None:
+        """Let the person edit the notes."""
+        notes = self.memory.notes
+        about = safe_text(f"in {notes.folder}; a line that you take out is forgotten")
+        text = await to_thread(notes.read_memory)
+        asked = EditScreen(MEMORY_FILE, about, text, notes.write_memory, many_lines=True)
+        if done := await self.app.push_screen_wait(asked):
+            self.report(str(done))
 
 
 def read_notes(text: str) -> Iterator[NoteLine]:
