@@ -40,7 +40,6 @@ from memoranda.tools.tool import show_result
 
 log = logging.getLogger("memoranda.agent")
 
-ENDED = "Session ended."
 STAGE = "chat"
 WAITS = "not consolidated yet: the last messages are kept as they were, the rest is done later"
 STUCK = "I could not finish this within {steps} steps."
@@ -129,7 +128,12 @@ class Agent:
         own = _chosen_tools(agent_tools(memory, lambda: self._chat.id).tools(), memory)
         # Of two with one name the caller's.
         self._tools = ToolList({tool.name: tool for tool in (*own, *tools)}.values())
-        self._read_notes()  # Or a memory without a file had none for its first conversation.
+        # Some providers want the tools described as long as there are calls among the messages.
+        self._specs = [
+            ToolSpec(tool.name, tool.description, tool.parameters) for tool in self._tools
+        ]
+        # MEMORY.md is to be there, and in step: it is part of every call.
+        memory.notes.context_text(make=True)
         self._events: list[Event] = []
         self._begin()
         if upkeep:
@@ -175,7 +179,7 @@ class Agent:
         said = "\n\n".join([said, *texts])
         self._events.clear()
         self._chat.add("user", said, images=images)
-        self._read_notes()
+        self.memory.notes.context_text(make=True)
         self._consolidate_old()
         if self._model is None:
             answer = self._recall_answer(on_text)
@@ -210,7 +214,7 @@ class Agent:
         waits = info is not None and info.consolidated_at is None
         self._ended = True
         learned = tell_learned(self.memory, ended)
-        text = f"{ENDED.rstrip('.')}; learned: {learned}." if learned else ENDED
+        text = f"Session ended; learned: {learned}." if learned else "Session ended."
         return Answer(text, command=END, note=WAITS if waits else None)
 
     def last_message(self) -> Message:
@@ -246,10 +250,6 @@ class Agent:
 
     # Parts of an answer
 
-    def _read_notes(self) -> None:
-        """Have MEMORY.md there, and in step: it is part of every call."""
-        self.memory.notes.context_text(make=True)
-
     def _ask_until_answered(self, model: ChatModel, said: str, on_text: OnText | None) -> Answer:
         """Ask the model, do what it calls for, and ask again until it has an answer."""
         steps = self.memory.settings.agent.max_steps
@@ -274,11 +274,6 @@ class Agent:
             receipt=contexts[-1].receipt,
             usage=usage,
         )
-
-    @property
-    def _specs(self) -> list[ToolSpec]:
-        # Some providers want the tools described as long as there are calls among the messages.
-        return [ToolSpec(tool.name, tool.description, tool.parameters) for tool in self._tools]
 
     def _ask(self, model: ChatModel, context: Context, on_text: OnText | None) -> ChatReply:
         """Return the model's reply; what it took is counted, and teaches the next estimate."""
@@ -321,11 +316,14 @@ class Agent:
         return call.name
 
     def _recall_answer(self, on_text: OnText | None) -> Answer:
-        answerer, asked = MemoryAnswerer(self.memory), self._happened("request")
-        text, sources = answerer.answer(self._chat.id, self._chat.recent(1)[-1], asked)
+        """Answer from memory alone; no search finds the answer, as it tells nothing new."""
+        said, asked = self._chat.recent(1)[-1], self._happened("request")
+        text, sources = MemoryAnswerer(self.memory).answer(self._chat.id, said, asked)
         if on_text is not None:
             on_text(text)
-        answerer.forget(self._chat.add("assistant", text))
+        stored = self._chat.add("assistant", text)
+        if stored.record_id is not None:
+            self.memory.forget(stored.record_id)
         return Answer(text, sources=sources)
 
     # Sessions
@@ -390,8 +388,6 @@ class Agent:
         if len(before) < window or (before[0].position or 0) <= read:
             return
         cutoff = window - min(settings.conversation.keep_recent, window - 1)
-        while cutoff > 1 and before[cutoff].role == "tool":
-            cutoff -= 1  # A call is read with its results.
         # Where it takes too long it goes on in the background, and is not asked for again.
         self._read_through = before[cutoff - 1].position or 0
         self._services.consolidate_session(self._scope, self._chat.id, until=self._read_through)

@@ -11,7 +11,6 @@ from memoranda.facts.reader import SAME, address_user
 from memoranda.facts.requests import share_words
 from memoranda.learning.claims import Claim
 from memoranda.memory import Memory, scope_of, services_of
-from memoranda.model.changes import Close
 from memoranda.model.models import Hit, Kind, Message, Record
 from memoranda.model.reports import RequestReceipt
 from memoranda.search.answers import ExpectedAnswer, asks
@@ -81,12 +80,6 @@ class MemoryAnswerer:
         understood = "; ".join(_shorten(_addressed(claims)))
         return (f"Noted: {understood}." if understood else NOTED), ()
 
-    def forget(self, answer: Message) -> None:
-        """Have an answer of memory found by no search: it tells nothing that is not known."""
-        if answer.record_id is not None:
-            records = services_of(self.memory).records(scope_of(self.memory))
-            records.apply([Close(answer.record_id, records.now(), "memory's own answer")])
-
     def _find(self, question: str) -> tuple[str, tuple[Hit, ...]]:
         """Return what answers a question best, with when it was said, and what else may."""
         found = self.memory.recall(question, budget=RECALL_BUDGET).hits
@@ -115,7 +108,7 @@ class MemoryAnswerer:
         when = self._when(record.event_time if turn else record.created_at)
         text = shorten(record.content, LONGEST_QUOTE, placeholder="…")
         if not turn:
-            told = address_user(text) or text.rstrip(".")
+            told = _tell(text)
             return f"{told[:1].upper()}{told[1:]} (known since {when.removeprefix('on ')})."
         who = "I" if record.source_role == "assistant" else "You"
         return f"“{text}” ({when})" if short else f"{who} said {when}: “{text}”"
@@ -135,7 +128,7 @@ class MemoryAnswerer:
         headings = load("en", "notes")["headings"]
         for fact in facts:
             heading = headings.get(str(fact.metadata.get("category")), headings["other"])
-            topics.setdefault(heading, []).append(address_user(fact.content) or fact.content)
+            topics.setdefault(heading, []).append(_tell(fact.content))
         order = [each for each in dict.fromkeys(headings.values()) if each in topics]
         lines = [f"{heading}: {_list(topics[heading], MOST_OF_TOPIC)}." for heading in order]
         return "\n".join(["What I know of you:", *lines]) if lines else KNOWS_NOTHING
@@ -143,17 +136,21 @@ class MemoryAnswerer:
 
 def tell_learned(memory: Memory, session: str) -> str:
     """Return what was learned in a session: ``5 facts (your husband is called Tom; …)``."""
-    facts = memory.records(kind="fact", session=session, limit=1_000)
-    if not facts:
-        return ""
-    told = [address_user(each.content) or each.content.rstrip(".") for each in facts]
-    return f"{len(facts)} fact{'s' * (len(facts) != 1)} ({_list(told, MOST_NAMED)})"
+    told = [
+        _tell(each.content) for each in memory.records(kind="fact", session=session, limit=1_000)
+    ]
+    return f"{len(told)} fact{'s' * (len(told) != 1)} ({_list(told, MOST_NAMED)})" if told else ""
 
 
-def _list(told: Sequence[str], most: int) -> str:
+def _tell(statement: str) -> str:
+    """Return a statement as it is said to whom it is about, without its full stop."""
+    return (address_user(statement) or statement).rstrip(".")
+
+
+def _list(told: Iterable[str], most: int) -> str:
     """Return the first statements, and how many more there are."""
-    shown = [each.rstrip(".") for each in dict.fromkeys(told)]
-    return "; ".join([*shown[:most], *(["…"] if len(shown) > most else [])])
+    shown = list(dict.fromkeys(told))
+    return "; ".join(shown[:most]) + "; …" * (len(shown) > most)
 
 
 def _addressed(claims: Iterable[Claim]) -> Iterator[str]:

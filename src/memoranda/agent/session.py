@@ -15,7 +15,6 @@ from typing import Any
 from memoranda.agent.agent import Agent, Answer, talking_model
 from memoranda.agent.commands import (
     END,
-    NEW,
     YES,
     describe_command,
     find_command,
@@ -172,25 +171,9 @@ class ChatSession:
         self.agent = Agent(
             memory, session=session, system=system, llm=self.model, upkeep=True, listener=self._hear
         )
-        methods: tuple[Callable[..., Events], ...] = (
-            self._new,
-            self._end,
-            self._clear,
-            self._undo,
-            self._retry,
-            self._edit,
-            self._attach,
-            self._model,
-            self._remember,
-            self._search,
-            self._pin,
-            self._unpin,
-            self._prune,
-            self._cost,
-        )
-        commands = {each.__name__.replace("_", "/"): each for each in methods}
-        self.meanings = {name: describe_command(each) for name, each in commands.items()} | {**own}
-        self._commands = {name: each for name, each in commands.items() if name not in own}
+        done = {name.replace("do_", "/"): getattr(self, name) for name in COMMANDS}
+        self.meanings = {name: describe_command(each) for name, each in done.items()} | {**own}
+        self._commands = {name: each for name, each in done.items() if name not in own}
 
     def send(self, text: str) -> Events:
         """Yield what comes of a text: an answer, or what a command does.
@@ -284,23 +267,22 @@ class ChatSession:
         self.changed()
 
     def _finished(self, answer: Answer) -> ChatEvent:
-        if answer.command == END:
-            return SessionEnded(answer.text, answer.note)
-        if answer.command == NEW:
-            return ConversationChanged(answer.text, answer.note)
-        return AnswerFinished(answer, self.agent.spending())
+        if answer.command is None:
+            return AnswerFinished(answer, self.agent.spending())
+        ended = SessionEnded if answer.command == END else ConversationChanged
+        return ended(answer.text, answer.note)
 
-    # Commands, each described by its docstring
+    # Commands: ``do_new`` does /new, and its docstring describes it
 
-    def _new(self) -> Events:
+    def do_new(self) -> Events:
         """End this session: it becomes memory, and the next one begins."""
         return self._turn(lambda _: self.agent.new(), ending=True)
 
-    def _end(self) -> Events:
+    def do_end(self) -> Events:
         """End this session as /new does, and leave."""
         return self._turn(lambda _: self.agent.end(), ending=True)
 
-    def _clear(self, words: str = "") -> Events:
+    def do_clear(self, words: str = "") -> Events:
         """Take what was said here out of view; it stays in memory."""
         if words == YES:
             self.agent.chat.clear()
@@ -311,16 +293,16 @@ class ChatSession:
             question = "Clear conversation history? It leaves the view; /search finds it."
             yield Question(question, f"/clear {YES}")
 
-    def _undo(self) -> Events:
+    def do_undo(self) -> Events:
         """Take back your last message and its answer."""
         last = self.agent.undo()
         yield ConversationChanged(f"Taken back, with its answer: {last.content:.200}")
 
-    def _retry(self) -> Events:
+    def do_retry(self) -> Events:
         """Ask your last message again."""
-        return self._edit(self.agent.last_message().content)
+        return self.do_edit(self.agent.last_message().content)
 
-    def _edit(self, words: str) -> Events:
+    def do_edit(self, words: str) -> Events:
         """Say your last message in other words: /edit WORDS."""
         last = self.agent.undo()
         yield ConversationChanged(f"asked again: {words:.200}")
@@ -328,13 +310,13 @@ class ChatSession:
             lambda hear: self.agent.process(words, files=last.images, on_text=hear)
         )
 
-    def _attach(self, words: str) -> Events:
+    def do_attach(self, words: str) -> Events:
         """Send a picture or a text file with your next message: /attach PATH."""
         read_files([words])  # What cannot be sent is refused at once.
         self._files.append(words)
         yield Notice(f"{Path(words).name} goes with your next message")
 
-    def _model(self, words: str = "") -> Events:
+    def do_model(self, words: str = "") -> Events:
         """Say which model answers; with NAME, another one does."""
         found = talking_model(self.agent.memory, words) if words else None
         if found is not None:
@@ -343,15 +325,15 @@ class ChatSession:
         name = self.agent.model or "no language model: memory alone answers"
         yield Notice(f"{name}; /model NAME takes another one until you leave")
 
-    def _remember(self, words: str) -> Events:
+    def do_remember(self, words: str) -> Events:
         """Remember something as a fact: /remember WORDS."""
         yield Notice(f"Remembered: {self.agent.memory.remember(words).content}")
 
-    def _search(self, words: str) -> Events:
+    def do_search(self, words: str) -> Events:
         """Search memory: /search WORDS."""
         yield SearchResults(self.agent.memory.search(words, limit=5))
 
-    def _pin(self, words: str = "", *, pinned: bool = True) -> Events:
+    def do_pin(self, words: str = "", *, pinned: bool = True) -> Events:
         """Keep your last message in every context; or message NUMBER."""
         chat = self.agent.chat
         found = message_at(chat, words) if words else self.agent.last_message()
@@ -359,18 +341,18 @@ class ChatSession:
         what = "stays in every context" if pinned else "may leave the view again"
         yield Notice(f"#{found.position} {what}: {found.content:.200}")
 
-    def _unpin(self, words: str = "") -> Events:
+    def do_unpin(self, words: str = "") -> Events:
         """Let your last message leave the view again; or message NUMBER."""
-        return self._pin(words, pinned=False)
+        return self.do_pin(words, pinned=False)
 
-    def _prune(self, words: str = "") -> Events:
+    def do_prune(self, words: str = "") -> Events:
         """Take older messages out of view now; with TOKENS, down to so many."""
         if words and not words.isdecimal():
             raise InvalidInput(f"/prune takes a number of tokens, got {words!r:.80}")
         receipt = self.agent.chat.prune(int(words) if words else None)
         yield MessagesPruned(receipt) if receipt else Notice("all of it fits: nothing left")
 
-    def _cost(self) -> Events:
+    def do_cost(self) -> Events:
         """Show what this session took of models, and what it cost."""
         yield CostReport(self.agent.spending())
 
@@ -392,3 +374,6 @@ def _next(events: SimpleQueue[Any]) -> Any:
     while True:
         with suppress(Empty):
             return events.get(timeout=PATIENCE)
+
+
+COMMANDS = [name for name in vars(ChatSession) if name.startswith("do_")]
