@@ -11,7 +11,7 @@ from provider_rules import problems_anthropic, problems_openai
 from memoranda import Conversation, Memory, Settings
 from memoranda.conversation.formats.parse import count_message
 from memoranda.conversation.formats.raw import is_reasoning
-from memoranda.conversation.formats.render import render
+from memoranda.conversation.formats.render import dump_messages, render
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import EPOCH
 from memoranda.model.models import Image, Marker, Message, ToolCall, ToolResult
@@ -246,7 +246,7 @@ def test_calls_of_the_form_before_tools_that_were_kept_once_are_sent_as_calls(fo
         Message(role="assistant", content="", tool_calls=(ToolCall("f", "f"),), raw=call, **said),
         Message(role="tool", content="sun", tool_result=ToolResult("f"), raw=result, **said),
     ]
-    assert Conversation().dump("openai", messages=kept[1:]) == [call, result]
+    assert dump_messages(kept[1:], "openai") == [call, result]
     text = as_json(render(kept, form=form, system=None, recalled=None, prompt=None).messages)
     assert "sun" in text
     assert 'function_call": {' not in text

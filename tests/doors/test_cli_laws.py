@@ -143,7 +143,7 @@ WRONG = [
     (("forget",), "name a record by its id"),
     (("remember", "x", "--db", "no/folder/x.db"), "mkdir -p"),
     (("backup", "no/folder/x.db"), "x.db cannot be written: there is no folder"),
-    (("users", "delete", "nobody", "--yes"), "known are 'default'"),
+    (("users", "delete", "nobody", "--yes"), "there is 'default'"),
     (("import", "odd.json"), "memoranda import --help"),
     (("import", "talk.json", "--format", "mem0"), "leave out the format mem0"),
     (("correct", "fact_none", "text"), "fact_none"),

@@ -145,14 +145,14 @@ class ContextRequest:
         tools: tokens of the definitions of tools that are sent beside the messages.
     """
 
-    prompt: str | None
-    beside: str
     budget: int
     reserved: int
-    form: str
     notes: str
     instructions: str
     tools: int
+    beside: str
+    prompt: str | None = None
+    form: str = "openai"
 
 
 class ContextBuilder:

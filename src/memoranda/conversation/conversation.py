@@ -59,7 +59,6 @@ from memoranda.model.checks import (
     list_arguments,
     require_attributes,
     several,
-    several_of,
 )
 from memoranda.model.events import Callback, Events
 from memoranda.model.models import (
@@ -275,9 +274,7 @@ class Conversation:
             raise NotFound(f"there are no messages from {first} to {last} in this conversation")
         return found
 
-    def dump(
-        self, form: str, last: int | None = None, *, messages: Iterable[Message] | None = None
-    ) -> list[dict[str, Any]]:
+    def dump(self, form: str, last: int | None = None) -> list[dict[str, Any]]:
         """Return the messages since the last :meth:`clear` as a provider has them.
 
         Nothing is recalled, pruned or repaired.
@@ -288,13 +285,11 @@ class Conversation:
         Args:
             form: ``openai`` (chat completions), ``responses`` (OpenAI) or ``anthropic``.
             last: only so many items from the end.
-            messages: these instead, as :meth:`pop` returned them.
 
         Raises:
             InvalidInput: an argument cannot be used.
         """
-        given = self.messages if messages is None else several_of(Message, messages, "messages")
-        items = dump_messages(given, form)
+        items = dump_messages(self.messages, form)
         return items if last is None else items[-limited(last, "last") :]
 
     def stats(self) -> ConversationStats:
@@ -576,13 +571,7 @@ class Conversation:
             self._states.tools = self._states.carried = tokens
 
     def _builder(
-        self,
-        state: ConversationState,
-        *,
-        beside: str,
-        budget: int | None = None,
-        prompt: str | None = None,
-        form: str = "openai",
+        self, state: ConversationState, budget: int | None = None, **asked: Any
     ) -> ContextBuilder:
         notes, most = self._services.notes(), self._budget(budget, state)
         # What this conversation taught stands in it: so the notes before it stay as they are.
@@ -590,14 +579,12 @@ class Conversation:
         taught = [each.content for each in notes.learned if live.issuperset(each.source_ids)]
         told = lines_of(notes.instructions).union(map(note_line, taught))
         request = ContextRequest(
-            prompt=prompt,
-            beside=beside,
             budget=most,
             reserved=reserve_recall(most) if self._services.recall else 0,
-            form=form,
             notes=drop_lines(notes.text, told),
             instructions=notes.instructions,
             tools=self._states.tools,
+            **asked,
         )
         return ContextBuilder(state, self._limits.policy, request)
 

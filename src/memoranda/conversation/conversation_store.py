@@ -211,12 +211,5 @@ def message_at(conversation: Conversation, place: str) -> Message:
 
 def name_similar(id: str, known: Sequence[str]) -> str:
     """Return which of the names that are known ``id`` may have meant, as the end of a message."""
-    folded = id.casefold()
-    alike = [each for each in known if folded in each.casefold()]
-    alike += nearest(id, known, most=NEARBY, alike=ALIKE)
-    names = list(dict.fromkeys(alike))[:NEARBY]
-    if names:
-        return f"there is {', '.join(map(repr, names))}"
-    if known:
-        return f"known are {', '.join(map(repr, known[:NEARBY]))}"
-    return "there are none yet"
+    names = nearest(id, known, most=NEARBY, alike=ALIKE) or known[:NEARBY]
+    return f"there is {', '.join(map(repr, names))}" if names else "there are none yet"

@@ -65,12 +65,11 @@ def join_spans(before: PrunedSpan, after: PrunedSpan) -> PrunedSpan:
     new = after.messages - max(0, before.last + 1 - after.first)
     lines = "\n".join(text for text in (before.summary, after.summary) if text).splitlines()
     whys = dict.fromkeys(f"{before.why}; {after.why}".split("; "))
-    return PrunedSpan(
-        first=before.first,
+    return replace(
+        before,
         last=max(before.last, after.last),
         messages=before.messages + new,
         tokens=before.tokens + after.tokens * new // after.messages,
-        since=before.since,
         until=after.until,
         why="; ".join(whys),
         summary="\n".join(lines[-SUMMARY_LINES:]) or None,
