@@ -154,7 +154,7 @@ class _Hostile:
             "actual": lambda: 40,
         }
         flags = {"everything", "newest_first", "pending", "cleared", "pinned", "keep"}
-        nothing = {"progress", "summarizer", "tool_calls", "images", "tools", "strategy", "form"}
+        nothing = {"progress", "tool_calls", "images", "tools", "strategy", "form"}
         if name in makers:
             return makers[name]()
         if name in flags:

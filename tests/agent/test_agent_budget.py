@@ -115,7 +115,6 @@ def test_a_warning_counts_what_stats_count(tmp_path):
             "strategy": st.sampled_from(sorted(STRATEGIES)),
             "keep_recent": st.integers(1, 8),
             "max_messages": st.integers(8, 50),
-            "summaries": st.sampled_from(["off", "extractive"]),
         }
     ),
 )

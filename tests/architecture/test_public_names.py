@@ -60,10 +60,7 @@ ARGUMENTS = {
         "kind namespace session tags metadata since until after",
     ),
     "count": ({}, "kind namespace session tags metadata since until"),
-    "conversation": (
-        {},
-        "system model context_limit max_tokens max_messages keep_recent strategy summarizer",
-    ),
+    "conversation": ({}, "system model context_limit max_tokens max_messages keep_recent strategy"),
 }
 
 

@@ -26,7 +26,7 @@ def chat(request, tmp_path):
 
 
 def everything(chat):
-    """Make each event happen at least once, but for summaries."""
+    """Make each event happen at least once."""
     fill(chat, [90] * 10)
     chat.add("user", "Go on.", task="Tests")
     chat.prune(300)
@@ -34,9 +34,6 @@ def everything(chat):
     chat.pop()
     chat.clear()
     chat.end()
-
-
-HAPPENING = [name for name in EVENTS if name != "summarized"]
 
 
 @given(
@@ -121,16 +118,16 @@ def test_a_failing_subscriber_hurts_nobody(chat, caplog):
     events = heard(chat)
     with caplog.at_level(logging.ERROR, logger="memoranda.events"):
         everything(chat)
-    assert {event.name for event in events} == set(HAPPENING)
+    assert {event.name for event in events} == set(EVENTS)
     assert len(caplog.records) == len(events)
-    assert {record.args[0] for record in caplog.records} == set(HAPPENING)
+    assert {record.args[0] for record in caplog.records} == set(EVENTS)
     assert all(record.exc_info[0] is RuntimeError for record in caplog.records)
     assert chat.stats().total_messages == 11
     chat.add("user", "All goes on.")
     assert [message.content for message in chat.messages] == ["All goes on."]
 
 
-@each_row("name", HAPPENING)
+@each_row("name", EVENTS)
 def test_a_subscriber_may_use_the_conversation(name):
     """From within an event all verbs work, and what they do is done."""
     chat, depth = alone(context_limit=WINDOW, keep_recent=2), []
@@ -169,12 +166,12 @@ def test_a_subscriber_may_wait_for_another_thread(tmp_path):
                 other.join(PATIENCE)
                 finished.append(not other.is_alive())
 
-            for name in HAPPENING:
+            for name in EVENTS:
                 chat.on(name, wait)
             memory.on("remembered", wait)
             chat.on("added", lambda event, c=chat, s=seen: s.append(event.subject in c.messages))
             chat.on("pruned", lambda event, c=chat, s=seen: s.append(event.subject in c.prunings))
             everything(chat)
-            assert len(finished) > len(HAPPENING)
+            assert len(finished) > len(EVENTS)
             assert len(seen) >= 12
             assert all(finished + seen)

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from talks import ALL, PICTURE, STRATEGIES, accounted, alone, chosen, remembering, sized, tombstones
+from talks import ALL, PICTURE, STRATEGIES, accounted, alone, remembering, sized, tombstones
 
 from memoranda import errors
 from memoranda.conversation import strategies
@@ -66,16 +66,12 @@ class Lives(RuleBasedStateMachine):
         return self.hands[0]
 
     @initialize(
-        strategy=st.sampled_from(STRATEGIES),
-        summaries=st.sampled_from(["off", "extractive"]),
-        keep=st.integers(1, 5),
-        most=st.integers(6, 20),
+        strategy=st.sampled_from(STRATEGIES), keep=st.integers(1, 5), most=st.integers(6, 20)
     )
-    def begin(self, strategy, summaries, keep, most):
+    def begin(self, strategy, keep, most):
         """Start the conversation with these settings."""
         self.arguments = {"strategy": strategy, "keep_recent": keep, "max_messages": most}
         self.arguments |= {"system": SYSTEM, "context_limit": WINDOW}
-        self.options = {"summaries": summaries}
         self.policy = Policy(
             strategy=strategies.STRATEGIES[strategy],
             keep_recent=keep,
@@ -86,7 +82,7 @@ class Lives(RuleBasedStateMachine):
 
     def start(self):
         """Begin in memory alone."""
-        self.hands = [alone(settings=chosen(**self.options), **self.arguments)]
+        self.hands = [alone(**self.arguments)]
 
     def said(self, messages):
         """Take note of messages that were added; no place is used twice."""
@@ -237,7 +233,7 @@ class StoredLives(Lives):
 
     def open(self):
         """Open the file once more; the memory is closed when the test ends."""
-        memory = self.stack.enter_context(remembering(self.folder / "m.db", **self.options))
+        memory = self.stack.enter_context(remembering(self.folder / "m.db"))
         return memory.conversation("c", **self.arguments)
 
     @rule()

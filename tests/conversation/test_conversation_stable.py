@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 from tables import each_row
-from talks import alone, chosen, fill, remembering, sized
+from talks import STRATEGIES, alone, fill, remembering, sized
 
 WINDOW = 1_000
 SIZES = [20 + n * 7 % 40 for n in range(160)]
@@ -16,24 +16,10 @@ def grown(before, after):
 
 
 @pytest.mark.slow
-@each_row(
-    ("strategy", "summaries"),
-    [
-        ("rolling_window", "off"),
-        ("recency", "extractive"),
-        ("importance", "off"),
-        ("hybrid", "extractive"),
-    ],
-)
-def test_a_context_changes_only_where_a_pruning_is_told(strategy, summaries):
+@each_row("strategy", STRATEGIES)
+def test_a_context_changes_only_where_a_pruning_is_told(strategy):
     """Nine of ten contexts begin with the whole of the one before; the others come of prunings."""
-    chat = alone(
-        system="Go.",
-        settings=chosen(summaries=summaries),
-        strategy=strategy,
-        context_limit=WINDOW,
-        keep_recent=4,
-    )
+    chat = alone(system="Go.", strategy=strategy, context_limit=WINDOW, keep_recent=4)
     contexts, pruned = [], []
     for index, size in enumerate(SIZES):
         known = len(chat.prunings)

@@ -39,9 +39,9 @@ def chat(request, tmp_path):
     """A conversation in memory alone, and one in a file, that is pruned often."""
     arguments = {"context_limit": WINDOW, "keep_recent": 3, "max_messages": 30, "system": "Go."}
     if request.param == "alone":
-        yield alone(settings=chosen(summaries="extractive"), **arguments)
+        yield alone(**arguments)
         return
-    with remembering(tmp_path / "m.db", summaries="extractive") as memory:
+    with remembering(tmp_path / "m.db") as memory:
         yield memory.conversation("c", **arguments)
 
 

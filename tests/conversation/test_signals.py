@@ -70,7 +70,7 @@ def test_a_signal_is_right_where_it_is_there(name):
 
 def test_content_scores_agree_with_a_person():
     """N2.4: of two messages a person finds one more important, it has the higher score."""
-    scored = [(important, score(m, signals(m)).value) for important, m, _ in CASES]
+    scored = [(important, score(m, signals(m))) for important, m, _ in CASES]
     high = [value for important, value in scored if important]
     low = [value for important, value in scored if not important]
     won = sum((a > b) + (a == b) / 2 for a, b in product(high, low))

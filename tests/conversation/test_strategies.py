@@ -12,7 +12,6 @@ from memoranda.conversation.pruning import DEFAULT_LIMITS, check_limits
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.conversation.view import Policy
 from memoranda.errors import ConfigError, InvalidInput
-from memoranda.settings.fields import fields
 from memoranda.testing.embedders import HashEmbedder
 
 HERE = DEFAULT_LIMITS.settings
@@ -114,49 +113,6 @@ def test_every_name_gives_a_strategy():
         assert check_limits(HERE, strategy=name).policy.strategy is strategy
 
 
-PACKAGE = '''
-"""Keeps what speaks of money: a strategy of another package."""
-
-
-class Money:
-    name = "money"
-    description = "what speaks of money"
-    pairs = True
-
-    def select(self, given, selection):
-        for index in reversed(range(len(given.units))):
-            if "$" in given.units[index].head.content:
-                selection.take(given.mates(index), "it speaks of money")
-
-
-class NotOne:
-    name = "not_one"
-
-
-ready = Money()
-'''
-ENTRIES = """[memoranda.strategies]
-money = memoranda_money:Money
-ready_money = memoranda_money:ready
-not_one = memoranda_money:NotOne
-gone = memoranda_money:Nothing
-"""
-
-
-@pytest.fixture
-def installed(tmp_path, monkeypatch):
-    """A package that is installed for the test: a module, and its metadata beside it."""
-    site = tmp_path / "site-packages"
-    info = site / "memoranda_money-1.0.dist-info"
-    info.mkdir(parents=True)
-    (site / "memoranda_money.py").write_text(PACKAGE)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: memoranda-money\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(ENTRIES)
-    monkeypatch.syspath_prepend(str(site))
-    yield
-    fields.cache_clear()  # Or later tests would be told of these names.
-
-
 def test_question_and_answer_are_not_parted_by_a_strategy():
     """One that asks for pairs and takes an answer alone gets its question, too, or neither."""
     answer = AnyStrategy([[1]], pairs=True, rude=False)
@@ -171,17 +127,16 @@ def test_question_and_answer_are_not_parted_by_a_strategy():
 
 
 def test_what_is_no_strategy_is_refused():
-    """The message says what it lacks, and which names there are."""
-    for given_, lacks in (
-        (object(), "it lacks name .str., description .str., pairs .bool., select .method."),
-        (5, "it lacks name"),
-        (AnyStrategy, "it is a class, pass an object of it"),
+    """The message says what it lacks, or which names there are."""
+    for given_, problem in (
+        ("monye", "'monye' is unknown; use one of rolling_window, recency, importance, hybrid"),
+        (object(), "it has no name and no description and no pairs and no select"),
+        (AnyStrategy, "is a class; pass an object of it"),
     ):
-        with pytest.raises(InvalidInput, match=f"{lacks}.*; names are rolling_window, recency"):
+        with pytest.raises(InvalidInput, match=problem):
             Conversation(strategy=given_)
-    half = AnyStrategy([], pairs="yes", rude=False)
-    with pytest.raises(InvalidInput, match=r"it lacks pairs .bool.; names"):
-        Conversation(strategy=half)
+    with pytest.raises((ConfigError, ValueError), match="rolling_window"):
+        Settings(conversation={"strategy": "monye"})
 
 
 def test_an_object_is_a_strategy_of_a_memory(tmp_path):
@@ -194,41 +149,6 @@ def test_an_object_is_a_strategy_of_a_memory(tmp_path):
             chat.add("user", f"Number {number}.")
         assert chat.prune(70).strategy == "random"
         assert "Number 0." in [item.content for item in chat.view().messages]
-
-
-@pytest.mark.usefixtures("installed")
-@pytest.mark.parametrize("name", ["money", "ready_money"])
-def test_an_installed_strategy_has_a_name(name, tmp_path):
-    """A class or an object of an installed package: by argument, and by the settings."""
-    settings = Settings(conversation={"strategy": name}, embedding={"model": "none"})
-    with Memory(tmp_path / "a.db", settings=settings) as memory:
-        chats = [
-            Conversation(strategy=name, keep_recent=1),
-            Conversation(settings=settings, keep_recent=1),
-            memory.conversation("trip", keep_recent=1),
-        ]
-        for chat in chats:
-            chat.add("user", "It costs $12.")
-            for number in range(30):
-                chat.add("user", f"Number {number}.")
-            kept = [item.content for item in chat.view(120).messages]
-            assert kept == ["It costs $12.", "Number 29."]
-            assert "money keeps what speaks of money" in chat.explain().told[0]
-
-
-@pytest.mark.usefixtures("installed")
-def test_what_cannot_be_used_of_an_installed_package_is_said():
-    """Names what is installed, the entry point, and what is wrong with it."""
-    with pytest.raises(
-        InvalidInput, match=r"'not_one', the entry point .*:NotOne .* it lacks desc"
-    ):
-        Conversation(strategy="not_one")
-    with pytest.raises(InvalidInput, match=r"'gone', the entry point .* cannot be loaded: Attrib"):
-        Conversation(strategy="gone")
-    with pytest.raises(InvalidInput, match=r"use one of rolling_window, .*hybrid, gone, money"):
-        Conversation(strategy="zzz")
-    with pytest.raises((ConfigError, ValueError), match="gone, money, not_one"):
-        Settings(conversation={"strategy": "zzz"})
 
 
 class Broken:

@@ -45,7 +45,6 @@ CHANGES = {
     ),
     "conversation.at_task_boundary": ("keep", {"conversation.prune_from": 0.0}),
     "conversation.at_session_start": ("prune", {}),
-    "conversation.summaries": ("extractive", SMALL | {"conversation.context_limit": 1_200}),
     "agent.system": ("You plan trips.", {}),
 }
 SAID = [

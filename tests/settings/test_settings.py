@@ -49,7 +49,10 @@ WRONG = [
     ({"retention": {"fact": "0d"}}, "'0d' is no time span"),
     ({"retention": {"fact": "9999999999999d"}}, "too long a time; write forever"),
     ({"conversation": {"budget_share": 1.5}}, "conversation.budget_share"),
-    ({"conversation": {"strategy": "magic"}}, "'magic' is none of rolling_window, recency"),
+    (
+        {"conversation": {"strategy": "magic"}},
+        "strategy='magic' should be 'rolling_window', 'recency', 'imp",
+    ),
     ({"entities": {"fast": "regex, llm"}}, "entities.fast='regex, llm' String should match"),
     ({"tokens": {"tokenizers": {"m": "bert"}}}, "tokens.tokenizers.m='bert' String should match"),
     ({"mcp": {"tokens": f"{ONE}=ana,"}}, "entry 2 is no TOKEN=USER"),

@@ -37,12 +37,8 @@ def confess(store, *, times=1, filling=""):
             images=(Image(f"https://example.org/{WORD}.png"),),
             tool_calls=(ToolCall("c1", "look", WORD.upper()),),
         )
-        receipt = ana.prune("trip", cut(number, number, summary=f"{filling}they spoke of {WORD}"))
-        summaries = {number: f"{filling}{WORD.capitalize()} again"}
-        ana.apply(
-            do.add_summaries("trip", receipt.id, summaries),
-            Close(item.id, moment(1), f"because of {WORD}"),
-        )
+        ana.prune("trip", cut(number, number, summary=f"{filling}they spoke of {WORD}"))
+        ana.apply(Close(item.id, moment(1), f"because of {WORD}"))
         ids.append(item.id)
     return ids
 

@@ -15,12 +15,11 @@ from memoranda.rendering import conversations as drawing
 from memoranda.rendering.forms import to_json
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line, pluralize
-from memoranda.settings.parsing import STRATEGIES
 
 Id = Annotated[str, Argument(help="The conversation.")]
 StrategyName = Annotated[
     str | None,
-    Option(help=f"How messages are chosen: {', '.join(STRATEGIES)}, or an installed strategy."),
+    Option(help="How messages are chosen: rolling_window, recency, importance or hybrid."),
 ]
 
 commands = typer.Typer()

@@ -80,15 +80,7 @@ from memoranda.settings.settings import Settings
 from memoranda.tokens.calibration import Calibrator, read_usage
 from memoranda.tokens.catalog import Catalog
 
-EVENTS = (
-    "added",
-    "request",
-    "approaching_limit",
-    "pruned",
-    "task_boundary",
-    "summarized",
-    "removed",
-)
+EVENTS = ("added", "request", "approaching_limit", "pruned", "task_boundary", "removed")
 
 
 class Conversation:
@@ -105,7 +97,6 @@ class Conversation:
         strategy: ``rolling_window`` (the default of the settings), ``recency``,
             ``importance``, ``hybrid`` (R8.3), or an object that is a ``Strategy``.
         settings: everything else; read from file and environment, if not given.
-        summarizer: says in short what is pruned; called in the background.
 
     Raises:
         InvalidInput: an argument cannot be used.
@@ -119,7 +110,7 @@ class Conversation:
         settings = _checked(settings)
         limits = check_limits(settings.conversation, **options)
         transcript = Transcript.alone("conversation", CLOCK.now(), options)
-        self._begin(transcript, limits, _services_of(settings, options))
+        self._begin(transcript, limits, _services_of(settings))
 
     @classmethod
     @list_arguments(ConversationOptions)
@@ -148,7 +139,7 @@ class Conversation:
         transcript = held.transcript()
         other = transcript.open(options, held.info.created_at)
         uncounted = not all(each.tokens for each in held.messages)
-        services = _services_of(settings, options)
+        services = _services_of(settings)
         return cls.over(transcript, limits, services, other_model=other or uncounted)
 
     def write_jsonl(self, path: str | Path) -> None:
@@ -198,7 +189,7 @@ class Conversation:
         self._counted = 0  # tokens of the last context, as they are counted here
         self._calibrator = Calibrator()
         self._recalled, self._beside = NO_RECALL, ""  # of the last context
-        self._pruner = Pruner(transcript, self._states, limits, services, self._events)
+        self._pruner = Pruner(transcript, self._states, limits, services)
 
     # Reading
 
@@ -416,9 +407,14 @@ class Conversation:
     def _prepare(self, given: Sequence[NewMessage], state: ConversationState) -> list[Message]:
         """Return new messages as they are stored; one with which a task begins has its title."""
         before, made = state.live.messages[-LOOK_BACK:], list[Message]()
+        info = state.info
+        system = Message(
+            id="", role="system", content=info.system or "", timestamp=info.created_at, tokens=0
+        )
         for new in given:
             message = self._message(new, state)
-            boundary = start_of_task(message, [*before, *made][-LOOK_BACK:], state.live.signals)
+            recent = [system, *[*before, *made[-LOOK_BACK:]][-LOOK_BACK:]]
+            boundary = start_of_task(message, recent, state.live.signals)
             if boundary is not None:
                 message = replace(message, task=boundary.title or title_of(message))
             made.append(message)
@@ -430,7 +426,7 @@ class Conversation:
         said["timestamp"] = known(new.timestamp, "timestamp") or self._services.clock.now()
         tokens = count_message(state.meter, new)
         message = Message(id=self._services.ids.new("msg"), tokens=tokens, **said)
-        return replace(message, importance=score(message, state.live.signals(message)).value)
+        return replace(message, importance=score(message, state.live.signals(message)))
 
     # Removing
 
@@ -696,8 +692,8 @@ class Conversation:
 
         Events and their subjects: ``added`` (the message), ``request`` (the receipt of what a
         message asked to remember, or of an instruction), ``approaching_limit`` (tokens,
-        limit, percent), ``pruned`` (the receipt), ``task_boundary`` (its first message),
-        ``summarized`` (id of the receipt) and ``removed`` (the tombstone).
+        limit, percent), ``pruned`` (the receipt), ``task_boundary`` (its first message) and
+        ``removed`` (the tombstone).
         What a callback raises is logged and goes no further.
 
         Raises:
@@ -728,9 +724,8 @@ class Conversation:
         self._transcript.recount({each.id: count_message(meter, each) for each in known})
 
 
-def _services_of(settings: Settings, options: ConversationOptions) -> ConversationServices:
-    catalog = Catalog(**dict(settings.tokens))
-    return ConversationServices(catalog=catalog, summarizer=options.get("summarizer"))
+def _services_of(settings: Settings) -> ConversationServices:
+    return ConversationServices(catalog=Catalog(**dict(settings.tokens)))
 
 
 def _checked(settings: Settings | None) -> Settings:

@@ -92,7 +92,6 @@ class ConversationStore:
         services = replace(
             self._services(id, self.notes),
             recall=partial(self.recall, session=id),
-            summarizer=options.get("summarizer"),
             requests=partial(self.requests, id),
         )
         return Conversation.over(transcript, chosen, services, other_model=other)

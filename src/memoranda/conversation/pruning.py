@@ -8,9 +8,8 @@ logged and tried again with the next message; the message that set it off is kep
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import inf
 from typing import NamedTuple, Unpack
 
@@ -18,7 +17,6 @@ from memoranda.conversation.live import ConversationState, StateReader, merge_sp
 from memoranda.conversation.markers import mark_gaps
 from memoranda.conversation.selection import SelectionInput
 from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES, find_strategy
-from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript, place_of
 from memoranda.conversation.view import (
     NO_ROOM,
@@ -28,12 +26,10 @@ from memoranda.conversation.view import (
     shortest_tokens,
     view_of,
 )
-from memoranda.model.checks import limited, refuse_unknown, require_attributes, storable
+from memoranda.model.checks import limited, refuse_unknown
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
-from memoranda.model.events import Events
 from memoranda.model.models import Message, PrunedSpan, Pruning, Recall, Record
-from memoranda.model.ports import ConversationOptions, RecallRequest, Summarizer
-from memoranda.model.processes import start_thread
+from memoranda.model.ports import ConversationOptions, RecallRequest
 from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
 from memoranda.settings.sections import ConversationSettings
@@ -174,7 +170,6 @@ class ConversationServices:
         ids: makes the ids of messages and receipts.
         recall: asks memory for a context: what is asked, and which records may answer.
         notes: reads what memory has to say in every context.
-        summarizer: says in short what is pruned; called in the background.
         requests: carries out what messages ask of memory that ask something of it.
     """
 
@@ -183,7 +178,6 @@ class ConversationServices:
     ids: IdFactory = IDS
     recall: Callable[[RecallRequest, Filter], Recall] | None = None
     notes: Callable[[], MemoryNotes] = MemoryNotes
-    summarizer: Summarizer | None = None
     requests: Callable[[Sequence[Message]], Sequence[RequestReceipt]] = lambda _: ()
 
 
@@ -216,10 +210,6 @@ class Pruner:
         states: reads it, and is told what was pruned.
         limits: when to prune, and how.
         services: of the conversation.
-        events: told when a summary is there.
-
-    Raises:
-        InvalidInput: the summarizer cannot summarize.
     """
 
     def __init__(
@@ -228,15 +218,12 @@ class Pruner:
         states: StateReader,
         limits: Limits,
         services: ConversationServices,
-        events: Events,
     ) -> None:
         """Start with nothing in use."""
-        require_attributes(services.summarizer, "summarizer", "summarize")
         self._transcript = transcript
         self._states = states
         self._limits = limits
         self._services = services
-        self._events = events
         self._new_task = False  # whether one began whose pruning is yet to be done
         self._used: float = inf  # tokens in use when it was last asked whether pruning is due
 
@@ -346,13 +333,9 @@ class Pruner:
         out = sorted((*shown.pruned, *shown.orphans), key=place_of)
         runs = runs_of(item for item in out if not item.pinned)
         runs = [run for run in runs if any(item.id in going for item in run)]
-        extractive = self._limits.settings.summaries == "extractive"
-        short = ExtractiveSummarizer() if extractive else None
         found = []
         for run, span in zip(runs, state.live.describe(runs, NO_ROOM), strict=True):
-            said = (short.summarize(run) if short else None) or span.summary
-            scored = max(item.importance or 0.0 for item in run)
-            found.append(replace(span, score=scored, summary=said))
+            found.append(replace(span, score=max(item.importance or 0.0 for item in run)))
         return found
 
     def _record(
@@ -377,27 +360,7 @@ class Pruner:
         )
         self._transcript.prune(receipt)
         self._states.apply(receipt)
-        if self._services.summarizer is not None:
-            work = partial(self._summarize, receipt.id, out, self._services.summarizer)
-            start_thread("memoranda-summary", work, lambda: None)  # It ends by itself.
         return receipt
-
-    def _summarize(
-        self, receipt: str, out: Mapping[int, Sequence[Message]], summarizer: Summarizer
-    ) -> None:
-        try:
-            texts = {first: summarizer.summarize(messages) for first, messages in out.items()}
-            summaries = {
-                first: storable(text, "summary").strip()
-                for first, text in texts.items()
-                if text.strip()
-            }
-            if summaries:
-                self._transcript.summarize(receipt, summaries)
-        except Exception:
-            log.exception("no summary of %s; its markers stay as they are", receipt)
-            return
-        self._events.emit("summarized", receipt)
 
 
 def _saved_by_shortening(state: ConversationState, room: int, policy: Policy) -> int:

@@ -25,111 +25,37 @@ is finished: the later copy has all of it.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 
-from memoranda.conversation.signals import Signals, signals
-from memoranda.model.models import Message, ToolCall
+from memoranda.conversation.signals import Signals
+from memoranda.model.models import Message
 from memoranda.text.patterns import compile_pattern
 
 RECENCY = ((5, 0.4), (10, 0.2), (20, 0.1))
 FAR = 20  # messages from the end, from where only the content of a message counts
+SUBSTANCE = 20  # letters and digits that a text needs to be redundant: "yes" never is
 
 _DECIMALS = 6  # sums of tenths are tenths
-_SUBSTANCE = 20  # letters and digits that a text needs to be redundant: "yes" never is
 _FOLDED = 2_000  # characters up to which writings of the same text are compared
 _SEPARATORS = compile_pattern(r"[\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
-    """How important a message is.
-
-    Attributes:
-        value: 0 to 1.
-        why: what it is made of, each part with what it adds. They add up to ``value`` unless
-            that is limited to 0 or 1.
-    """
-
-    value: float
-    why: tuple[tuple[str, float], ...]
-
-    def __str__(self) -> str:
-        """One line: ``0.5 base · +0.3 tool call · -0.1 1 day old = 0.70``."""
-        parts = [f"{add:+.1f} {name}" for name, add in self.why]
-        total = sum(add for _, add in self.why)
-        reached = "" if abs(total - self.value) < 10**-_DECIMALS else f"{total:.2f}, limited to "
-        return f"{' · '.join(parts).removeprefix('+')} = {reached}{self.value:.2f}"
-
-
-def score(
-    message: Message,
-    signals: Signals,
-    *,
-    from_end: int = FAR,
-    days: int = 0,
-    completed: bool = False,
-    repeated: bool = False,
-) -> Score:
-    """Return the importance of a message, of its content alone if nothing else is given.
-
-    Args:
-        message: the message.
-        signals: its signals.
-        from_end: how many messages come after it; 0 is the newest.
-        days: whole days from it to the newest message.
-        completed: whether its task is complete.
-        repeated: whether a later message says it again.
-    """
+def score(message: Message, signals: Signals) -> float:
+    """Return the importance of a message by its content alone, 0 to 1."""
     if message.role == "system":
-        return Score(1.0, (("system prompt", 1.0),))
-    recent = [(last, add) for last, add in RECENCY if from_end < last]
+        return 1.0
     parts = [
-        ("base", 0.5, 1),
-        ("tool call", 0.3, signals.tool_call),
-        ("tool result", 0.2, signals.tool_result),
-        ("constraint" if signals.constraint else "directive", 0.2, signals.directive),
-        ("error", 0.3, signals.error),
-        ("correction", 0.2, signals.correction),
-        (_with_number(signals.references, "reference"), 0.1, signals.references),
-        ("casual talk", -0.2, signals.casual),
-        (f"{_with_number(days, 'day')} old", -0.1, days),
-        ("task complete", -0.3, completed),
-        ("said again later", -0.3, repeated),
-        *((f"in the last {last}", add, 1) for last, add in recent[:1]),
+        (0.3, signals.tool_call),
+        (0.2, signals.tool_result),
+        (0.2, signals.directive),
+        (0.3, signals.error),
+        (0.2, signals.correction),
+        (0.1, signals.references),
+        (-0.2, signals.casual),
     ]
-    why = tuple((name, round(add * times, _DECIMALS)) for name, add, times in parts if times)
-    total = round(sum(add for _, add in why), _DECIMALS)
-    return Score(min(1.0, max(0.0, total)), why)
-
-
-def scores(
-    messages: Sequence[Message],
-    *,
-    completed: Container[int] = (),
-    read: Callable[[Message], Signals] = signals,
-) -> list[Score]:
-    """Return the importance of every message of a conversation, in time linear in its length.
-
-    Args:
-        messages: the messages in order.
-        completed: which messages belong to completed tasks, by their index.
-        read: what gives the signals of a message, where they are known already.
-    """
-    newest = max((message.timestamp for message in messages), default=None)
-    return [
-        score(
-            message,
-            read(message),
-            from_end=len(messages) - 1 - index,
-            days=(newest - message.timestamp).days if newest else 0,
-            completed=index in completed,
-            repeated=again,
-        )
-        for index, (message, again) in enumerate(zip(messages, redundant(messages), strict=True))
-    ]
+    total = 0.5 + sum(add * times for add, times in parts)
+    return round(min(1.0, max(0.0, total)), _DECIMALS)
 
 
 def rank_values(messages: Sequence[Message], completed: int) -> list[float]:
@@ -150,7 +76,7 @@ def rank_values(messages: Sequence[Message], completed: int) -> list[float]:
         value -= 0.3 * ((index < completed) + again)
         if from_end < FAR:
             value += next(add for last, add in RECENCY if from_end < last)
-        values.append(value)
+        values.append(round(value, _DECIMALS))
     return values
 
 
@@ -161,47 +87,24 @@ def redundant(messages: Sequence[Message]) -> list[bool]:
     same result of the same call. A text is said again by one that differs in case, spaces and
     punctuation at most, if it is long enough to mean the same at another place.
     """
-    calls: dict[str, str] = {}
+    calls: dict[str, tuple[str, str]] = {}
     keys = []
     for message in messages:
-        calls.update((call.id, _call(call)) for call in message.tool_calls)
-        keys.append(_statement_keys(message, calls))
-    seen: set[tuple[str, ...]] = set()
+        made = tuple((call.name, call.arguments) for call in message.tool_calls)
+        calls.update(zip((call.id for call in message.tool_calls), made, strict=True))
+        answers = calls.get(message.tool_result.call_id) if message.tool_result else None
+        said = _write_plain(message.content)
+        told = said if answers or len(said) >= SUBSTANCE else ""
+        key = (told, made, answers, message.images)
+        keys.append((message.role, *key) if any(key) and message.role != "system" else None)
+    seen: set[object] = {None}
     found = []
     for each in reversed(keys):
-        found.append(bool(each) and seen.issuperset(each))
-        seen.update(each)
+        found.append(each is not None and each in seen)
+        seen.add(each)
     return found[::-1]
 
 
 @lru_cache(maxsize=10_000)
 def _write_plain(text: str) -> str:
-    return _SEPARATORS.sub(" ", text.casefold()).strip()
-
-
-def _statement_keys(message: Message, calls: Mapping[str, str]) -> list[tuple[str, ...]]:
-    """Return what a message says, as keys: calls, result, text and pictures."""
-    if message.role == "system":
-        return []
-    said = message.content
-    if len(said) <= _FOLDED:
-        said = _write_plain(said)
-    if message.tool_result is not None:
-        call = calls.get(message.tool_result.call_id, "")
-        return [("result", call, said)] if call or len(said) >= _SUBSTANCE else []
-    keys: list[tuple[str, ...]] = [("call", _call(call)) for call in message.tool_calls]
-    keys += [("image", image.url) for image in message.images]
-    return [*keys, (message.role, said)] if len(said) >= _SUBSTANCE else keys
-
-
-def _call(call: ToolCall) -> str:
-    """Return tool and arguments in one form, however the arguments are spaced and ordered."""
-    try:
-        arguments = json.dumps(json.loads(call.arguments), sort_keys=True)
-    except (ValueError, RecursionError):
-        arguments = call.arguments
-    return f"{call.name} {arguments}"
-
-
-def _with_number(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return text if len(text) > _FOLDED else _SEPARATORS.sub(" ", text.casefold()).strip()

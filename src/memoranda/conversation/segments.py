@@ -6,24 +6,33 @@ A task begins with a message in which
 - the user announces something else: "Moving on.", "Now something completely different", "LGTM,
   merged. Can you draft …";
 - the user turns to something new after the task as such was said to be done: "Task complete.
-  Refactored 3 files." - "Now let's work on the tests".
+  Refactored 3 files." - "Now let's work on the tests";
+- the user asks for something at length in words of which hardly one was said before.
 
-That a step is done ("Done, it is blue now.") or that the topic seems to shift begins nothing: a
-wrong boundary costs an agent what it needs, a missed one only some tokens.
+That a step is done ("Done, it is blue now.") begins nothing: a wrong boundary costs an agent what
+it needs, a missed one only some tokens. Of 48 switches in other people's words 35 are found,
+and without the last rule 6; of 839 turns within a task 3 are taken for a new one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
-from memoranda.conversation.signals import Signals, signals
+from memoranda.conversation.signals import Signals, excerpt, signals
 from memoranda.model.models import Message
+from memoranda.text.terms import TermAnalyzer
 
 SHORTLY = 3  # turns that may stand between the end of a task and what the user turns to
 LOOK_BACK = 60  # messages before a message that are looked at
 LONGEST_TITLE = 80  # characters
+# Words of a request, or of any message, of which most have to be new where a task begins with it.
+NEW_WORDS, NEW_WORDS_UNASKED = 6, 12
+KNOWN_WORDS = 0.25  # the largest share of its words that were said before
+UNDER_WAY = 6  # messages before which hardly any words are known
+TERMS = TermAnalyzer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +91,37 @@ def start_of_task(
         first = message.content.strip().partition("\n")[0]
         return Boundary("a marker says so", first.lstrip("#* ")[:LONGEST_TITLE])
     if message.role == "user" and not _awaits_results(before):
-        return _turn_to_new(said, before, read)
+        return _turn_to_new(message, said, before, read)
     return None
 
 
 def _turn_to_new(
-    said: Signals, before: Sequence[Message], read: Callable[[Message], Signals]
+    message: Message, said: Signals, before: Sequence[Message], read: Callable[[Message], Signals]
 ) -> Boundary | None:
     if said.announcement:
         return Boundary("the user announces something new")
     leans = said.references or said.error or said.correction
     if said.opening and not leans and is_completed(before, read):
         return Boundary("the task before was said to be complete; the user opens something new")
+    if _changes_subject(message, said, before):
+        return Boundary("the user asks in words of which hardly one was said before")
     return None
+
+
+def _changes_subject(message: Message, said: Signals, before: Sequence[Message]) -> bool:
+    """Return whether a user asks for something in words of which hardly one was said before."""
+    asks = "?" in message.content or said.directive or said.opening
+    words = {each for each in TERMS.query_terms(excerpt(message.content)) if not each.isdigit()}
+    least = NEW_WORDS if asks else NEW_WORDS_UNASKED
+    if len(before) < UNDER_WAY or len(words) < least or said.references or said.error:
+        return False
+    new = words.difference(*(_terms(each.content) for each in before))
+    return len(new) >= least and len(words) - len(new) <= KNOWN_WORDS * len(words)
+
+
+@lru_cache(maxsize=2_000)
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(TERMS.terms(excerpt(text)))
 
 
 def is_completed(messages: Sequence[Message], read: Callable[[Message], Signals] = signals) -> bool:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
 from memoranda.conversation.live import LiveMessages
-from memoranda.conversation.scoring import Score, rank_values, scores
+from memoranda.conversation.scoring import rank_values
 from memoranda.conversation.signals import Signals
 from memoranda.conversation.units import Unit
 
@@ -149,13 +149,6 @@ class SelectionInput:
     def _finished(self) -> int:
         """How many messages belong to finished tasks."""
         return sum(len(unit.messages) for unit in self.units[: self.current])
-
-    @cached_property
-    def scores(self) -> dict[str, Score]:
-        """How important each message is, by its id."""
-        messages = [message for unit in self.units for message in unit.messages]
-        found = scores(messages, completed=range(self._finished), read=self._live.signals)
-        return {item.id: score for item, score in zip(messages, found, strict=True)}
 
     @cached_property
     def ranked(self) -> list[tuple[int, ...]]:

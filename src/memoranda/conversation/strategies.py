@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.metadata import entry_points
+from typing import cast
 
 from memoranda.conversation.selection import CURRENT, NEWEST, Selection, SelectionInput, Strategy
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import unknown
-from memoranda.settings.parsing import ENTRY_POINTS, strategy_names
+from memoranda.model.checks import require_attributes, unknown
 
 # Share of what is free that ``hybrid`` gives the newest turns of the current task first.
 WINDOW = 0.5
@@ -111,48 +109,19 @@ class CurrentTask:
 
 
 def find_strategy(given: object) -> Strategy:
-    """Return the strategy that a name, one of our own or of an installed package, or an object is.
+    """Return the strategy of a name, or the object that is one.
 
     Raises:
-        InvalidInput: there is none of that name, it cannot be loaded, or it is no strategy.
+        InvalidInput: there is none of that name, or the object is no strategy.
     """
-    if not isinstance(given, str):
-        return _checked(given, f"strategy={given!r:.80}")
-    if given in STRATEGIES:
+    if isinstance(given, str):
+        if given not in STRATEGIES:
+            raise InvalidInput(unknown(given, STRATEGIES, "strategy"))
         return STRATEGIES[given]
-    if given not in strategy_names():
-        raise InvalidInput(unknown(given, strategy_names(), "strategy"))
-    return _installed(given)
-
-
-@cache
-def _installed(name: str) -> Strategy:
-    found = entry_points(group=ENTRY_POINTS)[name]
-    what = f"strategy={name!r}, the entry point {found.value} of {ENTRY_POINTS},"
-    try:
-        loaded = found.load()
-        made = loaded() if isinstance(loaded, type) else loaded
-    except Exception as problem:
-        raise InvalidInput(f"{what} cannot be loaded: {problem!r:.200}") from problem
-    return _checked(made, what)
-
-
-def _checked(given: object, what: str) -> Strategy:
-    """Return a strategy that has all that one needs; it is no method of the base class."""
-    kinds: dict[str, type] = {"name": str, "description": str, "pairs": bool}
-    wrong = [
-        f"{name} ({kind.__name__})"
-        for name, kind in kinds.items()
-        if not isinstance(getattr(given, name, None), kind)
-    ]
-    if not callable(getattr(given, "select", None)):
-        wrong.append("select (method)")
-    if isinstance(given, type) or wrong or not isinstance(given, Strategy):
-        lacks = "it is a class, pass an object of it" if isinstance(given, type) else ""
-        lacks = lacks or f"it lacks {', '.join(wrong)}"
-        names = ", ".join(strategy_names())
-        raise InvalidInput(f"{what} cannot be used: {lacks}; names are {names}")
-    return given
+    if isinstance(given, type):
+        raise InvalidInput(f"strategy={given!r:.80} is a class; pass an object of it")
+    require_attributes(given, "strategy", "name", "description", "pairs", "select")
+    return cast("Strategy", given)
 
 
 STRATEGIES: dict[str, Strategy] = {

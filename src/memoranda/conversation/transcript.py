@@ -236,11 +236,6 @@ class Transcript:
         with self._write() as tx:
             tx.add_pruning(self.id, pruning)
 
-    def summarize(self, pruning: str, summaries: Mapping[int, str]) -> None:
-        """Give spans of a pruning their summaries."""
-        with self._write() as tx:
-            tx.add_summaries(self.id, pruning, summaries)
-
     def recount(self, tokens: Mapping[str, int]) -> None:
         """Set the token counts of messages, by their ids."""
         with self._write() as tx:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, runtime_che
 from memoranda.model.notes import line_of
 
 if TYPE_CHECKING:
-    from memoranda.model.models import Mention, Message, Record
+    from memoranda.model.models import Mention, Record
     from memoranda.model.query import EmbeddedText, Vectors
     from memoranda.model.usage import Reply
 
@@ -177,17 +177,6 @@ class RecallRequest:
         return drawn or line_of(record.content) in self.lines
 
 
-class Summarizer(Protocol):
-    """Summarizes the messages that leave the view."""
-
-    def summarize(self, messages: Sequence[Message]) -> str:
-        """Return a summary of ``messages``, a few lines at most; empty if nothing matters.
-
-        It may be slow: it is called in the background. What it raises is logged, and the
-        bare marker stays.
-        """
-
-
 class Progress(Protocol):
     """A callback for the progress of a long operation."""
 
@@ -205,4 +194,3 @@ class ConversationOptions(TypedDict, total=False):
     max_messages: int | None
     keep_recent: int | None
     strategy: Any  # a name, or an object of the protocol Strategy
-    summarizer: Summarizer | None

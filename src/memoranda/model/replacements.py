@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, groupby, islice
 
@@ -31,16 +31,6 @@ def split_by_holes(span: PrunedSpan, held: Held) -> list[PrunedSpan]:
         )
         for run in runs
     ]
-
-
-def add_summaries(
-    cuts: Iterable[PrunedSpan], summaries: Mapping[int, str]
-) -> tuple[PrunedSpan, ...]:
-    """Return spans with their summaries, by their first positions; what is torn gets none."""
-    return tuple(
-        cut if cut.torn else replace(cut, summary=summaries.get(cut.first, cut.summary))
-        for cut in cuts
-    )
 
 
 def refuse_cleared(id: str) -> str:

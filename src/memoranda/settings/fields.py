@@ -11,13 +11,12 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, SecretStr
+from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import nearest
 from memoranda.settings.nested import Place
-from memoranda.settings.parsing import check_strategy, strategy_names
 from memoranda.settings.sections import AllSettings
 from memoranda.text.patterns import compile_pattern
 
@@ -147,8 +146,6 @@ def _field(place: Place, info: FieldInfo, meaning: str) -> Field:
         kind, *inside = get_args(kind)
         marks += inside
     allowed = get_args(kind) if get_origin(kind) is Literal else ()
-    if AfterValidator(check_strategy) in marks:
-        allowed = strategy_names()
     words = f"one of {', '.join(allowed)}" if allowed else ", ".join(_words(kind, marks))
     return Field(
         name=".".join(place),

@@ -1,7 +1,7 @@
 """The settings file: finding, reading and changing it.
 
 Values of YAML are read as text, as those of the environment are, and the setting's type says what
-they mean: ``summaries: off`` is the word, not the ``false`` that YAML 1.1 makes of it. An empty
+they mean: ``expire: off`` is the word, not the ``false`` that YAML 1.1 makes of it. An empty
 value, ``~`` and ``null`` leave the setting as it is without the file.
 """
 

@@ -6,9 +6,6 @@ import re
 from datetime import timedelta
 
 SPAN = re.compile(r"(\d+)\s*([smhdw])")
-STRATEGIES = ("rolling_window", "recency", "importance", "hybrid")
-# The entry point group under which packages add strategies.
-ENTRY_POINTS = "memoranda.strategies"
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -34,17 +31,3 @@ def check_span(text: str) -> str:
     if text not in {"forever", "day"}:
         parse_span(text)
     return text
-
-
-def strategy_names() -> tuple[str, ...]:
-    """Return the names of all strategies: our own, then those of installed packages."""
-    from importlib.metadata import entry_points  # noqa: PLC0415 - it takes long to load
-
-    return tuple(dict.fromkeys([*STRATEGIES, *sorted(entry_points(group=ENTRY_POINTS).names)]))
-
-
-def check_strategy(name: str) -> str:
-    """Return the name of a strategy that exists; installed packages are only asked if need be."""
-    if name not in STRATEGIES and name not in strategy_names():
-        raise ValueError(f"{name!r} is none of {', '.join(strategy_names())}")
-    return name

@@ -28,7 +28,7 @@ from pydantic import (
 )
 
 from memoranda.model.passwords import hide_password
-from memoranda.settings.parsing import check_span, check_strategy
+from memoranda.settings.parsing import check_span
 
 # Names with commas between them.
 LIST = r"^ *({0})( *, *({0}))* *$"
@@ -250,8 +250,6 @@ class ConversationSettings(SettingsSection):
             leave the view; ``keep``: they stay.
         at_session_start: What earlier sessions' messages do when one begins. ``prune``: they leave
             the view; ``keep``: they stay.
-        summaries: Whether markers summarise what they replace. ``extractive``: in the words of the
-            messages.
     """
 
     context_limit: PositiveInt | None = None
@@ -260,7 +258,7 @@ class ConversationSettings(SettingsSection):
     max_messages: PositiveInt = 50  # R8.1
     keep_recent: PositiveInt = 10  # R8.4
     window: PositiveInt = 5  # S1.37: context_window_size
-    strategy: Annotated[str, AfterValidator(check_strategy)] = "rolling_window"
+    strategy: Literal["rolling_window", "recency", "importance", "hybrid"] = "rolling_window"
     warn_at: Share = 0.8  # R2.4
     prune_from: float = Field(default=0.5, ge=0, le=1)  # W1
     prune_at: Share = 0.8  # R6.1
@@ -269,7 +267,6 @@ class ConversationSettings(SettingsSection):
     aggressive_to: Share = 0.4
     at_task_boundary: Literal["prune", "keep"] = "prune"  # R6.4
     at_session_start: Literal["prune", "keep"] = "keep"  # R6.5
-    summaries: Literal["off", "extractive"] = "off"
 
     @model_validator(mode="after")
     def _in_order(self) -> ConversationSettings:

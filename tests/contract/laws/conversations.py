@@ -202,7 +202,6 @@ class TranscriptContract(Contract):
             do.pin_message("trip", first.id, pinned=True),
             do.set_token_counts("trip", {first.id: 99, "msg_gone": 1}),  # What is there alone.
             do.add_pruning("trip", receipt),
-            do.add_summaries("trip", receipt.id, {0: "in short"}),
             do.update_conversation("trip", clear=True),
             do.erase((item.id,), at=moment(1), reason="asked"),
         ):
@@ -316,19 +315,19 @@ class RemovalContract(Contract):
         ana.open_conversation("trip")
         said = ana.say("trip", *"abcdefgh")
         one, two, three = cut(0, 1, summary="ab"), cut(2, 4, summary="cde"), cut(6, 6, summary="g")
-        receipt = ana.prune("trip", one, two, three)
+        ana.prune("trip", one, two, three)
         fresh = tuple(replace(said[0], id=f"{said[0].id}{text}", content=text) for text in "xy")
         before = known(ana).revision
         change = do.replace_messages(
             "trip", "tmb_1", at=moment(1), ids=(said[3].id,), messages=fresh
         )
-        ana.apply(change, do.add_summaries("trip", receipt.id, {0: "new", 2: "d", 8: "d", 11: "h"}))
+        ana.apply(change)
         assert [(item.position, item.content) for item in ana.messages("trip")] == [
             *((0, "a"), (1, "b"), (2, "c"), (3, "x"), (8, "y"), (9, "e")),
             *((10, "f"), (11, "g"), (12, "h")),
         ]
         assert spans(ana) == [[(0, 1, 2), (2, 3, 2), (8, 9, 2), (11, 11, 1)]]
-        assert summaries(ana) == [["new", None, None, "h"]]
+        assert summaries(ana) == [["ab", None, None, "g"]]
         assert [part.torn for part in ana.prunings("trip")[0].cuts] == [False, True, True, False]
         ana.apply(do.replace_messages("trip", "tmb_2", at=moment(1), ids=(said[0].id, said[4].id)))
         assert spans(ana) == [[(1, 1, 1), (2, 3, 2), (8, 8, 1), (11, 11, 1)]]
@@ -363,28 +362,11 @@ class PruningContract(Contract):
         first = pruning(at=moment(10))
         ana.apply(do.add_pruning("trip", second), do.add_pruning("trip", first))
         his = ben.prune("trip")
-        ana.apply(do.add_summaries("trip", his.id, {0: "hers"}))
         ana.store = ben.store = reopen(ana.store)
         assert ana.prunings("trip") == [first, second]
         assert ben.prunings("trip") == [his]
         assert ana.prunings("other") == ana.prunings("nothing") == []
         assert ana.messages("trip") == placed(*said)
-
-    def test_summaries_of_the_named_cuts_alone(self, ana):
-        """A summary goes to the cut that begins there; what is not there is passed over."""
-        ana.open_conversation("trip")
-        ana.say("trip", *"abcdef")
-        receipt = ana.prune("trip", cut(0, 1, summary="old"), cut(3, 3), cut(5, 5))
-        other = ana.prune("trip", cut(3, 3))
-        plan = [
-            do.add_summaries("trip", receipt.id, {0: "new", 3: "in short", 1: "lost", 9: "lost"}),
-            do.add_summaries("trip", receipt.id, {}),
-            do.add_summaries("trip", "prn_nothing", {0: "lost"}),
-        ]
-        ana.apply(*plan)
-        one, two, three = receipt.cuts
-        done = (replace(one, summary="new"), replace(two, summary="in short"), three)
-        assert ana.prunings("trip") == [replace(receipt, cuts=done), other]
 
     def test_a_summary_goes_with_what_it_may_quote(self, ana, ben):
         """Who of the user erases a message takes the summary of each cut that covers it.
@@ -406,21 +388,3 @@ class PruningContract(Contract):
         assert summaries(ana) == [[None, None, "last"], [None, None, "three"]]
         assert spans(ana) == [[(0, 0, 1), (2, 2, 1), (5, 5, 1)], [(0, 0, 1), (2, 3, 2), (3, 3, 1)]]
         assert ben.prunings("trip")[0].cuts[0].summary == "x"
-
-    @pytest.mark.parametrize("first", [False, True])
-    def test_a_summary_that_comes_too_late(self, ana, *, first):
-        """A summary of messages of which one was erased meanwhile may quote it: it is refused."""
-        (item,) = ana.remember("secret")
-        ana.open_conversation("trip")
-        for number in range(4):
-            ana.say("trip", f"line {number}", record_id=item.id if number == 1 else None)
-        late = pruning(cut(0, 2, summary="secret" if first else None), cut(3, 3, summary="three"))
-        erasure = do.erase((item.id,), at=moment(1), reason="asked")
-        plan = [do.add_pruning("trip", late), erasure]
-        ana.apply(*plan[::-1] if first else plan)
-        ana.apply(do.add_summaries("trip", late.id, {0: "secret", 3: "new"}))
-        assert spans(ana) == [[(0, 0, 1), (2, 2, 1), (3, 3, 1)]]
-        assert summaries(ana) == [[None, None, "new"]]
-        before, after, other = ana.prunings("trip")[0].cuts
-        assert (before.torn, after.torn) == (True, True)
-        assert other == replace(late.cuts[1], summary="new")

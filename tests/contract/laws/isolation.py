@@ -86,7 +86,7 @@ class IsolationContract(Contract):
         hers = one.entity_id("zoe")
         one.open_conversation(item.id)
         (message,) = one.say(item.id, "tea", record_id=item.id)
-        receipt = one.prune(item.id, cut(0, 0))
+        one.prune(item.id, cut(0, 0))
         other.open_conversation("mine")
         before = one.everything()[3:]
         conditions = [
@@ -115,7 +115,6 @@ class IsolationContract(Contract):
             do.advance_notes(talk, 9),
             do.keep_notes_base(NotesBase("/notes")),
             do.set_token_counts("mine", {message.id: 99}),
-            do.add_summaries("mine", receipt.id, {0: "hidden"}),
         ]
         other.apply(*passed_over)
         refused = [
@@ -128,7 +127,6 @@ class IsolationContract(Contract):
                 do.append_messages(target, [replace(message, id=new_id("msg"))]),
                 do.pin_message(target, message.id, pinned=True),
                 do.add_pruning(target, pruning(cut(0, 0))),
-                do.add_summaries(target, receipt.id, {0: "hidden"}),
                 do.set_token_counts(target, {message.id: 1}),
                 do.update_conversation(target, ended_at=moment(1)),
                 do.delete_conversation(target, at=moment(1), erase=True),

@@ -15,7 +15,7 @@ from typing import Any
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import models
 from memoranda.model.checks import to_ms
-from memoranda.model.replacements import Replacement, add_summaries, refuse_cleared, split_by_holes
+from memoranda.model.replacements import Replacement, refuse_cleared, split_by_holes
 from memoranda.store.sql import rows
 from memoranda.store.sql.record_writes import MINE, THIS, RecordWrites
 
@@ -188,11 +188,6 @@ class ConversationWrites(RecordWrites):
         """Return the messages from one position to another."""
         found = self.all(BETWEEN, conversation=conversation, first=first, last=last)
         return [rows.MESSAGES.make(row) for row in found]
-
-    def add_summaries(self, id: str, pruning: str, summaries: Mapping[int, str]) -> None:
-        """Give spans, by their first positions, their summaries; pass over what is torn or gone."""
-        values = {"conversation": self.conversation(id), "id": pruning}
-        self.change_cuts(values, "id = :id", lambda cuts: add_summaries(cuts, summaries))
 
     def change_spans(self, conversation: int, done: Replacement) -> None:
         """Tear and move the spans of all prunings as messages were removed and replaced."""
