@@ -108,7 +108,7 @@ def test_a_model_answers(server, model, talk, answers, monkeypatch):
     assert usage["background"]["requests"] == 0
     assert answer == (
         {"text": "She is vegetarian.", "tools": ["search_memories"], "command": None}
-        | {"sources": [fact.id]}
+        | {"sources": [fact.id], "requests": []}
     )
 
 

@@ -78,9 +78,9 @@ def test_the_documented_hooks_save_a_session(event, hook):
         env=os.environ | {"PATH": path, "NO_COLOR": "1"},
     )
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    assert done.stderr == f"memoranda: saved 2 new messages of session {SESSION}\n"
+    assert done.stderr == f"note: memoranda saved 2 new messages of session {SESSION}\n"
     saved = hook(stdin=event("PreCompact"))
-    assert saved == f"memoranda: saved 0 new messages of session {SESSION}\n"
+    assert saved == f"note: memoranda saved 0 new messages of session {SESSION}\n"
     assert kept() == (["I moved to Lisbon.", "How nice!"], [])
 
 

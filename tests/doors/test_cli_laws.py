@@ -126,7 +126,7 @@ def test_a_shell_completes_commands_and_options():
     """With what begins so; nothing is loaded or made."""
     for typed, offered in (
         ("memoranda se", {"search"}),
-        ("memoranda search --off", {"--offset"}),
+        ("memoranda list --off", {"--offset"}),
         ("memoranda conversations pi", {"pin"}),
     ):
         words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}

@@ -33,15 +33,13 @@ __all__ = ["app", "main"]
 # The exit code after Ctrl+C.
 INTERRUPTED = SIGNALLED + signal.SIGINT
 
-UNEXPECTED = "unexpected extra argument"
-LIST = Path(__file__).with_name("commands.toml")
-
 
 def read_commands() -> dict[str, tuple[str, TyperCommand]]:
     """Return the module of each command, and the command as it stands in the list."""
+    listed = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
     return {
         name: (row["module"], TyperCommand(name, help=row["about"], rich_help_panel=panel))
-        for panel, rows in tomllib.loads(LIST.read_text("utf-8")).items()
+        for panel, rows in listed.items()
         for name, row in rows.items()
     }
 
@@ -87,7 +85,7 @@ def tell_wrong_usage(error: Any) -> int:
     message = error.format_message().strip().removesuffix(".")
     for each in getattr(error.__cause__, "errors", list)():  # Of a value that cannot be read.
         message = f"{error.param.opts[0]}={each['input']!r:.80}: {each['msg']}"
-    if UNEXPECTED in message:
+    if "unexpected extra argument" in message:
         message = f"{message}; put what belongs together in quotes"
     if message:  # Without, help was printed.
         tell_error(f"{message[0].lower()}{message[1:]}; see {path} --help")
@@ -124,6 +122,8 @@ def _begin(
     ] = False,
 ) -> None:
     """The memory that any LLM agent can be given: one package, one file, no API key.
+
+    Every command takes --db PLACE, --user NAME and --json, before or after its name.
 
     Examples:
         memoranda demo

@@ -234,7 +234,11 @@ class AnswerWriter:
         """Write nothing yet."""
         self.written, self._line = "", ""
         self._console = console
-        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._live = self._make_live()
+
+    def _make_live(self) -> Live:
+        """Return what draws the line that grows, once; a line that is done needs the next one."""
+        return Live(console=self._console, auto_refresh=False, transient=True)
 
     def write(self, piece: str) -> None:
         """Show a piece of the answer."""
@@ -244,7 +248,8 @@ class AnswerWriter:
         if whole:
             self._live.stop()
             self._console.print(Text("\n".join(whole)), soft_wrap=not self._console.is_terminal)
-        if self._console.is_terminal:
+            self._live = self._make_live()
+        if self._line and self._console.is_terminal:
             self._live.start()
             self._live.update(Text(self._line), refresh=True)
 
@@ -252,7 +257,6 @@ class AnswerWriter:
         """End the line that grows."""
         if self._line:
             self.write("\n")
-        self._live.stop()
 
 
 def describe_json(event: chats.AnswerFinished) -> dict[str, Any]:
@@ -262,9 +266,8 @@ def describe_json(event: chats.AnswerFinished) -> dict[str, Any]:
         "text": answer.text,
         "sources": [hit.record.id for hit in answer.sources],
         "tools": answer.tools,
+        "requests": to_json(answer.requests),
     }
-    if answer.requests:
-        found["requests"] = to_json(answer.requests)
     if note := "; ".join(line.plain for line in describe_changes(answer, HINT)):
         found["note"] = note
     if event.spending:

@@ -52,8 +52,6 @@ def list_(session: Session, *, limit: options.Limit = 50) -> None:
     found = memory.stored_conversations.overviews(limit)
     told = [{"id": each.info.id, **to_json(each)} for each in found]
     session.show(told, *drawing.show_overviews(found, session.view))
-    if len(found) == limit:
-        session.hint(f"there may be more: --limit {limit * 2}")
 
 
 @command(conversations, "show")

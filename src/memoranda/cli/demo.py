@@ -32,7 +32,7 @@ TURN, LATER = timedelta(minutes=1), timedelta(days=1)
 WIDTH = 80
 # Among how many hits an answer has to be; how many rows of each result are shown.
 HITS = 5
-SHOWN, LINES = 4, 6
+SHOWN = 4
 MOST = 1_000
 # A scene: its title, what a program gets of it, and what a person sees.
 Scene = tuple[str, Any, Sequence[RenderableType]]
@@ -108,7 +108,7 @@ def tell(
 
     text = memory.notes.read_memory()
     lines = [line for line in show_markdown(text) if line.plain.strip()]
-    yield "Notes that you can read, and edit in any editor", text, lines[:LINES]
+    yield "Notes that you can read, and edit in any editor", text, lines[:SHOWN]
 
 
 def _correct(memory: Memory, clock: FrozenClock, change: Mapping[str, str]) -> Scene:

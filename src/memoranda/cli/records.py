@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
 import typer
-from rich.text import Text
 from typer import Argument, Option
 
 from memoranda.cli import options
@@ -18,8 +16,8 @@ from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind
 from memoranda.rendering import records as drawing
 from memoranda.rendering.forms import explain_hit
-from memoranda.rendering.layout import safe_text
-from memoranda.rendering.plain import pluralize
+from memoranda.rendering.layout import LONGEST, safe_text
+from memoranda.rendering.plain import one_line, pluralize
 
 commands = typer.Typer()
 KINDS = ", ".join(Kind)
@@ -143,7 +141,7 @@ def remember(
         namespace=_parts(namespace),
         key=key,
     )
-    session.show(record, Text("remembered ").append(record.id, "bold"))
+    session.show(record, safe_text(f"remembered {record.id}"))
 
 
 @command(commands, "correct")
@@ -154,7 +152,7 @@ def correct(session: Session, id: options.RecordId, text: options.Words) -> None
         memoranda correct fact_01JD… "Ana is vegan since March"
     """
     record = session.memory().correct(id, read_words(text))
-    session.show(record, Text("corrected: ").append(f"{record.id} replaces {id}", "bold"))
+    session.show(record, safe_text(f"corrected: {record.id} replaces {id}"))
 
 
 @command(commands, "confirm")
@@ -165,7 +163,7 @@ def confirm(session: Session, id: options.RecordId) -> None:
         memoranda confirm fact_01JD…
     """
     record = session.memory().confirm(id)
-    session.show(record, Text("confirmed ").append(record.id, "bold"))
+    session.show(record, safe_text(f"confirmed {record.id}"))
 
 
 @command(commands, "forget")
@@ -188,10 +186,9 @@ def forget(
     place = _place(id, namespace, key)
     memory = session.memory()
     if erase:
-        found = memory.get(**place)
-        if found is not None and not yes and sys.stdin.isatty():
-            session.err.print(drawing.show_record(found, session.view))
-        session.require_yes("Erase this for good?", "nothing was erased", yes=yes or found is None)
+        found = services_of(memory).records(scope_of(memory)).existing(**place)
+        question = f"Erase this for good? {one_line(found.content, LONGEST)}"
+        session.require_yes(question, "nothing was erased", yes=yes)
     receipt = memory.forget(**place, erase=erase)
     done, end = ("erased", "") if erase else ("forgotten", "; history and as-of still know it")
     session.show_erasure(receipt, f"{done} {receipt.id}", end)
@@ -216,7 +213,6 @@ def search(
     *,
     why: Annotated[bool, Option("--why", help="Say why each record was found.")] = False,
     limit: options.Limit = 5,
-    offset: options.Offset = 0,
     as_of: Annotated[
         str | None, Option(metavar="DATE", help="What was believed at this moment.")
     ] = None,
@@ -232,7 +228,7 @@ def search(
     """
     where, moment = read_filters(session), session.parse_moment(as_of, "as-of")
     found = session.memory().search(
-        read_words(query), limit=limit, offset=offset, min_score=min_score, as_of=moment, **where
+        read_words(query), limit=limit, min_score=min_score, as_of=moment, **where
     )
     form = [explain_hit(hit) for hit in found] if why else found
     session.show(form, drawing.show_hits(found, session.view, why=why))

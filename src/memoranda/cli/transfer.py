@@ -195,13 +195,13 @@ def claude_code(session: Session) -> None:
         raise InvalidInput(f"standard input is no event of a hook: {message}") from error
     if not path.is_file() or not path.stat().st_size:
         # A session in which nothing was said has none.
-        session.err.print(safe_text(f"memoranda: nothing to save, {path} is not there or empty"))
+        session.note(f"memoranda has nothing to save, {path} is not there or empty")
         return
     # Nothing else may take its time before the command can end.
     settings = session.quiet_settings.with_values(consolidation={"automatic": False})
     with Memory(session.db, user=session.user, settings=settings) as memory:
         report = memory.import_(path, FileFormat.CLAUDE_CODE)
-    saved = f"saved {pluralize(report.messages, 'new message')} of session {name}"
-    session.err.print(safe_text(f"memoranda: {saved}"), soft_wrap=True)
+    saved = pluralize(report.messages, "new message")
+    session.note(f"memoranda saved {saved} of session {name}")
     if session.as_json:
         session.show(report)

@@ -25,7 +25,6 @@ from memoranda.rendering.plain import one_line, pluralize
 from memoranda.store.locations import MEMORY
 from memoranda.text.patterns import compile_pattern
 
-LONGEST = 100
 RECORD = compile_pattern(r"\b(?:fact|ep|ctx|ref)_\w+", re.ASCII)
 FACTS, ACTIONS = 200, 8  # of a consolidation and of a stage that are shown
 DRY = "dry run, nothing was changed"
@@ -190,9 +189,9 @@ def _describe(memory: Memory, report: StageReport, view: Display) -> RenderableT
         named = RECORD.search(line)
         record = memory.get(named[0]) if named else None
         told = f"{line}: {record.content}" if record is not None else line
-        lines.append(safe_text(view.brief(told, LONGEST), "dim"))
+        lines.append(safe_text(view.brief(told), "dim"))
     if len(report.lines) > ACTIONS:
-        lines.append(Text(f"… {len(report.lines) - ACTIONS:,} more: --json", "dim"))
+        lines.append(Text(f"… {len(report.lines) - ACTIONS:,} more: --json"))
     return Group(*lines)
 
 

@@ -112,7 +112,7 @@ class WorkerLog:
     def show_report(self, user: str, report: StageReport) -> None:
         """Write what a stage did for a user."""
         outcome = Text("\n  ").join(stage_outcome(report))
-        line = Text(f"{report.stage:<12}", "cyan").append(f"{one_line(user)}: ", "not dim default")
+        line = Text(f"{report.stage:<12}{one_line(user)}: ")
         self._write(line.append_text(outcome), user=user, report=report)
 
     def show_derived(self) -> None:
