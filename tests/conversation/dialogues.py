@@ -14,7 +14,7 @@ from memoranda.conversation.view import Policy, view_of
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 from memoranda.tokens.catalog import Catalog
 
-METER = Catalog(limits={}, tokenizers={"*": "estimate"}, load_timeout=1).meter("any")
+METER = Catalog(limits={}, tokenizers={"*": "estimate"}).meter("any")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 PICTURE = Image("https://example.org/plan.png", "low")
 WORDS = st.sampled_from(

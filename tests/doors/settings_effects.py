@@ -428,9 +428,6 @@ ELSEWHERE = {
         "embedding.threads",
         "retrieval.cache_size",
     ],
-    "tests/tokens/test_exact_openai.py::test_a_download_that_hangs_ends_in_an_estimate": [
-        "tokens.load_timeout"
-    ],
     "tests/memory/test_vectors.py::test_words_find_what_a_search_does_not_wait_for": [
         "retrieval.wait"
     ],

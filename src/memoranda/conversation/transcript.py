@@ -26,10 +26,11 @@ from memoranda.model.models import (
     Pruning,
     Scope,
     Tombstone,
+    Trust,
 )
 from memoranda.model.ports import ConversationOptions
 from memoranda.model.query import Filter, MessageRange
-from memoranda.records.drafts import Draft
+from memoranda.records.drafts import TRUST, Draft
 from memoranda.records.service import RecordService
 from memoranda.store.sql.store import Store, Transaction
 from memoranda.store.sqlite import MEMORY, SqliteStore
@@ -144,11 +145,14 @@ class Transcript:
                 changes.append(RecordAccess(known, self.records.now()))
             episode: str | None = None
             if text.strip() and message.role != "system":
+                # Whoever has a name in the role of the user is a person, too.
+                person = TRUST.get(message.speaker.casefold(), Trust.PERSON)
                 draft = Draft(
                     content=text,
                     kind=Kind.EPISODE,
                     session=self.id,
-                    role=message.role,
+                    role=message.speaker,
+                    trust=person if message.role == "user" else None,
                     event_time=message.timestamp,
                     origin="conversation",
                 )

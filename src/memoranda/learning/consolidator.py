@@ -29,7 +29,7 @@ from memoranda.errors import (
 )
 from memoranda.facts.ontology import attributes
 from memoranda.facts.requests import INSTRUCTIONS
-from memoranda.learning.claims import Category, Claim, Relation, Turn
+from memoranda.learning.claims import ROLES, Category, Claim, Relation, Turn
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.conflicts.facts import TITLE
 from memoranda.learning.consolidation_plan import (
@@ -42,6 +42,7 @@ from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.llm.model_stages import extract_claims, judge_pairs
+from memoranda.learning.speakers import name_speakers
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.changes import Insert, RecordAccess, RecordChange, Reinforce, Supersede
 from memoranda.model.checks import clean, content_hash
@@ -118,7 +119,18 @@ class TurnReader:
                 agent=episode.agent,
             )
             turns.append(turn)
-        return turns, list(dict.fromkeys(used))
+        return name_speakers(turns, self._is_owner), list(dict.fromkeys(used))
+
+    def _is_owner(self, speaker: str) -> bool:
+        """Return whether a name is that of the person whose memory this is."""
+        if speaker in ROLES:
+            return False
+        scope = self.records.scope
+        where = Filter(now=self.records.now(), kinds=(Kind.FACT,), attribute="name")
+        known = self.records.store.records(scope, where, limit=MOST_OF_ATTRIBUTE)
+        own = [each.value for each in known if each.subject == SPEAKER and each.value]
+        names = {SPEAKER, scope.user, *own, *(name.split()[0] for name in own)}
+        return speaker.casefold() in {name.casefold() for name in names}
 
     def recalled(self, session: str) -> dict[str, str]:
         """Return id and content of the records that were recalled into a session."""

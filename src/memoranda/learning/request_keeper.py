@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.facts.requests import find_memory_change
-from memoranda.learning.claims import Claim, Turn
+from memoranda.learning.claims import ROLES, Claim, Turn
 from memoranda.learning.consolidator import BEFORE, Consolidator, TurnReader
 from memoranda.learning.memory_changer import MemoryChanger
 from memoranda.model.changes import Close, Insert, RecordChange
@@ -72,12 +72,12 @@ class RequestKeeper:
         episode = self._episode(message)
         if episode is None:
             return
-        change = find_memory_change(message.content)
+        before, turn = self._read_turn(session, episode)
+        change = find_memory_change(turn.text) if turn.speaker in ROLES else None
         done = change and MemoryChanger(records, consolidator.dates).carry_out(change, episode)
         if done:
             yield from done
             return
-        before, turn = self._read_turn(session, episode)
         claims, refused = consolidator.rules.read_requests(turn, before=before)
         scope = replace(records.scope, agent=turn.agent)
         actions = consolidator.plan(session, claims, scope=scope, by_text=False)

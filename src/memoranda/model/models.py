@@ -170,8 +170,29 @@ class Image:
     detail: str = "auto"
 
 
+class NamedMessage:
+    """A message that may say which of several persons speaks."""
+
+    __slots__ = ()
+    role: str
+    raw: Mapping[str, Any] | None
+
+    @property
+    def name(self) -> str | None:
+        """Who of several speakers says it, as a message of OpenAI's chat form has it."""
+        if self.raw is None or self.role == "tool" or "type" in self.raw:
+            return None
+        name = self.raw.get("name")
+        return name if isinstance(name, str) and name.strip() else None
+
+    @property
+    def speaker(self) -> str:
+        """Who says it: the role, or which person it is in that of the user."""
+        return (self.name if self.role == "user" else None) or self.role
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(NamedMessage):
     """One turn of a conversation (requirement R1.2).
 
     Attributes:
@@ -209,14 +230,6 @@ class Message:
     record_id: str | None = None
     raw: Mapping[str, Any] | None = field(default=None, hash=False)
     part: int = 0
-
-    @property
-    def name(self) -> str | None:
-        """Who of several speakers says it, as a message of OpenAI's chat form has it."""
-        if self.raw is None or self.role == "tool" or "type" in self.raw:
-            return None
-        name = self.raw.get("name")
-        return name if isinstance(name, str) and name else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from memoranda.errors import InvalidInput, LLMError
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Turn
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.extraction import RuleFactExtractor
+from memoranda.learning.speakers import name_speakers
 from memoranda.learning.stage_models import ModelRunner
 from memoranda.model.checks import EPOCH, known, number, require_aware, storable
 from memoranda.model.clock import Clock, SystemClock
@@ -150,7 +151,7 @@ class ConsolidationService:
         found = [
             Turn(
                 id=f"m{place}",
-                speaker=said.role,
+                speaker=said.speaker,
                 text=without_recalled(said.content),
                 at=(known(said.timestamp, "timestamp") or now).astimezone(self._settings.zone),
                 person=said.role == "user",
@@ -161,7 +162,7 @@ class ConsolidationService:
         if not found:
             message = "messages hold nothing that was said; give it the messages of a talk"
             raise InvalidInput(message)
-        return found
+        return name_speakers(found)
 
     def _made(self, turns: Sequence[Turn], memory: str) -> ConsolidationResult:
         if self._model is None:

@@ -37,7 +37,11 @@ KINDS: Mapping[str, Kind] = {**{kind.value: kind for kind in Kind}, **ALIASES}
 # Origins of what stands on its own word: sources it has only say it, too.
 STATED = frozenset({"api", "tool", "notes"})
 # Whose word it is that a role says. Nobody knows who else stands behind a name.
-TRUST = {"user": Trust.PERSON, **dict.fromkeys(("assistant", "agent", "model", "ai"), Trust.AGENT)}
+TRUST = {
+    "user": Trust.PERSON,
+    **dict.fromkeys(("assistant", "agent", "model", "ai"), Trust.AGENT),
+    **dict.fromkeys(("system", "tool"), Trust.EXTERNAL),
+}
 # Bytes of a namespace and a key: an entry of an index has room for little more.
 LONGEST = 2_000
 # What items alone have, and what they have not: whoever says and believes something.

@@ -167,7 +167,7 @@ class _CopySearch:
             goes = goes or (message is not None and message.record_id in gone)
             if goes or kept.place.kind is PlaceKind.RECORD:
                 continue
-            if self._is_copy(kept.told, sources, message.role if message else "", where):
+            if self._is_copy(kept.told, sources, message.speaker if message else "", where):
                 self._replace(plan, kept)
             elif message is not None and message.record_id is None:
                 self._list(plan, message.id, message.content, sources)

@@ -214,12 +214,10 @@ class TokenSettings(SettingsSection):
         tokenizers: What counts tokens, by model. Each name is that of a model or a pattern
             (``my-model*``); each value is ``o200k_base``, ``cl100k_base``, the path of a
             ``tokenizer.json``, or ``estimate``.
-        load_timeout: Seconds to wait for a tokenizer's download. After that, counts are estimates.
     """
 
     limits: dict[str, PositiveInt] = {}
     tokenizers: dict[str, Tokenizer] = {}
-    load_timeout: PositiveFloat = 5.0
 
 
 class ConversationSettings(SettingsSection):

@@ -7,11 +7,11 @@ with it, so that a single odd report changes little (requirements N2.1, N2.5).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import combinations
 from statistics import median
-from typing import TypeGuard
+from typing import Any
 
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Calibration
@@ -41,24 +41,17 @@ def read_usage(usage: object) -> int:
         InvalidInput: there is no such number in it.
     """
 
-    def counts(names: Sequence[str]) -> list[int]:
-        if isinstance(usage, Mapping):
-            found = [usage.get(name) for name in names]
-        else:
-            found = [getattr(usage, name, None) for name in names]
-        return [number for number in found if _is_count(number)]
+    def read(name: str) -> Any:
+        return usage.get(name) if isinstance(usage, Mapping) else getattr(usage, name, None)
 
-    given = counts(NAMES)[:1]
-    parts = [usage] if _is_count(usage) else [*given, *counts(CACHED)] if given else []
-    if not parts or min(parts) < 0 or not 1 <= sum(parts) <= MOST_TOKENS:
+    found: Iterable[Any] = [usage] if isinstance(usage, int) else map(read, NAMES)
+    first: Any = next((each for each in found if each is not None), None)
+    parts = [first, *(read(name) or 0 for name in CACHED)]
+    if {*map(type, parts)} != {int} or min(parts) < 0 or not 1 <= sum(parts) <= MOST_TOKENS:
         raise InvalidInput(
             f"actual={usage!r:.80} must be the tokens of the prompt, or the reply's usage"
         )
     return sum(parts)
-
-
-def _is_count(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 class Calibrator:

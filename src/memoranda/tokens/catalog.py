@@ -5,7 +5,6 @@ What a message costs beyond its text: the format of a provider, its calls and it
 
 from __future__ import annotations
 
-import hashlib
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -117,35 +116,21 @@ class ChatMeter:
         return count_tools(definitions, self.counter, self.format.tools)
 
 
-KEPT = 8_192  # counts
+# Counts that are kept, and the characters of a text for which they are.
+KEPT, LONGEST_KEPT = 1_024, 16_000
 
 
 class CachedCounter:
-    """A counter that keeps the counts of another one (R1.5, N3.4).
-
-    Texts are kept as hashes only, so memory does not depend on their length, and nothing of an
-    erased text remains: some 2 MB, and then it begins anew. Threads may share it.
-
-    Attributes:
-        name, exact: of the inner counter.
-    """
+    """A counter that keeps the counts of short texts by another one (R1.5, N3.4)."""
 
     def __init__(self, inner: TokenCounter) -> None:
         """Know nothing yet."""
-        self.name, self.exact = inner.name, inner.exact
-        self._count = inner.count
-        self._counts: dict[bytes, int] = {}
+        self.name, self.exact, self._count = inner.name, inner.exact, inner.count
+        self._kept = lru_cache(KEPT)(inner.count)
 
     def count(self, text: str) -> int:
-        """Return what the inner counter returns for ``text``, at the latest by asking it."""
-        key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        known = self._counts.get(key)
-        if known is None:
-            known = self._count(text)
-            if len(self._counts) >= KEPT:
-                self._counts.clear()
-            self._counts[key] = known
-        return known
+        """Return what the inner counter returns for ``text``."""
+        return self._kept(text) if len(text) <= LONGEST_KEPT else self._count(text)
 
 
 LIST = Path(__file__).with_name("models.toml")
@@ -198,11 +183,7 @@ class Catalog:
     """
 
     def __init__(
-        self,
-        *,
-        limits: Mapping[str, int] = NOTHING,
-        tokenizers: Mapping[str, str] = NOTHING,
-        load_timeout: float = 5.0,
+        self, *, limits: Mapping[str, int] = NOTHING, tokenizers: Mapping[str, str] = NOTHING
     ) -> None:
         """Take the user's patterns, which win over the known models; see the settings ``tokens``.
 
@@ -210,12 +191,10 @@ class Catalog:
             limits: context windows by name or pattern.
             tokenizers: by name or pattern ``o200k_base``, ``cl100k_base``, the path of a
                 ``tokenizer.json``, or ``estimate``.
-            load_timeout: seconds to wait for a tokenizer that must be downloaded.
         """
         self._limits = {key.strip(): limits[key] for key in limits}
         self._tokenizers = {key.strip(): tokenizers[key] for key in tokenizers}
-        self._timeout = load_timeout
-        self._counters: dict[tuple[str, str, float], TokenCounter] = {}
+        self._counter = cache(_load)
         # Names come from outside, in any number.
         self.known = lru_cache(KEPT_MODELS)(self._look_up)
 
@@ -238,22 +217,18 @@ class Catalog:
     def meter(self, model: str | None) -> ChatMeter:
         """Return what measures messages for ``model``; of an unknown one by cautious estimates.
 
-        The first meter with a tokenizer loads it, which can take ``load_timeout``. Later ones
-        share its counter and its cache.
+        The first meter with a tokenizer loads it. Later ones share its counter and its cache.
         """
         known = self.known(model)
-        key = (known.tokenizer, known.encoding, known.factor)
-        if key not in self._counters:
-            # Another thread may be quicker; the first one stays.
-            self._counters.setdefault(key, CachedCounter(self._load(known)))
-        return ChatMeter(self._counters[key], known.format)
+        return ChatMeter(self._counter(known.tokenizer, known.encoding, known.factor), known.format)
 
-    def _load(self, known: ModelFamily) -> TokenCounter:
-        if known.tokenizer == ESTIMATE:
-            return EstimatedCounter(known.encoding, factor=known.factor)
-        if known.tokenizer in ENCODINGS:
-            return openai_counter(known.tokenizer, self._timeout)
-        return huggingface_counter(Path(known.tokenizer).expanduser())
+
+def _load(tokenizer: str, encoding: str, factor: float) -> CachedCounter:
+    if tokenizer == ESTIMATE:
+        return CachedCounter(EstimatedCounter(encoding, factor=factor))
+    if tokenizer in ENCODINGS:
+        return CachedCounter(openai_counter(tokenizer))
+    return CachedCounter(huggingface_counter(Path(tokenizer).expanduser()))
 
 
 @cache
@@ -265,9 +240,8 @@ def families() -> Mapping[str, ModelFamily]:
         form = replace(form, tools=replace(form.tools, **entry.pop("tools", {})))
         if images := entry.pop("images", None):
             form = replace(form, images=partial(RULES[images.pop("rule")], **images))
-        encoding = entry.pop("encoding", DEFAULT)
-        if entry["tokenizer"] in ENCODINGS:
-            encoding = entry["tokenizer"]
+        exact = entry["tokenizer"] if entry["tokenizer"] in ENCODINGS else DEFAULT
+        encoding = entry.pop("encoding", exact)
         found |= dict.fromkeys(patterns, ModelFamily(encoding=encoding, format=form, **entry))
     return found
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import binascii
 import zlib
 
+from memoranda.text.patterns import compile_pattern
+
 # Of the text and the picture of a page. Anthropic tells of 1,500 to 3,000 for the text alone of a
 # full one, and most pages are not full.
 PAGE_TOKENS = 2_000
 PDF_IN_BASE64 = "JVBERi"  # What every PDF begins with: %PDF
-PAGE_TYPE = "/Page"
-MOST_SPACES = 20  # between two names, at most
+PAGE = compile_pattern(r"/Type\s{0,20}/Page\b")  # and not /Pages or another
 # Bytes of packed objects that are looked at, and of a file for each page where none can be seen.
 MOST_UNPACKED = 64 * 2**20
 PAGE_BYTES = 50_000
@@ -37,7 +38,7 @@ def count_pages(data: bytes) -> int:
     A page that was changed later counts twice, as its first version is still in the file.
     """
     written = data.decode("latin-1")
-    found, left, end = _count_page_objects(written), MOST_UNPACKED, 0
+    found, left, end = len(PAGE.findall(written)), MOST_UNPACKED, 0
     # Newer files hold most objects packed together.
     while left > 0 and (at := written.find("/ObjStm", end)) >= 0:
         begin, end = written.find("stream", at) + len("stream"), written.find("endstream", at)
@@ -47,15 +48,5 @@ def count_pages(data: bytes) -> int:
             plain = zlib.decompressobj().decompress(data[begin:end].lstrip(b"\r\n"), left)
         except zlib.error:  # It is encrypted, or not packed, and then was read above.
             continue
-        found, left = found + _count_page_objects(plain.decode("latin-1")), left - len(plain)
+        found, left = found + len(PAGE.findall(plain.decode("latin-1"))), left - len(plain)
     return found or 1 + len(data) // PAGE_BYTES
-
-
-def _count_page_objects(written: str) -> int:
-    """Return how many objects are of the type ``/Page``, and not ``/Pages`` or another."""
-    after = [
-        part[: MOST_SPACES + len(PAGE_TYPE) + 1].lstrip() for part in written.split("/Type")[1:]
-    ]
-    return sum(
-        each.startswith(PAGE_TYPE) and not each[len(PAGE_TYPE) :][:1].isalnum() for each in after
-    )

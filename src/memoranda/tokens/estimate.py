@@ -18,22 +18,13 @@ import re
 import tomllib
 import unicodedata
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import groupby
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
 
-from memoranda.text.patterns import compile_pattern, compile_scanner, expand
-
-# The longest text that a tokenizer is given at once. Memory stays small whatever the text is,
-# and the regular expressions of tiktoken give up on some 500,000 spaces in a row.
-STRETCH = 65_536
-NEAR_END = 4_096
-# Places that no piece of OpenAI's patterns crosses: before a space after anything but white
-# space, and between a line break and a letter.
-BREAK = compile_pattern(r"(?<=\S)(?= )|(?<=\n)(?=[^\W\d_])")
+from memoranda.text.patterns import compile_scanner, expand
 
 
 def whole(text: str) -> str:
@@ -42,27 +33,6 @@ def whole(text: str) -> str:
     Two surrogates that belong together become the character they mean.
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def stretches(text: str) -> Iterator[str]:
-    """Yield ``text`` in parts of at most ``STRETCH`` characters.
-
-    They are cut where no piece is, so the parts have as many tokens as the whole. Only in a
-    text that goes on for ``NEAR_END`` characters without such a place is a piece cut in two,
-    at the cost of one or two tokens in the 10,000 or more of a stretch.
-    """
-    start = 0
-    while len(text) - start > STRETCH:
-        near = start + STRETCH - NEAR_END
-        # Of a slice: an engine that reads UTF-8 would else read all of the text each time.
-        breaks = [
-            found.start() for found in BREAK.finditer(text[near : near + NEAR_END]) if found.start()
-        ]
-        end = near + (breaks[-1] if breaks else NEAR_END)
-        yield text[start:end]
-        start = end
-    if start < len(text):
-        yield text[start:]
 
 
 PATTERNS = Path(__file__).with_name("pieces.toml")
@@ -75,59 +45,40 @@ VARIANT_SELECTORS = r"\U000e0100-\U000e01ef"
 @cache
 def pieces(encoding: str) -> re.Pattern[str]:
     """Return the pattern whose matches are the pieces of a text; they cover all of it."""
-    return compile_scanner(PieceFragments(tomllib.loads(PATTERNS.read_text("utf-8")))[encoding])
+    return compile_scanner(_patterns()[encoding])
 
 
-class PieceFragments(dict[str, str]):
-    """The patterns of ``pieces.toml`` and its sets of characters, each made at its first use."""
+@cache
+def _patterns() -> Mapping[str, str]:
+    """Return the patterns of ``pieces.toml``, with the sets of characters that they name."""
+    read = tomllib.loads(PATTERNS.read_text("utf-8"))
+    every = [unicodedata.category(chr(code)) for code in range(PLANES_END)]
+    found = {name: _members(every, {*each}) for name, each in read.pop("categories").items()}
+    for name, pattern in read.items():
+        found[name] = expand(pattern, found)
+    return found
 
-    def __init__(self, read: dict[str, Any]) -> None:
-        """Take the content of the file."""
-        super().__init__()
-        self._categories, self._patterns = read.pop("categories"), read
 
-    def __missing__(self, name: str) -> str:
-        """Return a pattern with those that it names put in, or the inside of a set."""
-        if name in self._categories:
-            made = self._members({*self._categories[name]})
-        else:
-            made = expand(self._patterns[name], self)
-        self[name] = made
-        return made
-
-    def _members(self, wanted: set[str]) -> str:
-        """Return the inside of the set of characters of these categories."""
-        ranges = [VARIANT_SELECTORS] if "Mn" in wanted else []
-        first = 0
-        for inside, run in groupby(self._every, wanted.__contains__):
-            after = first + len([*run])
-            if inside:
-                ranges.append(rf"\U{first:08x}-\U{after - 1:08x}")
-            first = after
-        return "".join(ranges)
-
-    @cached_property
-    def _every(self) -> Sequence[str]:
-        """The category of each character."""
-        return [*map(unicodedata.category, map(chr, range(PLANES_END)))]
+def _members(every: Sequence[str], wanted: set[str]) -> str:
+    """Return the inside of the set of the characters of some categories; ``every`` has all."""
+    ranges, first = [VARIANT_SELECTORS] if "Mn" in wanted else [], 0
+    for inside, run in groupby(every, wanted.__contains__):
+        after = first + len([*run])
+        if inside:
+            ranges.append(rf"\U{first:08x}-\U{after - 1:08x}")
+        first = after
+    return "".join(ranges)
 
 
 ENCODINGS = ("cl100k_base", "o200k_base")
 SUFFIX = ".sketch"
 START = 3  # bytes: one character of most scripts beyond Europe
-STARTS = 65_521  # the prime below 2 ** 16
-CASES: tuple[Callable[[bytes], bytes], ...] = (bytes, bytes.capitalize, bytes.upper)
-# By the six bits that say which forms of a stem are tokens: what stands before it, and its case.
-FORMS = tuple(
-    tuple(
-        (before, case)
-        for at, case in enumerate(CASES)
-        for bit, before in enumerate((b"", b" "))
-        if bits >> (2 * at + bit) & 1
-    )
-    for bits in range(64)
-)
+SPACED = 128  # the bit that says that a space stands before a token
 NEVER = 255  # the level of what is no token
+KNOWN_WORDS = 16_384
+# A word with the spaces before and the line breaks behind it. No token reaches beyond it, but for
+# the few in a text that goes on without either.
+WORD = compile_scanner(r" *[^ \n]{0,1024}\n*")
 
 # Words of alphabets are merged as the encoding would do it, that many bytes at a time. What has
 # characters of three bytes and more is covered greedily: that is as near there, and many times
@@ -137,53 +88,35 @@ THREE_BYTES = 0xE0
 LONG_TOKEN = 16
 
 
-class VocabularySketch(dict[str, int]):
+class VocabularySketch:
     """The tokens of an encoding with their levels, and how it cuts pieces of text into them.
 
     Byte pair encoding (Sennrich et al. 2016) joins, again and again, the two neighbours whose
     token is lowest in rank. A level is a rank in thirds of an octave, so that now and then it
     joins another two than the encoding does; the number of tokens rarely differs.
 
-    As a mapping it has the number of tokens of words and their pieces, works it out at the first
-    question and keeps it for short ones, in about 2 MB. Threads may share it.
-
     Attributes:
         levels: the level of each token, 0 to 254; every single byte is there.
     """
 
-    def __init__(self, tokens: Iterable[tuple[bytes, int]], pieces: re.Pattern[str]) -> None:
+    def __init__(self, levels: Mapping[bytes, int], pieces: re.Pattern[str]) -> None:
         """Take tokens with the level of each, and what finds the pieces of a text."""
-        super().__init__()
-        self.levels = dict(tokens)
+        self.levels = levels
         self._pieces = pieces
-
-    @cached_property
-    def _lengths(self) -> list[int]:
-        """The lengths of tokens, as bits, by their first bytes modulo STARTS."""
-        lengths = [0] * STARTS
-        for token in self.levels:
-            if len(token) > START:
-                lengths[int.from_bytes(token[:START]) % STARTS] |= 1 << len(token)
-        return lengths
-
-    def __missing__(self, word: str) -> int:
-        """Work out the number of tokens of ``word``, and keep it if it is short."""
-        found = self._pieces.findall(word)
-        count = sum(map(self.__getitem__, found)) if len(found) > 1 else self.count(word.encode())
-        if len(word) <= LONGEST_KNOWN:
-            if len(self) >= KNOWN_WORDS:
-                self.clear()
-            self[word] = count
-        return count
+        self._longest = {token[:START]: len(token) for token in sorted(levels, key=len)}
+        self._known = lru_cache(KNOWN_WORDS)(self._count_word)
 
     def tokens(self, text: str) -> int:
         """Return about how many tokens ``text`` has."""
-        return sum(map(self.__getitem__, WORD.findall(text)))
+        return sum(map(self._known, WORD.findall(text)))
+
+    def _count_word(self, word: str) -> int:
+        return sum(self.count(piece.encode()) for piece in self._pieces.findall(word))
 
     def count(self, piece: bytes) -> int:
         """Return about how many tokens ``piece`` has; takes time by its length."""
-        if not piece or piece in self.levels:
-            return min(len(piece), 1)
+        if piece in self.levels:
+            return 1
         if max(piece) >= THREE_BYTES:
             return self.covered(piece)
         if len(piece) > WINDOW and (count := self.covered(piece)) * LONG_TOKEN <= len(piece):
@@ -207,19 +140,13 @@ class VocabularySketch(dict[str, int]):
 
     def covered(self, piece: bytes) -> int:
         """Return how many tokens cover ``piece``, the longest that fits taken each time."""
-        size, at, count = len(piece), 0, 0
-        while at < size:
-            lengths = _bits(self._lengths[int.from_bytes(piece[at : at + START]) % STARTS])
-            fitting = (n for n in (*lengths, 3, 2) if piece[at : at + n] in self.levels)
-            at += min(next(fitting, 1), size - at)
+        at = count = 0
+        while at < len(piece):
+            longest = min(self._longest.get(piece[at : at + START], START - 1), len(piece) - at)
+            fitting = (n for n in range(longest, 1, -1) if piece[at : at + n] in self.levels)
+            at += next(fitting, 1)
             count += 1
         return count
-
-
-@cache
-def _bits(number: int) -> tuple[int, ...]:
-    """Return the places of the bits of a number above START, falling; mostly two or three."""
-    return tuple(at for at in range(number.bit_length(), START, -1) if number >> at & 1)
 
 
 @cache
@@ -229,41 +156,32 @@ def load(encoding: str) -> VocabularySketch:
     return VocabularySketch(unpack(file.read_bytes()), pieces(encoding))
 
 
-def unpack(data: bytes) -> Iterator[tuple[bytes, int]]:
+def unpack(data: bytes) -> dict[bytes, int]:
     """Return the tokens and their levels in the content of a ``.sketch`` file.
 
-    It is compressed by zlib. Inside are the number of stems and that of tokens (4 bytes each,
-    little-endian); for each stem how many bytes it shares with the one before it, how many
-    follow on these, and which forms of it are tokens (a byte each); the levels of the tokens (a
-    byte each, 0 where characters of three bytes occur); at last the bytes that follow. Forms
-    are six bits: as it is, with a capital, in capitals, each without and with a space before.
+    It is compressed by zlib. Inside are the number of tokens (4 bytes, little-endian); for each
+    token, in the alphabetical order of their words, two bytes: how many bytes its word shares with
+    the one before it, and 128 if there is a space before it; how many bytes follow on these. Then
+    come the levels (a byte each, 0 where characters of three bytes occur), and the bytes that
+    follow.
     """
     plain = zlib.decompress(data)
-    stems, tokens = (int.from_bytes(plain[at : at + 4], "little") for at in (0, 4))
-    shared, added, forms = (plain[8 + stems * part : 8 + stems * (part + 1)] for part in range(3))
-    rest = 8 + 3 * stems + tokens
-
-    names: list[bytes] = []
-    stem, at = b"", rest
-    for keep, more, form in zip(shared, added, forms, strict=True):
-        stem = stem[:keep] + plain[at : at + more]
+    size = int.from_bytes(plain[:4], "little")
+    at = 4 + 3 * size
+    shared, added, levels = (
+        plain[4 : at - size : 2],
+        plain[5 : at - size : 2],
+        plain[at - size : at],
+    )
+    found, word = {}, b""
+    for keep, more, level in zip(shared, added, levels, strict=True):
+        word = word[: keep & ~SPACED] + plain[at : at + more]
         at += more
-        # Most have no other forms than these two.
-        if form & 1:
-            names.append(stem)
-        if form & 2:
-            names.append(b" " + stem)
-        for before, case in FORMS[form & ~3]:
-            names.append(before + case(stem))
-    return zip(names, plain[rest - tokens : rest], strict=True)
+        found[b" " * (keep >= SPACED) + word] = level
+    return found
 
 
 DEFAULT = "cl100k_base"
-KNOWN_WORDS = 16_384
-LONGEST_KNOWN = 32  # characters
-# A word with the spaces before and the line breaks behind it. No token reaches beyond it, but for
-# the few in a text that goes on without either.
-WORD = compile_scanner(r" *[^ \n]{0,1024}\n*")
 # Of a longer text so many samples are counted, each of so many characters. The text is taken for
 # so many standard errors above their average.
 SAMPLED, SAMPLES, SAMPLE, ERRORS = 131_072, 128, 512, 1.5
@@ -320,18 +238,15 @@ def _extrapolate(text: str, tokens: Callable[[str], int]) -> int:
 
 log = logging.getLogger("memoranda.tokens")
 
-_warned: set[str] = set()
 
-
+@cache
 def warn_of_estimate(tokenizer: str, why: str, remedy: str) -> None:
     """Warn once a process that counts are estimates, though a tokenizer was named.
 
     Args:
         tokenizer: the name of what cannot be had.
-        why: what was tried, and how it failed.
+        why: how that failed.
         remedy: what to do to have exact counts.
     """
-    if tokenizer not in _warned:
-        _warned.add(tokenizer)
-        message = "no exact token counts with %s (%s); they are now estimates; for exact ones: %s"
-        log.warning(message, tokenizer, why, remedy)
+    message = "no exact token counts with %s (%s); they are now estimates; for exact ones: %s"
+    log.warning(message, tokenizer, why, remedy)

@@ -31,14 +31,14 @@ from memoranda.model.checks import (
     storable,
     too_deep,
 )
-from memoranda.model.models import Image, Message, ToolCall, ToolResult
+from memoranda.model.models import Image, Message, NamedMessage, ToolCall, ToolResult
 from memoranda.tokens.catalog import ChatMeter
 
 PLACES = ("https://", "http://", "data:image/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewMessage:
+class NewMessage(NamedMessage):
     """A message that is not yet in a transcript.
 
     Attributes:

@@ -266,12 +266,13 @@ class _TurnReader:
             around: the turns said before it, and those of its page.
             mentions: the named things in it.
         """
-        speakers = {each.speaker for each in around if each.person} - ROLES
+        others = {each.speaker for each in around} - {turn.speaker}
         self.turn = turn
         self.chat = turn.speaker in ROLES  # It is said to an assistant.
         self.speaker = Speaker("" if self.chat else turn.speaker.strip())
-        self.hearers = frozenset(speakers - {turn.speaker})
-        hearer = next(iter(self.hearers)) if len(self.hearers) == 1 and not self.chat else ""
+        self.hearers = frozenset(others - ROLES)
+        # Where an assistant listens, "you" may be the assistant.
+        hearer = next(iter(self.hearers)) if len(others) == 1 and self.hearers else ""
         self.person = Person("the user" if self.chat else turn.speaker.strip(), hearer)
         names = [mention.text for mention in mentions if mention.type == "person"]
         if self.chat:
