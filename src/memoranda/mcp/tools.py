@@ -46,7 +46,7 @@ from memoranda.tools.definitions import BASIC, DEFINITIONS, ToolDefinition
 
 if TYPE_CHECKING:
     from memoranda.model.models import Entity, Record
-    from memoranda.tools.agent import ToolOutput
+    from memoranda.tools.tool import ToolOutput
 
 log = logging.getLogger("memoranda.mcp")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
 from typing import Any, cast
 
 from memoranda.conversation.conversation import Conversation
@@ -32,7 +31,7 @@ from memoranda.records.service import RecordService
 from memoranda.search.recall import RecallService, fenced, remembered
 from memoranda.text.recalled import NOTHING, without_recalled
 from memoranda.tools.definitions import DEFINITIONS
-from memoranda.tools.tool import Tool, ToolList, check_arguments
+from memoranda.tools.tool import Tool, ToolList, ToolOutput, check_arguments
 
 ROLE = "agent"
 ORIGIN = "tool"
@@ -43,19 +42,6 @@ LONGEST_METADATA = 4_000
 LONGEST = 6_000
 # Characters of what was stored that its receipt repeats.
 LONGEST_SHOWN = 200
-
-
-@dataclass(frozen=True, slots=True)
-class ToolOutput:
-    """What a tool found or did.
-
-    Attributes:
-        value: for a program: records, hits, a recall, figures, a profile, …
-        text: for a model.
-    """
-
-    value: Any
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +71,7 @@ class AgentTools:
     def tools(self) -> ToolList[Tool]:
         """Return the tools as functions that return texts."""
         return ToolList(
-            Tool(each.name, each.description, each.parameters, _text_of(getattr(self, each.name)))
+            Tool(each.name, each.description, each.parameters, getattr(self, each.name))
             for each in DEFINITIONS.values()
         )
 
@@ -274,16 +260,6 @@ class AgentTools:
             if message.content.strip()
         ]
         return ToolOutput(messages, _fenced_in_part(lines))
-
-
-def _text_of(function: Callable[..., ToolOutput]) -> Callable[..., str]:
-    """Return ``function``, which then returns what a model reads of its output."""
-
-    @wraps(function)
-    def text(**arguments: Any) -> str:
-        return function(**arguments).text
-
-    return text
 
 
 def _fenced_in_part(lines: Sequence[str]) -> str:

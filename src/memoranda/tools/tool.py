@@ -25,6 +25,19 @@ LONGEST_ERROR = 600
 NO_RESULT = "(no result)"
 
 
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool found or did.
+
+    Attributes:
+        value: for a program: records, hits, a recall, figures, a profile, …
+        text: for a model.
+    """
+
+    value: Any
+    text: str
+
+
 @dataclass(eq=False)
 class Tool:
     """A function for a model to call. Called with keyword arguments, it returns a text.
@@ -99,6 +112,8 @@ def show_result(value: object) -> str:
     """
     if value is None:
         return NO_RESULT
+    if isinstance(value, ToolOutput):
+        value = value.text
     if isinstance(value, bytes):
         value = value.decode("utf-8", "backslashreplace")
     elif not isinstance(value, str):
