@@ -10,11 +10,11 @@ from message_samples import marker, message
 from provider_rules import problems_anthropic, problems_openai, problems_responses
 
 from memoranda.conversation.formats import anthropic
-from memoranda.conversation.formats.parse import parse_messages
-from memoranda.conversation.formats.raw import FORMS
+from memoranda.conversation.formats.anthropic import UNPARSED
+from memoranda.conversation.formats.parse import FORMS, parse_messages
 from memoranda.conversation.formats.render import render
 from memoranda.model.chat import FAILED, OPENING
-from memoranda.model.models import Image, Marker, Message, ToolCall, ToolResult
+from memoranda.model.models import Image, Marker, ToolCall, ToolResult
 
 ANY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)
 BODIES = st.sampled_from(["", " ", "\n\t", "x", "x \n", "\u2028", "a\nb"]) | ANY
@@ -33,7 +33,6 @@ ARGUMENTS = st.sampled_from(
         '{"a": NaN}',
         '{"a": 1e999}',
         r'{"a": "\ud800"}',
-        '{"unparsed_arguments": "x"}',
         '{"unparsed_arguments": 5}',
     ]
 )
@@ -81,7 +80,6 @@ AROUND = st.fixed_dictionaries(
         "system": st.none() | BODIES,
         "recalled": st.none() | st.just("R"),
         "prompt": st.none() | st.just("so?"),
-        "beside": st.none() | st.just("B"),
     }
 )
 
@@ -141,13 +139,16 @@ def fit(name):
 
 
 def value(arguments):
-    """Return what arguments mean: a JSON object, or else the text."""
+    """Return what arguments mean: a JSON object, or else the text, which Anthropic gets in one."""
     if not arguments.strip():
         return {}
     try:
         found = json.loads(arguments)
     except ValueError:
         return arguments
+    if isinstance(found, dict) and UNPARSED in found:
+        inside = found[UNPARSED]
+        return value(inside) if isinstance(inside, str) else inside
     return found if isinstance(found, dict) and "NaN" not in arguments else arguments
 
 
@@ -165,58 +166,43 @@ def read_back(messages):
     return record.lines()
 
 
-def expected(entries, form, *, system, recalled, prompt, beside):
+def expected(entries, form, *, system, recalled, prompt):
     """Return what is to be said of a view in this form, by the documented rules."""
     record, anthropic = Record(), form == "anthropic"
     body = list(entries)
-    if note := "\n\n".join(text for text in (recalled, beside) if text):
+    if recalled:
         asked = not prompt and body and getattr(body[-1], "role", "") == "user"
-        body.insert(len(body) - bool(asked), marker(note))
+        body.insert(len(body) - bool(asked), marker(recalled))
     if form == "openai":
         record.say("system", system)
-    later = []
     for entry in body:
-        if later and getattr(entry, "role", "") != "tool":
-            record.say("user", "", later)
-            later = []
-        later += told(record, entry, form)
-    record.say("user", "", later)
+        told(record, entry, form)
     record.say("user", prompt or "")
     return ended(record, anthropic=anthropic)
 
 
 def told(record, entry, form):
-    """Add an entry; return the pictures that must come after it."""
+    """Add an entry; a picture for which the form has no room is named."""
     anthropic = form == "anthropic"
-    text = entry.text if isinstance(entry, Marker) else entry.content
+    if isinstance(entry, Marker):
+        blank = anthropic and not entry.text.strip()
+        record.say("user" if anthropic else "system", "" if blank else entry.text)
+        return
+    failed = anthropic and entry.tool_result is not None and entry.tool_result.is_error
+    error = entry.tool_result is not None and entry.tool_result.is_error
+    roles = ("user",) if form == "openai" else ("user", "tool")
+    images = entry.images if entry.role in roles and not error else ()
+    named = ["[image]"] * (len(entry.images) - len(images))
+    text = "\n".join(filter(None, [entry.content, *named]))
     text = "" if anthropic and not text.strip() else text
-    match entry:
-        case Marker():
-            record.say("user" if anthropic else "system", text)
-        case Message(role="user"):
-            record.say("user", text, entry.images)
-        case Message(role="tool"):
-            return answered(record, entry, text, form)
-        case Message():
-            if entry.role == "assistant" or not anthropic:
-                record.say(entry.role, text)
-            if entry.tool_calls:
-                record.call(entry.tool_calls)
-            return entry.images
-    return ()
-
-
-def answered(record, entry, text, form):
-    """Add a result; return the pictures that must come after it."""
-    failed = entry.tool_result.is_error and form == "anthropic"
-    inside = form == "responses" or (form == "anthropic" and not failed)
-    record.answer(
-        entry.tool_result,
-        (text or FAILED) if failed else text,
-        entry.images if inside else (),
-        is_error=failed,
-    )
-    return [] if inside else entry.images
+    if entry.tool_result is not None:
+        text = text or FAILED if failed else text
+        record.answer(entry.tool_result, text, images, is_error=failed)
+        return
+    if entry.role != "system" or not anthropic:
+        record.say(entry.role, text, images)
+    if entry.tool_calls:
+        record.call(entry.tool_calls)
 
 
 def ended(record, *, anthropic):
@@ -284,7 +270,7 @@ def test_every_view_is_taken_by_every_provider(units, form, around):
 @example(
     units=[[message("assistant", "x \n")], [message("assistant", " ")]],
     form="anthropic",
-    around={"system": None, "recalled": None, "prompt": None, "beside": None},
+    around={"system": None, "recalled": None, "prompt": None},
 )
 def test_what_is_written_reads_back_as_it_was_said(units, form, around):
     """Laws 3 and 14: nothing is lost, changed or out of order but what the form cannot hold."""
@@ -300,7 +286,11 @@ def test_system_texts_are_all_there_and_in_order(units, around):
     head = around["system"] or ""
     assert render(entries, form="openai", **around).system is None
     assert render(entries, form="responses", **around).system == (head or None)
-    later = [item.content for item in entries if getattr(item, "role", "") == "system"]
+    later = [
+        "\n".join(filter(None, [item.content, *("[image]" for _ in item.images)]))
+        for item in entries
+        if getattr(item, "role", "") == "system"
+    ]
     texts = [text for text in (head, *later) if text.strip()]
     found = render(entries, form="anthropic", **around).system
     assert found == ([anthropic.CACHED | text_block("\n\n".join(texts))] if texts else None)
@@ -323,7 +313,7 @@ def test_breakpoints_are_behind_what_the_next_request_repeats(units, around):
     """Of Anthropic's cache: at the end of system prompt and history, before recall and prompt."""
     entries = flat(units)
     found = breakpoints(render(entries, form="anthropic", **around).messages)
-    changing = (around["recalled"] or around["beside"]) and not around["prompt"]
+    changing = around["recalled"] and not around["prompt"]
     if changing and entries and getattr(entries[-1], "role", "") == "user":
         entries = entries[:-1]
     alone = render(entries, form="anthropic", **around | dict.fromkeys(around)).messages

@@ -7,8 +7,7 @@ from provider_rules import problems_anthropic, problems_openai, problems_respons
 from tables import each_row
 
 from memoranda import Conversation
-from memoranda.conversation.formats.parse import parse_messages
-from memoranda.conversation.formats.raw import FORMS
+from memoranda.conversation.formats.parse import FORMS, parse_messages
 from memoranda.conversation.formats.render import render
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Image, ToolCall
@@ -59,11 +58,9 @@ def test_what_a_marker_quotes_is_no_instruction(form):
 
 
 def test_the_chat_form():
-    """The system leads, pictures of results follow the exchange, memory and prompt are last."""
-    recalled, beside = "Ana is here.", "It is noon."
-    rendered = written(
-        VIEW, "openai", system="Be kind.", recalled=recalled, beside=beside, prompt="so?"
-    )
+    """The system leads, pictures of results are named, memory and prompt are last."""
+    recalled = "Ana is here."
+    rendered = written(VIEW, "openai", system="Be kind.", recalled=recalled, prompt="so?")
     picture = {"type": "image_url", "image_url": {"url": PICTURE.url, "detail": "high"}}
     assert rendered.system is None
     assert rendered.messages == [
@@ -83,11 +80,10 @@ def test_the_chat_form():
             ],
         },
         {"role": "tool", "content": "rain", "tool_call_id": "b"},
-        {"role": "tool", "content": "sun", "tool_call_id": "a"},
-        {"role": "user", "content": [picture]},
+        {"role": "tool", "content": "sun\n[image]", "tool_call_id": "a"},
         {"role": "system", "content": "Be brief."},
         {"role": "assistant", "content": "Sun."},
-        {"role": "system", "content": "Ana is here.\n\nIt is noon."},
+        {"role": "system", "content": "Ana is here."},
         {"role": "user", "content": "so?"},
     ]
 
@@ -102,12 +98,11 @@ def test_the_chat_form():
         ("[" * 100_000, {"unparsed_arguments": "[" * 100_000}),
     ],
 )
-def test_arguments_are_an_object_for_anthropic_and_come_back_as_they_were(arguments, sent):
-    """What is no JSON object is wrapped in one, and unwrapped when it is read."""
+def test_arguments_are_an_object_for_anthropic(arguments, sent):
+    """What is no JSON object is wrapped in one."""
     view = [said("user", "x"), calls(ToolCall("i", "f", arguments)), result("r", id="i")]
     messages = written(view, "anthropic").messages
     assert messages[1]["content"][0]["input"] == sent
-    assert parse_messages(messages)[1].tool_calls[0].arguments == (arguments or "{}")
 
 
 def exchanges(ids):
@@ -119,7 +114,7 @@ def exchanges(ids):
 @each_row(
     ("form", "ids", "kept"),
     [
-        ("openai", ["a", "functions.w:0", "a"], ["a", "functions.w:0", "a"]),
+        ("openai", ["a", "functions.w:0", "a"], ["a", "functions.w:0", "a_2"]),
         ("responses", ["a", "b-_2", "a"], ["a", "b-_2", "a_2"]),
         ("anthropic", ["a", "a_2", "a", "a"], ["a", "a_2", "a_3", "a_4"]),
         ("anthropic", ["x" * 64, "x" * 64], ["x" * 64, "x" * 62 + "_2"]),
@@ -143,49 +138,14 @@ def test_ids_that_are_refused_get_others_that_do_not_change_with_the_view(form):
         assert alone[1].tool_calls[0].id == sent == alone[2].tool_result.call_id
 
 
-@each_row("form", sorted(FORMS))
-@each_row(
-    ("url", "name"),
-    [
-        ("data:image/svg+xml;base64,AAAA", "[image: image/svg+xml]"),
-        ("data:image/png,AAAA", "[image: data]"),
-        ("data:image/png;base64,", "[image: data]"),
-        ("file:///a.png", "[image: file:///a.png]"),
-    ],
-)
-def test_a_picture_that_would_be_refused_is_named(form, url, name):
-    """The rest of the request goes out all the same."""
-    [turn] = parse_messages(written([said("user", "x", images=(Image(url),))], form).messages)
-    assert (turn.content, turn.images) == (f"x\n{name}", ())
-
-
 def test_pictures_inside_the_message_are_blocks_for_anthropic():
-    """A data URL becomes its media type and its data; a picture over plain http is named."""
-    images = (Image("data:image/JPG;name=a;base64,AAAA"), Image("http://x.org/a.png"))
+    """A data URL becomes its media type and its data."""
+    images = (Image("data:image/JPG;name=a;base64,AAAA"), PICTURE)
     [message] = written([said("user", images=images)], "anthropic").messages
     assert message["content"] == [
         {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "AAAA"}},
-        {"type": "text", "text": "[image: http://x.org/a.png]", **CACHED},
+        {"type": "image", "source": {"type": "url", "url": PICTURE.url}, **CACHED},
     ]
-
-
-@each_row(
-    "entries",
-    [
-        [calls(ToolCall("a", "f"))],
-        [result(id="a")],
-        [calls(ToolCall("a", "f")), MARKER, result(id="a")],
-        [calls(ToolCall("a", "f")), result(id="b")],
-        [calls(ToolCall("a", "f")), result(id="a"), result(id="a")],
-        [calls(ToolCall("a", "f"), ToolCall("a", "f")), result(id="a"), result(id="a")],
-        [said("tool", "x")],
-    ],
-)
-def test_a_parted_exchange_is_refused_before_the_provider_does(entries):
-    """Law 2: no call without its results in any form, and the message is named."""
-    for form in FORMS:
-        with pytest.raises(InvalidInput, match=r"message msg_.* was parted from its counterpart"):
-            render(entries, form=form, system=None, recalled=None, prompt="x")
 
 
 @each_row("form", ["OpenAI", "", None, ["openai"], "gemini"])

@@ -9,12 +9,9 @@ from provider_items import CHAT, RESPONSES, SAMPLES, conversations, item, said, 
 from provider_rules import problems_anthropic, problems_openai
 
 from memoranda import Conversation, Memory, Settings
-from memoranda.conversation.formats.parse import count_message
-from memoranda.conversation.formats.raw import is_reasoning
-from memoranda.conversation.formats.render import dump_messages, render
+from memoranda.conversation.formats.parse import count_message, is_reasoning
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import EPOCH
-from memoranda.model.models import Image, Marker, Message, ToolCall, ToolResult
+from memoranda.model.models import Image, Marker
 from memoranda.tokens.catalog import Catalog
 
 FORMS = st.sampled_from(sorted(SAMPLES))
@@ -233,21 +230,3 @@ def test_who_speaks_is_kept_and_shown(tmp_path):
     assert Conversation().add("user", "x").name is None
     with pytest.raises(InvalidInput, match="name"):
         Conversation().add("user", "x", name=" ")
-
-
-@pytest.mark.parametrize("form", sorted(SAMPLES))
-def test_calls_of_the_form_before_tools_that_were_kept_once_are_sent_as_calls(form):
-    """What an earlier version stored as call and result is given back, and sent as it is today."""
-    call = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
-    result = {"role": "function", "name": "f", "content": "sun"}
-    said = {"id": "m", "timestamp": EPOCH, "tokens": 1}
-    kept = [
-        Message(role="user", content="x", **said),
-        Message(role="assistant", content="", tool_calls=(ToolCall("f", "f"),), raw=call, **said),
-        Message(role="tool", content="sun", tool_result=ToolResult("f"), raw=result, **said),
-    ]
-    assert dump_messages(kept[1:], "openai") == [call, result]
-    text = as_json(render(kept, form=form, system=None, recalled=None, prompt=None).messages)
-    assert "sun" in text
-    assert 'function_call": {' not in text
-    assert '"role": "function"' not in text

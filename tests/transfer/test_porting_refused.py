@@ -110,9 +110,9 @@ BROKEN = [
     ([HEAD, HI, {"role": "cat", "content": "x"}], "line 3: role='cat' is unknown"),
     ([HEAD, HI, {**DONE, "timestamp": "2026-02-27T14:31:00"}], "line 3: .*no time zone"),
     ([HEAD, HI, {**DONE, "images": [{"url": "ftp://x"}]}], "line 3: the image .*no address"),
-    ([HEAD, "", HI, {**HI, "toolResult": {"callId": "c"}}], "line 4: role='user' cannot"),
-    ([{**HEAD, "createdAt": "today"}, HI], "line 1: createdAt='today' is no"),
-    ([{"_type": "metadata", "created_at": "x"}, HI], "createdAt=None is no time"),
+    ([HEAD, HI, {**HI, "toolResult": {"call_id": "c"}}], "line 3: role='user' cannot"),
+    ([{**HEAD, "createdAt": "today"}, HI], "line 1: created_at='today' cannot be used"),
+    ([{"_type": "metadata", "created_at": "x"}, HI], "the key created_at is missing"),
 ]
 
 

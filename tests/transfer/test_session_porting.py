@@ -83,7 +83,7 @@ def test_a_file_goes_on_by_itself(tmp_path):
 
 def test_a_file_of_the_specification_is_recognised(tmp_path):
     """Metadata first: a session, under its key and with its creation; each message an episode."""
-    path = written(tmp_path, "any name.jsonl", HEAD, HI, "", {**DONE, "content": " "}, DONE)
+    path = written(tmp_path, "any name.jsonl", HEAD, HI, {**DONE, "content": " "}, DONE)
     before = path.read_bytes()
     with opened() as memory:
         report = memory.import_(path)

@@ -15,7 +15,7 @@ from functools import cached_property
 from math import ceil
 from typing import NamedTuple
 
-from memoranda.conversation.formats.raw import unread_parts
+from memoranda.conversation.formats.parse import unread_parts
 from memoranda.conversation.formats.render import render
 from memoranda.conversation.live import ConversationState, room_of
 from memoranda.conversation.markers import reference

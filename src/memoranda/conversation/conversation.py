@@ -135,10 +135,10 @@ class Conversation:
         """
         settings = _checked(settings)
         limits = check_limits(settings.conversation, **options)
-        held = jsonl.read(path)
-        transcript = held.transcript()
-        other = transcript.open(options, held.info.created_at)
-        uncounted = not all(each.tokens for each in held.messages)
+        info, messages = jsonl.read(path)
+        transcript = jsonl.restore(info, messages)
+        other = transcript.open(options, info.created_at)
+        uncounted = not all(each.tokens for each in messages)
         services = _services_of(settings)
         return cls.over(transcript, limits, services, other_model=other or uncounted)
 

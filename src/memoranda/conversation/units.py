@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from memoranda.conversation.formats.raw import continues, is_opening, is_reasoning
+from memoranda.conversation.formats.parse import continues, is_opening, is_reasoning
 from memoranda.conversation.transcript import place_of
 from memoranda.model.models import Message
 

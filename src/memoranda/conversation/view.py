@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
 
-from memoranda.conversation.formats.raw import replace_result
+from memoranda.conversation.formats.parse import replace_result
 from memoranda.conversation.live import LiveMessages, merge_spans, runs_of, span_of
 from memoranda.conversation.markers import PARTICULARS, SUMMARIES, mark_gaps, reference
 from memoranda.conversation.selection import NEWEST, Selection, SelectionInput, Strategy

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from memoranda.conversation.conversation_store import ConversationOverview
 from memoranda.conversation.explain import SHOWN, ExplainedMessage, MessageState, ViewExplanation
-from memoranda.conversation.formats.raw import unread_parts
+from memoranda.conversation.formats.parse import unread_parts
 from memoranda.conversation.pruning import ContextUsage
 from memoranda.model.models import (
     Context,

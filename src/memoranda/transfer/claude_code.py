@@ -17,8 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from memoranda.conversation.formats.parse import parse_message
-from memoranda.conversation.formats.raw import unread_parts
+from memoranda.conversation.formats.parse import parse_message, unread_parts
 from memoranda.errors import InvalidInput
 from memoranda.model.models import ConversationInfo
 from memoranda.text.json_values import object_of, value_of, words_of

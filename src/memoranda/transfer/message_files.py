@@ -54,11 +54,10 @@ def read_session(
     Raises:
         InvalidInput: a line is broken; the message names it.
     """
-    file = jsonl.read(path)
-    info = file.info
+    info, found = jsonl.read(path)
     held = target.known_messages(info.id)
     messages = []
-    for message in file.messages:
+    for message in found:
         key = message.id if message.id in held else f"{info.id}\n{message.id}"
         with ErrorPrefix(f"{path}, line {place_of(message) + jsonl.FIRST_LINE}"):
             (said,) = parse_messages([message])

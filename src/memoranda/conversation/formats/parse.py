@@ -3,55 +3,44 @@
 Mappings are understood as well as the objects of the SDKs, whole or in parts. What is said becomes
 the fields of a message: text, pictures, calls and results. Where these do not say exactly what was
 given, as with a model's reasoning, files and whatever is not known here, the item itself is kept
-beside them, in ``raw``. A picture is kept as one address, which is where it is or the picture
-itself.
+beside them, in ``raw``.
 """
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
-from math import isfinite
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
-from memoranda.conversation.formats import anthropic, chat
-from memoranda.conversation.formats.content import DETAILS, ROLES, SAME_ROLE, TIMES, count_parts
-from memoranda.conversation.formats.raw import read_item, unread_parts
-from memoranda.conversation.formats.responses import is_item
-from memoranda.errors import InvalidInput
-from memoranda.model.checks import (
-    DEEPEST,
-    clean,
-    known,
-    refuse_unknown,
-    several,
-    storable,
-    too_deep,
+from pydantic import ConfigDict, TypeAdapter
+
+from memoranda.conversation.formats import anthropic, chat, responses
+from memoranda.conversation.formats.content import (
+    PICTURE,
+    REASONING,
+    ROLES,
+    SAME_ROLE,
+    ItemContent,
+    Json,
+    count_parts,
 )
+from memoranda.errors import InvalidInput
+from memoranda.model.checks import json_text, refuse_unknown, require_json, several
 from memoranda.model.models import Image, Message, NamedMessage, ToolCall, ToolResult
+from memoranda.text.json_values import parse_as
 from memoranda.tokens.catalog import ChatMeter
 
-PLACES = ("https://", "http://", "data:image/")
+FORMS = MappingProxyType({"openai": chat, "responses": responses, "anthropic": anthropic})
+TIMES = ("timestamp", "created_at", "create_time")
+ANYTHING: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(ser_json_inf_nan="constants"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMessage(NamedMessage):
-    """A message that is not yet in a transcript.
-
-    Attributes:
-        role: ``system``, ``user``, ``assistant`` or ``tool``.
-        content: the text.
-        tool_calls: the calls it makes (assistant only).
-        tool_result: the call it answers (tool only).
-        timestamp: when it was said, where that is known.
-        images: the pictures in it.
-        task: the title of the task that starts with it.
-        raw: the item that was given, where the fields do not say it exactly.
-        part: as in :class:`~memoranda.model.models.Message`.
-    """
+    """A message that is not yet in a transcript; its fields are those of a ``Message``."""
 
     role: str
     content: str
@@ -69,50 +58,25 @@ class NewMessage(NamedMessage):
         Raises:
             InvalidInput: a part of it cannot be stored; the message says which.
         """
-        storable(self.content, "content")
-        self._check_tools()
-        for image in self.images:
-            _check_image(image)
-        if self.task is not None:
-            clean(self.task, "task")
-        known(self.timestamp, "timestamp")
+        parse_as(NewMessage, asdict(self))
         said = self.content.strip() or self.images or self.tool_calls
         if not said and self.tool_result is None and self.raw is None:
             raise InvalidInput("content is empty; give the message some text or a tool call")
-
-    def _check_tools(self) -> None:
         if self.tool_calls and self.role != "assistant":
             raise InvalidInput(
                 f"role={self.role!r} cannot make tool calls; only the assistant does"
             )
-        for call in self.tool_calls:
-            for name in ("id", "name", "arguments"):
-                storable(getattr(call, name), f"{name} of a tool call")
-        result: object = self.tool_result
-        if result is None:
-            return
-        if not isinstance(result, ToolResult):
-            raise InvalidInput(
-                f"tool_result must be a ToolResult or the id of the call, got {result!r:.80}"
-            )
-        if self.role != "tool":
+        if self.tool_result is not None and self.role != "tool":
             raise InvalidInput(f"role={self.role!r} cannot answer a tool call; use role='tool'")
-        storable(result.call_id, "tool_result")
+        for image in self.images:
+            if not PICTURE.match(image.url):
+                raise InvalidInput(
+                    f"the image {image.url!r:.60} is no address; "
+                    f"use https://… or data:image/png;base64,… with the picture in it"
+                )
 
 
 OWN_FIELDS = tuple(each.name for each in fields(NewMessage))
-
-
-def _check_image(image: object) -> None:
-    if not isinstance(image, Image) or not isinstance(image.url, str):
-        raise InvalidInput(f"images must be Image values or their addresses, got {image!r:.80}")
-    storable(image.url, "url of an image")
-    if not image.url.startswith(PLACES):
-        raise InvalidInput(
-            f"the image {image.url!r:.60} is no address; "
-            f"use https://… or data:image/png;base64,… with the picture in it"
-        )
-    refuse_unknown([image.detail], DETAILS, "the detail of an image")
 
 
 def parse_role(role: object) -> str:
@@ -129,47 +93,10 @@ def parse_role(role: object) -> str:
 def parse_messages(messages: Iterable[object]) -> list[NewMessage]:
     """Return the messages in a list of messages or items of any form, in order.
 
-    Each item of OpenAI's responses form is a message of its own. Parallel calls that all came
-    without an id, or under the same one, get ids by which their results, in order, find them.
-
-    Args:
-        messages: ``Message`` or ``NewMessage`` values of ours, or messages of a provider's form.
-
     Raises:
         InvalidInput: a message has no known form; the message names the part.
     """
-    found = [new for each in several(messages, "messages") for new in parse_message(each)]
-    for place in range(len(found)):
-        _number_calls(found, place)
-    return [replace(new, raw=None) if _says_all(new) else new for new in found]
-
-
-def _says_all(new: NewMessage) -> bool:
-    """Whether the fields of a message say all that was given."""
-    if new.raw is None or new.part or not (new.content.strip() or new.tool_calls or new.images):
-        return False
-    texts = (json.dumps(item, sort_keys=True) for item in (new.raw, chat.plain_item(new)))
-    return len(set(texts)) == 1
-
-
-def _number_calls(found: list[NewMessage], place: int) -> None:
-    """Number the calls of a message, and their results, where their ids do not tell them apart."""
-    calls = found[place].tool_calls
-    old = [call.id for call in calls]
-    if len(set(old)) == len(old) and (len(old) == 1 or "" not in old):
-        return
-    begin = place + 1
-    results = [new.tool_result for new in found[begin : begin + len(old)] if new.tool_result]
-    if sorted(old) != sorted(result.call_id for result in results):
-        return
-    new = [replace(call, id=f"{call.id or 'call'}_{n}") for n, call in enumerate(calls, 1)]
-    found[place] = replace(found[place], tool_calls=tuple(new))
-    waiting: defaultdict[str, deque[str]] = defaultdict(deque)
-    for known_as, call in zip(old, new, strict=True):
-        waiting[known_as].append(call.id)
-    for at, result in enumerate(results, begin):
-        numbered = replace(result, call_id=waiting[result.call_id].popleft())
-        found[at] = replace(found[at], tool_result=numbered)
+    return [new for each in several(messages, "messages") for new in parse_message(each)]
 
 
 def parse_message(message: object) -> list[NewMessage]:
@@ -189,96 +116,98 @@ def parse_message(message: object) -> list[NewMessage]:
             return [message]
         case Message():
             return [NewMessage(**{name: getattr(message, name) for name in OWN_FIELDS})]
-    shape = _json_of(message)
-    if not isinstance(shape, dict):
-        raise InvalidInput(f"a message must be a mapping with role and content, got {shape!r:.80}")
-    if not is_item(shape):
-        if not isinstance(shape.get("role"), str) and shape.get("type") != "message":
-            parse_role(shape.get("role"))
-        if shape.keys() <= {"role", "type", *TIMES}:
-            raise InvalidInput(f"a message with a role needs content, got {shape!r:.80}")
-    items = anthropic.split(shape)
+    item = _json_of(message)
+    if not isinstance(item, dict):
+        raise InvalidInput(f"a message must be a mapping with role and content, got {item!r:.80}")
+    if responses.is_message(item) and not isinstance(item.get("role"), str):
+        parse_role(item.get("role"))
+    items = anthropic.split(item)
     return [_read(item, part if len(items) > 1 else 0) for part, item in enumerate(items, 1)]
 
 
+def _json_of(message: object) -> Any:
+    """Return a copy of what was given, with objects of SDKs as the JSON they stand for."""
+    try:
+        found = ANYTHING.dump_python(message, mode="json", exclude_unset=True, fallback=dict)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"a message is no JSON ({error}): {message!r:.80}") from error
+    return require_json(json.loads(json_text(found, "a message")), "a message")
+
+
 def _read(item: Mapping[str, Any], part: int) -> NewMessage:
-    found = read_item(item)
-    return NewMessage(
+    found = _content_of(item)
+    given = next((item[name] for name in TIMES if item.get(name) is not None), None)
+    new = NewMessage(
         role=found.role,
         content="\n".join(text for text in found.texts if text),
         tool_calls=tuple(found.calls),
         tool_result=found.result,
-        timestamp=_parse_time(item),
+        timestamp=None if given is None else parse_as(datetime, given),
         images=tuple(found.images),
         raw=item,
         part=part,
     )
+    says = new.content.strip() or new.tool_calls or new.images
+    return replace(new, raw=None) if says and item == chat.plain_item(new) else new
+
+
+# The given item
+
+
+def form_of(item: Mapping[str, Any]) -> str | None:
+    """Return the form of an item; ``None`` for a role and a text, which are the same in all."""
+    order = ("responses", "openai", "anthropic")  # Blocks that no form knows are Anthropic's.
+    return next((name for name in order if FORMS[name].owns(item)), None)
+
+
+def _content_of(item: Mapping[str, Any]) -> ItemContent:
+    role = str(item.get("role"))
+    found = ItemContent(SAME_ROLE.get(role, role if role in ROLES else "assistant"))
+    FORMS[form_of(item) or "openai"].read(item, found)
+    return found
+
+
+def unread_parts(raw: Mapping[str, Any] | None) -> list[object]:
+    """Return what a given item holds that the fields do not, such as reasoning and files."""
+    return [] if raw is None else _content_of(raw).unread
 
 
 def count_message(meter: ChatMeter, message: NewMessage | Message) -> int:
     """Return the tokens of a message with all that is sent of it, in the form it came in."""
     tokens = meter.message(message.content, message.tool_calls, message.images)
-    if message.raw is None:
-        return tokens
     return tokens + count_parts(unread_parts(message.raw), meter.counter.count)
 
 
-def _json_of(value: object, name: str = "a message", levels: int = DEEPEST) -> Any:
-    """Return a copy of what was given, with objects of SDKs as the mappings they stand for."""
-    if not levels:
-        raise too_deep(name)
-    found: Any = value
-    match value:
-        case str():
-            found = storable(value, name)
-        case datetime():
-            found = value.isoformat()
-        case Mapping():
-            found = {
-                storable(key, f"a key in {name}"): _json_of(item, f"{key} of a message", levels - 1)
-                for key, item in value.items()
-            }
-        case list() | tuple():
-            found = [_json_of(item, name, levels - 1) for item in value]
-        case float() if not isfinite(value):
-            raise InvalidInput(f"a part of a message is no JSON: {name} is {value}; take it out")
-        case None | int() | float():
-            pass
-        case _ if (dumped := _unwrap(value)) is not value:
-            found = _json_of(dumped, name, levels - 1)
-        case _ if name != "a message":
-            raise InvalidInput(f"a part of a message is no JSON: {name} is {value!r:.80}")
-    return found
+def replace_result(raw: Mapping[str, Any], text: str) -> Json | None:
+    """Return the item of a tool's result with this text; ``None`` where it cannot be replaced."""
+    if "output" not in raw:
+        return {"role": "tool", "content": text}
+    return {**raw, "output": text} if isinstance(raw["output"], str | list) else None
 
 
-def _unwrap(value: object) -> object:
-    """Return an object of a provider's SDK as the mapping it stands for, all else as it is."""
-    dump = None if isinstance(value, type) else getattr(value, "model_dump", None)
-    if not callable(dump):
-        return value
-    try:
-        return dump(mode="json", exclude_unset=True)
-    except (TypeError, ValueError) as error:
-        text = f"an object of a message cannot be read ({error}): {value!r:.80}"
-        raise InvalidInput(text) from error
+def is_opening(message: Message) -> bool:
+    """Whether a model's message says nothing itself: what it holds belongs to what follows."""
+    says = message.content.strip() or message.tool_calls or message.images
+    return message.role == "assistant" and message.raw is not None and not says
 
 
-def _parse_time(message: Mapping[str, Any]) -> datetime | None:
-    """Return when a message was said, by the names under which exports give it."""
-    given = next((message[name] for name in TIMES if message.get(name) is not None), None)
-    try:
-        match given:
-            case None | datetime():
-                return given
-            case bool():
-                pass
-            case int() | float():
-                return datetime.fromtimestamp(given, UTC)
-            case str():
-                return datetime.fromisoformat(given)
-    except (ValueError, OverflowError, OSError):
-        pass
-    raise InvalidInput(
-        f"a message has the time {given!r:.80}; write it with its time zone, such as "
-        f"2025-03-31T18:30:00Z, or as seconds since 1970"
-    )
+def is_reasoning(message: Message) -> bool:
+    """Whether a message is a model's reasoning alone, which no provider takes alone."""
+    parts = unread_parts(message.raw) if is_opening(message) else []
+    kinds = {part.get("type") for part in parts if isinstance(part, Mapping)}
+    return bool(kinds) and kinds.issubset(REASONING)
+
+
+def continues(before: Message, message: Message) -> bool:
+    """Whether a message goes on with the answer of which ``before`` is the part just before it.
+
+    So do the items of one answer in OpenAI's responses form, and what follows reasoning that was
+    given as a message of its own. Where something between them was removed, nothing goes on.
+    """
+    if not before.role == message.role == "assistant" or before.raw is None:
+        return False
+    places = before.position, message.position
+    if None not in places and places[1] != (places[0] or 0) + 1:
+        return False
+    both = message.raw is not None and form_of(before.raw) == form_of(message.raw) == "responses"
+    return both or is_opening(before)

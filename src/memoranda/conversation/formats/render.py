@@ -6,23 +6,25 @@ other provider goes what its fields say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, NamedTuple
 
-from memoranda.conversation.formats import anthropic, chat, responses
+from memoranda.conversation.formats import anthropic, chat
 from memoranda.conversation.formats.content import Json
-from memoranda.conversation.formats.raw import FORMS, continues, forms_of
-from memoranda.errors import InvalidInput
+from memoranda.conversation.formats.parse import FORMS, continues, form_of, unread_parts
 from memoranda.model.chat import sendable_id
 from memoranda.model.checks import EPOCH, refuse_unknown
 from memoranda.model.models import Marker, Message, ToolCall
+from memoranda.text.patterns import compile_pattern
 
-LONGEST_ID = 64
+LONGEST_ID = LONGEST_NAME = 64
+FUNCTION_NAME = compile_pattern(r"[^a-zA-Z0-9_-]")
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedContext:
+class RenderedContext(NamedTuple):
     """A context in the form of a provider.
 
     Attributes:
@@ -35,12 +37,6 @@ class RenderedContext:
     system: str | list[Json] | None
 
 
-# One message, or an assistant's answer with calls and, directly after, the result of each.
-ContextPart = tuple[Message, ...]
-# A part with the ids under which its calls are sent.
-SentPart = tuple[ContextPart, Mapping[str, str]]
-
-
 def render(
     entries: Sequence[Message | Marker],
     *,
@@ -48,65 +44,48 @@ def render(
     system: str | None,
     recalled: str | None,
     prompt: str | None,
-    beside: str | None = None,
 ) -> RenderedContext:
     """Return a view with prompt, markers and recalled memory in a form that the provider accepts.
 
     What changes from turn to turn stands behind the history: directly before the prompt, or
     before the user's last message if there is no prompt. Nothing that was said is lost or changes
     its place, but: markers and later system messages go where the form has room for them; ids and
-    names of calls are changed where the provider would refuse them; and whether a tool failed can
-    only be said to Anthropic.
+    names of calls are changed where the provider would refuse them; a picture is named where a
+    form has no room for it; and whether a tool failed can only be said to Anthropic.
 
     Args:
-        entries: the view in order: messages, and markers for what is left out.
+        entries: the view in order: messages, and markers for what is left out; a call is followed
+            by its results.
         form: ``openai`` (chat completions), ``responses`` or ``anthropic``.
         system: the system prompt.
-        recalled: what memory says on the prompt.
+        recalled: what memory says on the prompt, and what else holds for this turn alone.
         prompt: what the user says now.
-        beside: what else holds for this turn alone, such as the date.
 
     Raises:
-        InvalidInput: there is no such form, or a tool call was parted from its results.
+        InvalidInput: there is no such form.
     """
     refuse_unknown([form], FORMS, "form")
     # Anthropic takes a system text at the start alone: notes in between are the user's there.
     note_role = "user" if form == "anthropic" else "system"
-    history = [part for each in _parts(entries, note_role) if (part := _sent_part(each, form))]
-    tail: list[ContextPart] = []
-    if note := _join([recalled, beside]):
-        last = entries[-1] if entries and not prompt else None
-        asked = isinstance(last, Message) and last.role == "user"
-        tail = [_inserted(note, note_role), *([history.pop()] if asked else [])]
-    if prompt:
-        tail.append(_inserted(prompt, "user"))
+    history = [
+        _inserted(entry.text, "user" if entry.quotes else note_role)
+        if isinstance(entry, Marker)
+        else entry
+        for entry in entries
+    ]
+    tail = [_inserted(prompt, "user")] if prompt else []
+    if recalled:
+        asked = not prompt and entries and isinstance(entries[-1], Message)
+        last = [history.pop()] if asked and history[-1].role == "user" else []
+        tail = [_inserted(recalled, note_role), *last, *tail]
+    if system and form != "responses":
+        history.insert(0, _inserted(system, "system"))
+    taken = set[str]()
+    history, tail = _prepare(history, form, taken), _prepare(tail, form, taken)
     if form == "anthropic":
-        return _render_anthropic(history, tail, system)
-    sent = _with_ids([*history, *tail], form)
-    if form == "responses":
-        return RenderedContext(responses.write(sent), system or None)
-    head = [{"role": "system", "content": system}] if system else []
-    return RenderedContext([*head, *chat.write(sent)], None)
-
-
-def _render_anthropic(
-    history: Sequence[ContextPart], tail: Sequence[ContextPart], system: str | None
-) -> RenderedContext:
-    """Return a request with breakpoints behind what the next one repeats: system and history."""
-    texts = [part[0].content for part in history if part[0].role == "system"]
-    sent = [_without_system(part) for part in _with_ids([*history, *tail], "anthropic")]
-    messages = anthropic.write(sent[: len(history)], [])
-    anthropic.mark_cached(messages)
-    anthropic.write(sent[len(history) :], messages)
-    return RenderedContext(anthropic.complete(messages), anthropic.write_system([system, *texts]))
-
-
-def _without_system(sent: SentPart) -> SentPart:
-    """Return a part of which the pictures of a system message alone are left, as the user's."""
-    part, ids = sent
-    if part[0].role != "system":
-        return sent
-    return (replace(part[0], role="user", content="", raw=None),), ids
+        return RenderedContext(*anthropic.request(history, tail))
+    instructions = (system or None) if form == "responses" else None
+    return RenderedContext(FORMS[form].write([*history, *tail]), instructions)
 
 
 def dump_messages(messages: Iterable[Message], form: str) -> list[Json]:
@@ -120,140 +99,95 @@ def dump_messages(messages: Iterable[Message], form: str) -> list[Json]:
     """
     refuse_unknown([form], FORMS, "form")
     items: list[Json] = []
-    others: list[Message] = []
-    before: Message | None = None
-    for message in messages:
-        item = _exact_item(message, form)
-        if item is None:
-            others.append(message)
-        else:
-            items += _convert(others, form)
-            others = []
-            if before is not None and message.part > before.part > 0:
+    part = 0
+    for exact, run in groupby(messages, lambda each: _exact_item(each, form) is not None):
+        if not exact:
+            items += FORMS[form].write(_prepare(run, form))
+            part = 0
+            continue
+        for message in run:
+            item = _exact_item(message, form) or {}
+            if message.part > part > 0:
                 items[-1]["content"] += item["content"]
             else:
                 items.append(item)
-        before = message if item is not None else None
-    return items + _convert(others, form)
+            part = message.part
+    return items
 
 
 def _exact_item(message: Message, form: str) -> Json | None:
     """Return the item of this form that was given, or that the fields say exactly."""
     if message.raw is not None:
-        return deepcopy(dict(message.raw)) if form in forms_of(message.raw) else None
-    plain = not message.images and not message.tool_calls and message.role != "tool"
+        return deepcopy(dict(message.raw)) if form_of(message.raw) in (form, None) else None
+    plain = not message.images and not message.tool_calls and message.tool_result is None
     return chat.plain_item(message) if plain or form == "openai" else None
 
 
-def _convert(messages: Sequence[Message], form: str) -> list[Json]:
-    """Return messages in a form in which they were not given."""
-    parts: list[ContextPart] = []
-    for message in messages:
-        if parts and continues(parts[-1][-1], message):
-            parts[-1] = (*parts[-1], message)
-        else:
-            parts.append((message,))
-    named = [call.id for message in messages for call in message.tool_calls]
-    named += [_answered(message) for message in messages if message.role == "tool"]
-    accepts = FORMS[form].SENDABLE_ID.fullmatch
-    ids = {name: sendable_id(name, set(), accepts, LONGEST_ID) for name in named}
-    sent = [(part, ids) for each in parts if (part := _sent_part(each, form))]
-    if form == "anthropic":
-        return anthropic.write(sent, [])
-    return responses.write(sent) if form == "responses" else chat.write(sent)
-
-
-def _join(texts: Sequence[str | None]) -> str | None:
-    return "\n\n".join(text for text in texts if text and text.strip()) or None
-
-
-def _inserted(text: str, role: str) -> ContextPart:
+def _inserted(text: str, role: str) -> Message:
     """Return a text that stands between the messages: a marker, recalled memory, the prompt."""
-    return (Message(id="", role=role, content=text, timestamp=EPOCH, tokens=0),)
+    return Message(id="", role=role, content=text, timestamp=EPOCH, tokens=0)
 
 
-def _parts(entries: Iterable[Message | Marker], note_role: str) -> list[ContextPart]:
-    """Return the entries with each call and its results as one part.
+def _prepare(
+    messages: Iterable[Message], form: str, taken: set[str] | None = None
+) -> list[Message]:
+    """Return messages as a form takes them: those in it as given, all others by their fields.
 
-    A marker that quotes the conversation or the user is sent in the user's role, any other in
-    ``note_role``.
+    An answer of another form is one message, and what says nothing there, as another provider's
+    reasoning, is left out. The same messages get the same ids; those ``taken`` are numbered.
     """
-    found: list[ContextPart] = []
-    for entry in entries:
-        last = found[-1] if found else None
-        if isinstance(entry, Marker):
-            found.append(_inserted(entry.text, "user" if entry.quotes else note_role))
-        elif entry.role != "tool" and last and continues(last[-1], entry):
-            found[-1] = (*last, entry)
-        elif entry.role != "tool":
-            found.append((entry,))
-        elif last and _calls(last):
-            found[-1] = (*last, entry)
+    answers: list[list[Message]] = []
+    for message in messages:
+        if answers and continues(answers[-1][-1], message):
+            answers[-1].append(message)
         else:
-            raise _separated(entry)
-    for part in found:
-        calls = [call.id for call in _calls(part)]
-        answers = [_answered(message) for message in part if message.role == "tool"]
-        if len(set(calls)) < len(calls) or sorted(calls) != sorted(answers):
-            raise _separated(part[0])
-    return found
+            answers.append([message])
+    found: list[Message] = []
+    for answer in answers:
+        own = [each for each in answer if each.raw is None or form_of(each.raw) == form]
+        found += [each for each in own if each.raw is None or _says(each, each.raw)]
+        if foreign := [each for each in answer if each not in own and _says(each)]:
+            found.append(_join(foreign))
+    ids: dict[str, str] = {}
+    return [_sendable(each, form, ids, taken) for each in found]
 
 
-def _calls(part: ContextPart) -> list[ToolCall]:
-    return [call for message in part for call in message.tool_calls]
+def _says(message: Message, raw: Mapping[str, Any] | None = None) -> bool:
+    says = message.content.strip() or message.images or message.tool_calls or message.tool_result
+    return bool(says or unread_parts(raw))
 
 
-def _sent_part(part: ContextPart, form: str) -> ContextPart:
-    """Return a part in which what is not sent as it was given is one message of the answer.
-
-    An answer in OpenAI's responses form is several items anyway. What says nothing, as another
-    provider's reasoning, is left out.
-    """
-    given = {each.id for each in part if each.raw is None or FORMS[form].given_item(each)}
-    kept = [each for each in part if each.role == "tool" or each.id in given or _says(each)]
-    others = [each for each in kept if each.role != "tool" and each.id not in given]
-    if form != "responses" and len(others) > 1:
-        whole = replace(
-            others[0],
-            content="\n".join(item.content for item in others if item.content),
-            tool_calls=tuple(call for item in others for call in item.tool_calls),
-            images=tuple(image for item in others for image in item.images),
-            raw=None,
-        )
-        kept = [whole, *(each for each in kept if each not in others)]
-    # Calls come last in an answer, and then their results.
-    return tuple(kept) if form == "responses" else tuple(sorted(kept, key=_order))
-
-
-def _order(message: Message) -> int:
-    return 2 if message.role == "tool" else bool(message.tool_calls)
-
-
-def _says(message: Message) -> bool:
-    return bool(message.content.strip() or message.tool_calls or message.images)
-
-
-def _with_ids(parts: Iterable[ContextPart], form: str) -> Iterator[SentPart]:
-    """Yield each part with the ids to send for its calls; in chat only those of a part differ.
-
-    The same view gives the same ids.
-    """
-    taken: set[str] = set()
-    accepts = FORMS[form].SENDABLE_ID.fullmatch
-    for part in parts:
-        own = set[str]() if form == "openai" else taken
-        yield (
-            part,
-            {call.id: sendable_id(call.id, own, accepts, LONGEST_ID) for call in _calls(part)},
-        )
-
-
-def _separated(message: Message) -> InvalidInput:
-    return InvalidInput(
-        f"message {message.id} is a tool call or a result that was parted from its "
-        f"counterpart, which no provider takes; leave it out or bring both"
+def _join(messages: Sequence[Message]) -> Message:
+    """Return the messages of an answer as one, each text after the name of its speaker."""
+    texts = [f"{each.name}: {each.content}" if each.name else each.content for each in messages]
+    return replace(
+        messages[0],
+        content="\n".join(filter(None, texts)),
+        tool_calls=tuple(call for each in messages for call in each.tool_calls),
+        images=tuple(image for each in messages for image in each.images),
+        raw=None,
     )
 
 
-def _answered(message: Message) -> str:
-    return message.tool_result.call_id if message.tool_result else ""
+def _sendable(message: Message, form: str, ids: dict[str, str], taken: set[str] | None) -> Message:
+    """Return a message with the ids, names and pictures that the provider takes."""
+    result, provider = message.tool_result, FORMS[form]
+    for call in message.tool_calls:
+        numbered = set[str]() if taken is None else taken
+        ids[call.id] = sendable_id(call.id, numbered, provider.SENDABLE_ID.fullmatch, LONGEST_ID)
+    shown = message.role in provider.PICTURE_ROLES and not (result and result.is_error)
+    named = [] if shown else ["[image]" for _ in message.images]
+    return replace(
+        message,
+        content="\n".join(filter(None, [message.content, *named])),
+        tool_calls=tuple(
+            ToolCall(
+                ids[call.id],
+                FUNCTION_NAME.sub("_", call.name)[:LONGEST_NAME] or "unnamed",
+                call.arguments if call.arguments.strip() else "{}",
+            )
+            for call in message.tool_calls
+        ),
+        tool_result=result and replace(result, call_id=ids.get(result.call_id, result.call_id)),
+        images=message.images if shown else (),
+    )
