@@ -65,7 +65,7 @@ def test_what_wins_over_the_file_is_told(run, told, monkeypatch):
     [
         (("set", "conversation.stratgy", "x"), "did you mean conversation.strategy?"),
         (("set", "conversation", "x"), "conversation is a group of settings; name one of them"),
-        (("set", "conversation.strategy", "magic"), "strategy: 'magic' is none of rolling_window"),
+        (("set", "conversation.strategy", "magic"), "strategy='magic' should be 'rolling_window'"),
         (("set", "embedding.threads", "0"), "see memoranda config explain embedding.threads"),
         (("set", "conversation.prune_at", "0.1"), "see memoranda config explain conversation"),
         (("set", "tokens.limits", "x"), "holds values by name; set one of them:"),
