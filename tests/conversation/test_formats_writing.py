@@ -151,7 +151,7 @@ def test_pictures_inside_the_message_are_blocks_for_anthropic():
 @each_row("form", ["OpenAI", "", None, ["openai"], "gemini"])
 def test_an_unknown_form_is_named(form):
     """The message lists the forms there are; nor can less than one item be had of one."""
-    wanted = r"is unknown; (did you mean openai\? )?use one of openai"
+    wanted = r"is unknown; (did you mean openai\? )?use one of responses, openai"
     with pytest.raises(InvalidInput, match=wanted):
         render([], form=form, system=None, recalled=None, prompt=None)
     with pytest.raises(InvalidInput, match=wanted):

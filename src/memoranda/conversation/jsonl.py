@@ -55,11 +55,9 @@ Json = dict[str, Any]
 
 def restore(info: ConversationInfo, messages: Sequence[Message]) -> Transcript:
     """Return a new transcript of what a file holds, which belongs to no memory."""
-    given: ConversationOptions = {
-        "system": info.system,
-        "model": info.model,
-        "context_limit": info.context_limit,
-    }
+    given = ConversationOptions(
+        system=info.system, model=info.model, context_limit=info.context_limit
+    )
     transcript = Transcript.alone(info.id, info.created_at, given)
     transcript.append(messages[: info.start])
     if info.start:

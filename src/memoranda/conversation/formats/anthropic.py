@@ -64,7 +64,9 @@ def request(
     """
     texts = [each.content for each in history if each.role == "system" and each.content.strip()]
     messages = write(each for each in history if each.role != "system")
-    _mark_cached(messages)
+    blocks = [block for message in messages for block in message["content"]]
+    for block in [block for block in blocks if block["type"] not in REASONING][-1:]:
+        block.update(CACHED)  # Reasoning takes no breakpoint.
     messages = write(tail, messages)
     if messages and messages[0]["role"] == "assistant":
         messages.insert(0, {"role": "user", "content": _text_blocks(OPENING)})
@@ -72,13 +74,6 @@ def request(
         last = messages[-1]["content"][-1]
         last |= {"text": last["text"].rstrip()} if last["type"] == "text" else {}
     return messages, [block | CACHED for block in _text_blocks("\n\n".join(texts))] or None
-
-
-def _mark_cached(messages: Iterable[Json]) -> None:
-    """Put a breakpoint of the prompt cache at the end; reasoning takes none."""
-    blocks = [block for message in messages for block in message["content"]]
-    for block in [block for block in blocks if block["type"] not in REASONING][-1:]:
-        block.update(CACHED)
 
 
 def write(messages: Iterable[Message], before: Sequence[Json] = ()) -> list[Json]:

@@ -48,8 +48,8 @@ class ItemContent:
                     self.texts.append(text)
                 case {"type": kind, "text": str(text)} if kind in TEXTS:
                     self.texts.append(text)
-                case Mapping() if PICTURE.match(url := _picture_url(block)):
-                    self.images.append(Image(url, _detail(block)))
+                case Mapping() if image := _read_image(block):
+                    self.images.append(image)
                 case {"type": str(kind)}:
                     self.unread.append(block)
                     self.texts += [f"[{kind}]"] if self.result else []
@@ -74,20 +74,20 @@ def blocks_of(item: Mapping[str, Any]) -> list[Json]:
     return [block for block in blocks if isinstance(block, dict)]
 
 
-def _picture_url(block: Mapping[str, Any]) -> str:
+def _read_image(block: Mapping[str, Any]) -> Image | None:
+    """Return the picture in a block; ``None`` for one that not every provider takes."""
     match block:
-        case {"type": "image_url" | "input_image", "image_url": {"url": str(url)} | str(url)}:
-            return url
+        case {"type": "image_url", "image_url": {"url": str(url), **more}}:
+            image = Image(url, str(more.get("detail") or "auto"))
+        case {"type": "input_image", "image_url": str(url)}:
+            image = Image(url, str(block.get("detail") or "auto"))
         case {"type": "image", "source": {"url": str(url)}}:
-            return url
+            image = Image(url)
         case {"type": "image", "source": {"media_type": media, "data": data}}:
-            return f"data:{media};base64,{data}"
-    return ""
-
-
-def _detail(block: Mapping[str, Any]) -> str:
-    inner = block.get("image_url")
-    return str((inner if isinstance(inner, dict) else block).get("detail") or "auto")
+            image = Image(f"data:{media};base64,{data}")
+        case _:
+            return None
+    return image if PICTURE.match(image.url) else None
 
 
 # Letters for each token, at most, of what cannot be read: what a provider sealed, and files in

@@ -33,7 +33,8 @@ from memoranda.model.models import Image, Message, NamedMessage, ToolCall, ToolR
 from memoranda.text.json_values import parse_as
 from memoranda.tokens.catalog import ChatMeter
 
-FORMS = MappingProxyType({"openai": chat, "responses": responses, "anthropic": anthropic})
+# In the order in which they are asked whose an item is: blocks that no form knows are Anthropic's.
+FORMS = MappingProxyType({"responses": responses, "openai": chat, "anthropic": anthropic})
 TIMES = ("timestamp", "created_at", "create_time")
 ANYTHING: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(ser_json_inf_nan="constants"))
 
@@ -156,8 +157,7 @@ def _read(item: Mapping[str, Any], part: int) -> NewMessage:
 
 def form_of(item: Mapping[str, Any]) -> str | None:
     """Return the form of an item; ``None`` for a role and a text, which are the same in all."""
-    order = ("responses", "openai", "anthropic")  # Blocks that no form knows are Anthropic's.
-    return next((name for name in order if FORMS[name].owns(item)), None)
+    return next((name for name, form in FORMS.items() if form.owns(item)), None)
 
 
 def _content_of(item: Mapping[str, Any]) -> ItemContent:

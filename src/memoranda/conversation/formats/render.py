@@ -99,28 +99,26 @@ def dump_messages(messages: Iterable[Message], form: str) -> list[Json]:
     """
     refuse_unknown([form], FORMS, "form")
     items: list[Json] = []
-    part = 0
-    for exact, run in groupby(messages, lambda each: _exact_item(each, form) is not None):
+    for exact, run in groupby(messages, lambda each: _is_exact(each, form)):
         if not exact:
-            items += FORMS[form].write(_prepare(run, form))
-            part = 0
+            items += FORMS[form].write(_prepare(run, form, set()))
             continue
+        part = 0
         for message in run:
-            item = _exact_item(message, form) or {}
+            given = message.raw or chat.plain_item(message)
             if message.part > part > 0:
-                items[-1]["content"] += item["content"]
+                items[-1]["content"] += deepcopy(given["content"])
             else:
-                items.append(item)
+                items.append(deepcopy(dict(given)))
             part = message.part
     return items
 
 
-def _exact_item(message: Message, form: str) -> Json | None:
-    """Return the item of this form that was given, or that the fields say exactly."""
+def _is_exact(message: Message, form: str) -> bool:
+    """Whether a message was given in this form, or says the same in all."""
     if message.raw is not None:
-        return deepcopy(dict(message.raw)) if form_of(message.raw) in (form, None) else None
-    plain = not message.images and not message.tool_calls and message.tool_result is None
-    return chat.plain_item(message) if plain or form == "openai" else None
+        return form_of(message.raw) in (form, None)
+    return form == "openai" or not (message.images or message.tool_calls or message.tool_result)
 
 
 def _inserted(text: str, role: str) -> Message:
@@ -128,9 +126,7 @@ def _inserted(text: str, role: str) -> Message:
     return Message(id="", role=role, content=text, timestamp=EPOCH, tokens=0)
 
 
-def _prepare(
-    messages: Iterable[Message], form: str, taken: set[str] | None = None
-) -> list[Message]:
+def _prepare(messages: Iterable[Message], form: str, taken: set[str]) -> list[Message]:
     """Return messages as a form takes them: those in it as given, all others by their fields.
 
     An answer of another form is one message, and what says nothing there, as another provider's
@@ -169,12 +165,11 @@ def _join(messages: Sequence[Message]) -> Message:
     )
 
 
-def _sendable(message: Message, form: str, ids: dict[str, str], taken: set[str] | None) -> Message:
+def _sendable(message: Message, form: str, ids: dict[str, str], taken: set[str]) -> Message:
     """Return a message with the ids, names and pictures that the provider takes."""
     result, provider = message.tool_result, FORMS[form]
     for call in message.tool_calls:
-        numbered = set[str]() if taken is None else taken
-        ids[call.id] = sendable_id(call.id, numbered, provider.SENDABLE_ID.fullmatch, LONGEST_ID)
+        ids[call.id] = sendable_id(call.id, taken, provider.SENDABLE_ID.fullmatch, LONGEST_ID)
     shown = message.role in provider.PICTURE_ROLES and not (result and result.is_error)
     named = [] if shown else ["[image]" for _ in message.images]
     return replace(
