@@ -50,7 +50,7 @@ def test_a_finished_task_leaves_when_the_next_begins(strategy):
     assert events == []
     said = chat.add("user", NEXT)
     [boundary], [receipt] = named(events, "task_boundary"), named(events, "pruned")
-    assert (boundary, said.task) == (said, NEXT)
+    assert boundary == said
     assert (receipt,) == chat.prunings
     assert receipt.trigger == "task_boundary"
     shown = texts(lawful(chat).messages)
@@ -66,7 +66,7 @@ def test_nothing_leaves_at_a_boundary_while_there_is_room():
     refactor(chat)
     chat.add("assistant", FINISHED)
     chat.add("user", NEXT)
-    assert [begun.task for begun in named(events, "task_boundary")] == [NEXT]
+    assert texts(named(events, "task_boundary")) == [NEXT]
     assert chat.prunings == ()
 
 
@@ -137,7 +137,7 @@ def test_boundaries_are_told_and_need_not_prune():
             {"role": "user", "content": "# Task: release"},
         ]
     )
-    assert [begun.task for begun in named(events, "task_boundary")] == [NEXT, "Task: release"]
+    assert [begun.task for begun in named(events, "task_boundary")] == ["", "Task: release"]
     assert len(chat.prunings) == 1
     assert texts(lawful(chat).messages) == ["# Task: release"]
 

@@ -20,7 +20,6 @@ from memoranda.conversation.explain import (
     conversation_stats,
     describe_policy,
     explain_view,
-    title_of,
 )
 from memoranda.conversation.formats.chat import parse_calls, plain_item
 from memoranda.conversation.formats.parse import (
@@ -35,7 +34,6 @@ from memoranda.conversation.live import ConversationState, StateReader, room_of
 from memoranda.conversation.markers import marked_positions
 from memoranda.conversation.pruning import (
     CLOCK,
-    DEFAULT_LIMITS,
     DEFAULT_SERVICES,
     MANUAL,
     ConversationServices,
@@ -107,10 +105,8 @@ class Conversation:
         self, *, settings: Settings | None = None, **options: Unpack[ConversationOptions]
     ) -> None:
         """Start a conversation that lives as long as this object."""
-        settings = _checked(settings)
-        limits = check_limits(settings.conversation, **options)
-        transcript = Transcript.alone("conversation", CLOCK.now(), options)
-        self._begin(transcript, limits, _services_of(settings))
+        limits, services = _resolve(settings, options)
+        self._begin(Transcript.alone("conversation", CLOCK.now(), options), limits, services)
 
     @classmethod
     @list_arguments(ConversationOptions)
@@ -133,13 +129,11 @@ class Conversation:
             InvalidInput: an argument cannot be used, or a line of the file cannot be read, which
                 the message names; nothing of it is taken.
         """
-        settings = _checked(settings)
-        limits = check_limits(settings.conversation, **options)
+        limits, services = _resolve(settings, options)
         info, messages = jsonl.read(path)
         transcript = jsonl.restore(info, messages)
         other = transcript.open(options, info.created_at)
         uncounted = not all(each.tokens for each in messages)
-        services = _services_of(settings)
         return cls.over(transcript, limits, services, other_model=other or uncounted)
 
     def write_jsonl(self, path: str | Path) -> None:
@@ -157,7 +151,7 @@ class Conversation:
     def over(
         cls,
         transcript: Transcript,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: Limits,
         services: ConversationServices = DEFAULT_SERVICES,
         *,
         other_model: bool = False,
@@ -401,7 +395,8 @@ class Conversation:
         asked = self._services.requests(asking) if asking else ()
         told = [*(("added", message) for message in fresh), *(("request", each) for each in asked)]
         for name, subject in [*told, *events]:
-            self._events.emit(name, subject)
+            if self._events[name]:
+                self._events.emit(name, subject)
         return fresh
 
     def _prepare(self, given: Sequence[NewMessage], state: ConversationState) -> list[Message]:
@@ -416,7 +411,7 @@ class Conversation:
             recent = [system, *[*before, *made[-LOOK_BACK:]][-LOOK_BACK:]]
             boundary = start_of_task(message, recent, state.live.signals)
             if boundary is not None:
-                message = replace(message, task=boundary.title or title_of(message))
+                message = replace(message, task=boundary.title or "")
             made.append(message)
         return made
 
@@ -724,10 +719,11 @@ class Conversation:
         self._transcript.recount({each.id: count_message(meter, each) for each in known})
 
 
-def _services_of(settings: Settings) -> ConversationServices:
-    return ConversationServices(catalog=Catalog(**dict(settings.tokens)))
-
-
-def _checked(settings: Settings | None) -> Settings:
+def _resolve(
+    settings: Settings | None, options: ConversationOptions
+) -> tuple[Limits, ConversationServices]:
+    """Return the limits of a conversation that stands alone, and what it works with."""
     require_attributes(settings, "settings", "conversation", "tokens")
-    return settings or Settings()
+    chosen = settings or Settings()
+    services = ConversationServices(catalog=Catalog(**dict(chosen.tokens)))
+    return check_limits(chosen.conversation, **options), services

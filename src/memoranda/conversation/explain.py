@@ -19,7 +19,6 @@ from memoranda.conversation.view import NO_ROOM, ORPHAN, ConversationView, Polic
 from memoranda.model.models import ConversationInfo, Marker, Message
 
 PERCENT = 100
-LONGEST_TITLE = 80  # characters
 WAITING = "its results are still to come"
 
 
@@ -180,9 +179,3 @@ def describe_policy(policy: Policy, budget: int) -> tuple[str, str]:
         f"{policy.strategy.name} keeps {policy.strategy.description}.",
         f"{always} What is left out stays in the transcript: it can be searched and expanded.",
     )
-
-
-def title_of(message: Message) -> str:
-    """Return how a message begins, as the title of the task that it opens."""
-    line = message.content.strip().partition("\n")[0]
-    return line if len(line) <= LONGEST_TITLE else f"{line[: LONGEST_TITLE - 1]}…"
