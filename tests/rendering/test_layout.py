@@ -91,13 +91,12 @@ def test_details_leave_out_what_is_not_there():
 
 
 def test_lines_fit_a_terminal_and_nothing_else():
-    """A paragraph hangs behind its start within the terminal; in a file it stays one line."""
+    """A paragraph is wrapped within the terminal; in a file it stays one line."""
     words = "word " * 40
-    lines = list(display(30).hang("- ", words))
+    lines = list(display(30).wrap(words))
     assert max(cell_len(line.plain) for line in lines) <= 30
-    assert all(line.plain.startswith("  ") for line in lines[1:])
-    (line,) = Display(Console(file=io.StringIO())).hang("- ", words)
-    assert line.plain == f"- {words}".rstrip()
+    (line,) = Display(Console(file=io.StringIO())).wrap(words)
+    assert line.plain == words.rstrip()
 
 
 def test_any_result_is_json():

@@ -2,11 +2,13 @@
 
 import asyncio
 import inspect
+import io
 import os
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 
 import pytest
+from rich.console import Console
 from textual.screen import ModalScreen
 from textual.widgets import DataTable
 from textual.worker import WorkerCancelled
@@ -143,7 +145,10 @@ class Person:
     def log(self):
         """All that the log of the chat says, also beyond the screen."""
         entries = self.app.chat.query_one("#log").children
-        return "\n".join(getattr(each, "source", None) or str(each.render()) for each in entries)
+        console = Console(file=io.StringIO(), width=200, markup=False, highlight=False)
+        for each in entries:
+            console.print(getattr(each, "source", None) or each.content, soft_wrap=True)
+        return console.file.getvalue()
 
     def styles(self, words):
         """Return the styles of the segments in which words stand."""

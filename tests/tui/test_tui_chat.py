@@ -58,7 +58,7 @@ async def test_an_answer_is_markdown_when_it_is_complete(runtimes, sitting, monk
         monkeypatch.setattr(person.app, "open_url", lambda url, **_: opened.append(url))
         text = await person.say("Where does Rita live?")
         assert "> Where does Rita live?" in text
-        assert 'called search_memories(query="Rita")' in text
+        assert 'called search_memories({"query": "Rita"})' in text
         assert "She lives in Porto:" in text
         assert "• yes" in text
         assert "200 tokens in, 40 out" in text

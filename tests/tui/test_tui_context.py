@@ -97,7 +97,7 @@ async def test_it_is_live(runtimes, sitting):
         chat.clear()
         chat.add("assistant", "", tool_calls=[ToolCall("c1", "look", '{"at": "it"}')])
         text = await person.press()
-        assert 'look(at="it")' in text
+        assert 'look({"at": "it"})' in text
         assert "cleared" in text
         assert "waiting" in text
 

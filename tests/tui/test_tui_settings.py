@@ -84,7 +84,7 @@ async def test_an_impossible_value_is_refused_in_place(runtimes, sitting, tmp_pa
     async with sitting(runtime) as person:
         for key in ("enter", "ctrl+s"):
             text = await change(person, "conversation.strategy", "[b]best", key)
-            assert "conversation.strategy: '[b]best' is none of" in " ".join(text.split())
+            assert "conversation.strategy='[b]best' should be" in " ".join(text.split())
             await person.press("escape")
             assert runtime.agent is agent
             assert not (tmp_path / "config.toml").exists()

@@ -123,7 +123,7 @@ class TerminalChat:
         session = safe_text(f"session {one_line(chat.id)} {state}")
         hint = Text("/help lists the commands; Ctrl+D leaves, the session stays", "dim")
         for line in (*who, session, *describe_start(self.talk), hint):
-            yield from self.session.view.hang("", line)
+            yield from self.session.view.wrap(line)
 
     def _read(self) -> str | None:
         """Return the next text that is not blank; ``None`` at the end."""

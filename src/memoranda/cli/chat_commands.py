@@ -44,7 +44,7 @@ Shown = Iterator[RenderableType | Question]
 def _memory(talk: ChatSession, view: Display, _words: str) -> Shown:
     notes = talk.agent.memory.notes
     for line in show_markdown(notes.read_memory() or "nothing is noted yet"):
-        yield from view.hang("", line)
+        yield from view.wrap(line)
     yield safe_text(str(notes.folder / MEMORY_FILE), "dim")
 
 

@@ -19,7 +19,7 @@ from memoranda.agent.session import (
     SearchResults,
 )
 from memoranda.model.usage import NO_USAGE, StageUsage, Usage
-from memoranda.rendering.conversations import describe_pruned, describe_pruning, describe_usage
+from memoranda.rendering.conversations import describe_pruning, describe_usage
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.memory_stats import format_cost, show_usage
 from memoranda.rendering.plain import DOT, one_line, pluralize
@@ -39,11 +39,10 @@ def show_event(event: ChatEvent, view: Display, hint: str) -> Iterator[Renderabl
     match event:
         case AnswerFinished():
             for line in describe_answer(event, hint):
-                yield from view.hang("", line)
+                yield from view.wrap(line)
         case Notice(text, note):
-            yield from view.hang("", safe_text(one_line(text)))
-            if note is not None:
-                yield from view.hang("", Text(note, "dim"))
+            yield from view.wrap(one_line(text))
+            yield from view.wrap(note, "dim") if note else ()
         case MessagesPruned(receipt):
             yield Text(f"{describe_pruning(receipt)}; {hint}")
         case SearchResults(hits):
@@ -52,7 +51,7 @@ def show_event(event: ChatEvent, view: Display, hint: str) -> Iterator[Renderabl
             yield show_usage(spending, view)
         case RequestFailed(error):
             shown = safe_text("error: ", "bold red").append(one_line(str(error)), "not bold")
-            yield from view.hang("", shown)
+            yield from view.wrap(shown)
 
 
 def describe_answer(event: AnswerFinished, hint: str) -> Iterator[Text]:
@@ -60,23 +59,17 @@ def describe_answer(event: AnswerFinished, hint: str) -> Iterator[Text]:
     answer = event.answer
     if answer.receipt is not None:
         yield safe_text(one_line(format_answer(event)), "dim")
-    yield from describe_requests(answer)
+    # What became of what the message asked to remember.
+    yield from (safe_text(one_line(each.line), "dim") for each in answer.untold_requests)
     yield from describe_changes(answer, hint)
-
-
-def describe_requests(answer: Answer) -> Iterator[Text]:
-    """Yield what became of what the message asked to remember."""
-    for receipt in answer.untold_requests:
-        yield safe_text(one_line(receipt.line), "dim")
 
 
 def describe_changes(answer: Answer, hint: str) -> Iterator[Text]:
     """Yield what a person should know beside an answer: what left the view, what is not done."""
     if answer.usage_warning is not None:
         yield describe_usage(answer.usage_warning)
-    pruned = describe_pruned(answer.prunings, hint)
-    if pruned is not None:
-        yield pruned
+    if done := [each for each in answer.prunings if each.cuts]:
+        yield Text(f"{describe_pruning(*done)}; {hint}", "dim")
     if answer.note is not None:
         yield Text(answer.note, "dim")
 

@@ -42,19 +42,15 @@ class Display:
         """The columns of the terminal; ``None`` where there is none to fit into."""
         return self.console.width if self.console.is_terminal else None
 
-    def local(self, moment: datetime) -> datetime:
-        """Return ``moment`` in the user's zone, by the rules that held on its own day."""
-        return moment.astimezone(self.zone)
-
     def day(self, moment: datetime) -> str:
         """Return the date of ``moment`` in the user's zone."""
-        return self.local(moment).strftime("%Y-%m-%d")
+        return self.minute(moment)[:10]
 
     def minute(self, moment: datetime) -> str:
-        """Return date and time of ``moment`` in the user's zone."""
-        return self.local(moment).strftime("%Y-%m-%d %H:%M")
+        """Return date and time of ``moment`` in the user's zone, by the rules of its own day."""
+        return moment.astimezone(self.zone).strftime("%Y-%m-%d %H:%M")
 
-    def brief(self, text: str, longest: int = LONGEST) -> str:
+    def brief(self, text: str, longest: int | None = LONGEST) -> str:
         """Return ``text`` on one line, cut to ``longest`` characters where a terminal shows it."""
         return one_line(text, longest if self.console.is_terminal else None)
 
@@ -78,38 +74,15 @@ class Display:
             return safe_text(self.brief(value), style)
         return Text() if value is None else value
 
-    def fit(self, text: Text) -> Text:
-        """Return a line that is no wider than the terminal."""
+    def wrap(self, text: str | Text, style: str = "") -> Iterator[Text]:
+        """Yield a paragraph as lines that fit the terminal."""
+        shown = safe_text(text, style) if isinstance(text, str) else text
+        lines = [shown]
         if self.width is not None:
-            text.truncate(self.width, overflow="ellipsis")
-        return text
-
-    def hang(self, start: str | Text, text: str | Text, style: str = "") -> Iterator[Text]:
-        """Yield a paragraph behind ``start``, its other lines indented as far."""
-        start = Text(start, style) if isinstance(start, str) else start
-        body = safe_text(text, style) if isinstance(text, str) else text
-        lines = [body]
-        if self.width is not None:
-            room = max(1, self.width - start.cell_len)
-            lines = list(body.wrap(self.console, room, overflow="fold"))
+            lines = list(shown.wrap(self.console, self.width, overflow="fold"))
         for line in lines:
-            made = Text.assemble(start, line)
-            made.rstrip()
-            yield made
-            start = Text(" " * start.cell_len)
-
-    def flow(self, parts: Iterable[Text], start: str = "") -> Iterator[Text]:
-        """Yield parts joined by dots behind ``start``, in lines that break between them."""
-        line, begun = Text(start), False
-        for part in parts:
-            more = line.cell_len + part.cell_len + len(DOT)
-            if begun and self.width is not None and more > self.width:
-                yield self.fit(line)
-                line, begun = Text(" " * len(start)), False
-            line = Text.assemble(line, (DOT, "dim") if begun else "", part)
-            begun = True
-        if begun:
-            yield self.fit(line)
+            line.rstrip()
+            yield line
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-Id = Annotated[str, Field(description="Id of the memory, for forget_memory and others.")]
 
 
 class Result(BaseModel):
@@ -22,21 +21,21 @@ class Result(BaseModel):
 class StoredMemory(Result):
     """A memory that is kept, as ``memoranda show --json`` prints it."""
 
-    id: Id
-    content: Annotated[str, Field(description="What is remembered.")]
-    type: Annotated[str, Field(description="conversation, fact, context or reflection.")]
-    created_at: Annotated[Moment, Field(description="When it was recorded.")]
-    event_time: Annotated[Moment, Field(description="When it happened.")]
+    id: str
+    content: str
+    type: str
+    created_at: Moment
+    event_time: Moment
     tags: list[str]
-    metadata: Annotated[dict[str, Any], Field(description="What was stored with it.")]
-    confidence: Annotated[float, Field(description="How far it is believed, 0 to 1.")]
-    supersedes: Annotated[str, Field(description="Id of what it takes the place of.")] = ""
+    metadata: dict[str, Any]
+    confidence: float
+    supersedes: str = ""
 
 
 class FoundMemory(StoredMemory):
-    """A memory that answers a query."""
+    """A memory that answers a query; its score is from 0 to 1."""
 
-    score: Annotated[float, Field(description="How well it answers, 0 to 1.")]
+    score: float
 
 
 class FoundMemories(Result):
@@ -50,46 +49,46 @@ class FoundMemories(Result):
 
 
 class ForgottenMemory(Result):
-    """What became of a forgetting."""
+    """What became of a forgetting; without success there is no such memory."""
 
-    success: Annotated[bool, Field(description="False if there is no such memory.")]
-    id: Id
+    success: bool
+    id: str
 
 
 class RecalledBlock(Result):
-    """A block of memory for a prompt."""
+    """A block of memory for a prompt, fenced as data, and the memories in it, best first."""
 
-    text: Annotated[str, Field(description="Fenced as data; empty if nothing answers.")]
-    ids: Annotated[list[str], Field(description="The memories in it, best first.")]
-    tokens: Annotated[int, Field(description="Its length.")]
+    text: str
+    ids: list[str]
+    tokens: int
 
 
 class MemoryFigures(Result):
-    """What memory holds."""
+    """What memory holds: memories by kind, and those that still wait for vectors."""
 
-    records: Annotated[dict[str, int], Field(description="How many memories there are, by kind.")]
-    conversations: Annotated[int, Field(description="How many transcripts are stored.")]
-    newest: Annotated[Moment | None, Field(description="When the newest was recorded.")]
-    pending_vectors: Annotated[int, Field(description="Memories that still wait for vectors.")]
-    vectors: Annotated[str, Field(description="The embedding model, or off.")]
+    records: dict[str, int]
+    conversations: int
+    newest: Moment | None
+    pending_vectors: int
+    vectors: str
 
 
 class EntityInfo(Result):
-    """What is known of a person, place or thing."""
+    """What is known of a person, place or thing; its records are facts first, then the newest."""
 
-    known: Annotated[bool, Field(description="False if nothing is known under this name.")]
+    known: bool
     name: str
     type: str = ""
     aliases: list[str] = []
-    mention_count: Annotated[int, Field(description="How many memories speak of it.")] = 0
+    mention_count: int = 0
     summary: str | None = None
-    records: Annotated[list[StoredMemory], Field(description="Facts first, then the newest.")] = []
+    records: list[StoredMemory] = []
 
 
 class HistoryLine(Result):
     """An entry of the history."""
 
-    at: Annotated[Moment, Field(description="When it was written.")]
+    at: Moment
     text: str
 
 
@@ -105,7 +104,7 @@ class ExpandedMessage(Result):
     id: str
     role: str
     content: str
-    timestamp: Annotated[Moment, Field(description="When it was said.")]
+    timestamp: Moment
 
 
 class ExpandedMessages(Result):

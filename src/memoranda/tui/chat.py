@@ -162,7 +162,8 @@ class ChatScreen(Screen[None]):
         yield _line(f"session {chat.id} {state}{DOT}F1 lists keys and commands")
         if out:
             yield _line(f"{pluralize(out, 'message')} out of view; {HINT}", "notice")
-        yield from map(_line, describe_start(self.runtime.chat))
+        if start := [*describe_start(self.runtime.chat)]:
+            yield _line(Group(*start))
         if not held:
             yield _line(make_welcome(self.runtime.memory))
         for message in chat.recent(LAST_STRETCH):
@@ -297,7 +298,8 @@ class ChatScreen(Screen[None]):
             await self._close(self._stream.markdown_widget.source)
         view = self.runtime.make_display(self.app.size.width)
         kind = "problem" if isinstance(event, RequestFailed) else "dim"
-        await self.add(*(_line(each, kind) for each in show_event(event, view, HINT)))
+        if shown := [*show_event(event, view, HINT)]:
+            await self.add(_line(Group(*shown), kind))
 
     async def _hear(self, piece: str) -> None:
         """Show a piece of an answer."""

@@ -67,7 +67,7 @@ class SettingsPanel(ListPanel[Setting]):
         is_hidden = row.value is None or row.value == MASK or HIDDEN in str(row.value)
         text = "" if is_hidden else format_value(row.value)
         asked = EditScreen(
-            row.name,
+            f"{row.name} · Enter saves",
             self.describe(row),
             text,
             lambda text: self.runtime.save(row.name, text),

@@ -21,7 +21,7 @@ from memoranda.rendering.conversations import MESSAGES, OVERVIEW, STATES, show_m
 from memoranda.rendering.facts import FACTS, describe_fact, show_provenance
 from memoranda.rendering.layout import Column, Display, details, safe_text
 from memoranda.rendering.plain import one_line, pluralize
-from memoranda.rendering.records import HITS, show_hits, show_record
+from memoranda.rendering.records import HITS, show_reasons, show_record
 from memoranda.tui.layout import ConfirmScreen, EditScreen, OverlayScreen
 from memoranda.tui.lists import MOST, ListPanel, act_on_row
 from memoranda.tui.runtime import ChatRuntime
@@ -67,7 +67,7 @@ class FactsPanel(ListPanel[Fact]):
         """Let the person say what takes the place of a fact."""
         content = row.record.content
         asked = EditScreen(
-            "Correct a fact: what you type takes its place",
+            "Correct a fact: what you type takes its place · Enter saves",
             safe_text(content, "dim"),
             content,
             lambda text: self.memory.correct(row.record.id, text),
@@ -108,12 +108,13 @@ class SearchPanel(ListPanel[Hit]):
 
     def describe(self, row: Hit) -> RenderableType:
         """Return a hit with the reasons for it."""
-        return show_hits([row], self.view, why=True)
+        return Group(safe_text(row.record.content), show_reasons(row, self.view))
 
     @act_on_row
     async def action_choose(self, row: Hit) -> None:
         """Show a record whole, with the reasons for it."""
-        self.show(row.record.id, show_record(row.record, self.view), self.describe(row))
+        view = self.view
+        self.show(row.record.id, show_record(row.record, view), Text(), show_reasons(row, view))
 
 
 class HistoryPanel(ListPanel[ConversationOverview]):
