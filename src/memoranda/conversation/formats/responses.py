@@ -68,9 +68,8 @@ def _items_of(message: Message) -> Iterator[Json]:
         output = parts if message.images else text
         yield {"type": "function_call_output", "output": output} | ids[0]
     elif parts:
-        role = "developer" if message.role == "system" else message.role
-        content = text if role == "assistant" else parts
-        yield {"type": "message", "role": role, "content": content}
+        content = text if message.role == "assistant" else parts
+        yield {"type": "message", "role": message.role, "content": content}
     for call in message.tool_calls:
         function = {"name": call.name, "arguments": call.arguments}
         yield {"type": "function_call", "call_id": call.id, **function}
