@@ -78,8 +78,7 @@ def format_answer(event: AnswerFinished) -> str:
     """Return what an answer was made from, what it took, and what the session has cost."""
     answer = event.answer
     parts = [pluralize(len(answer.sources), "memory", "memories")] if answer.sources else []
-    calls = {name: answer.tools.count(name) for name in dict.fromkeys(answer.tools)}
-    parts += [f"{name} × {times}" if times > 1 else name for name, times in calls.items()]
+    parts += dict.fromkeys(answer.tools)
     if answer.usage.input_tokens or answer.usage.output_tokens:
         parts.append(format_tokens(answer.usage))
     if answer.usage.cost:
@@ -115,9 +114,7 @@ def describe_start(chat: ChatSession) -> Iterator[Text]:
     elif not figures.limit_known:
         assumed = f"its context window is not known, {figures.token_limit:,} tokens are assumed"
         yield Text(f"{assumed}: set tokens.limits", "yellow")
-    waiting = chat.pending_sessions()
-    if waiting:
+    if waiting := chat.pending_sessions():
         many = pluralize(waiting, "earlier session")
-        verb = "waits" if waiting == 1 else "wait"
-        line = f"{many} {verb} to be read by the model, which costs money: memoranda maintain"
-        yield Text(line, "yellow")
+        why = "not read yet, as the model that reads costs money: memoranda maintain"
+        yield Text(f"{many} {why}", "yellow")

@@ -158,17 +158,12 @@ def _place(span: MessageSpan, _: Display) -> str:
     return str(span.first) if span.first == span.last else f"{span.first}-{span.last}"
 
 
-def _why_out(span: MessageSpan, _: Display) -> Text:
-    summary = getattr(span, "summary", None)
-    return safe_text(f"{span.why}\n{summary}" if summary else span.why, "dim")
-
-
 SPANS = (
     Column("place", _place, "bold", number=True),
     Column("messages", "messages", number=True),
     Column("tokens", "tokens", number=True),
     Column("since", "since", whole=True),
-    Column("why", _why_out),
+    Column("why", "why", "dim"),
 )
 
 

@@ -8,7 +8,7 @@ from itertools import chain
 from rich.console import RenderableType
 from rich.text import Text
 
-from memoranda.maintenance.facts import BELIEVED, ENDED, Fact, FactVersion, LearnedFacts, Provenance
+from memoranda.maintenance.facts import BELIEVED, ENDED, Fact, LearnedFacts, Provenance
 from memoranda.model.models import Record
 from memoranda.rendering.layout import LONGEST, Column, Display, bar, safe_text, table
 from memoranda.rendering.plain import DOT, join, one_line
@@ -33,10 +33,11 @@ def describe_fact(fact: Fact, view: Display, longest: int | None = None) -> Iter
     yield safe_text(view.brief(fact.record.content, longest), "dim strike" if gone else "")
     who = safe_text(name_source(fact.record), "cyan")
     yield who.append(DOT.join(["", *_marks(fact, view), fact.record.id]), "dim")
-    for old in fact.supersedes:
-        yield _link("replaces", old, view)
-    if fact.superseded_by is not None:
-        yield _link("replaced by", fact.superseded_by, view)
+    links = [("replaces", old) for old in fact.supersedes]
+    links += [("replaced by", fact.superseded_by)] if fact.superseded_by else []
+    for how, other in links:
+        content = f"{view.brief(other.content, SHORT)} ({view.day(other.said_at)})"
+        yield Text(f"{how}: ", "yellow").append_text(safe_text(content, "dim"))
 
 
 FACTS = (
@@ -48,12 +49,12 @@ SOURCES = (
     Column("when", "said_at", whole=True),
     Column("who", "speaker", "cyan"),
     Column("words", lambda source, _: safe_text(source.text or "no longer there")),
-    Column("where", lambda source, _: _place(source.session, source.position), "dim"),
+    Column("where", "session", "dim"),
+    Column("#", "position", "dim", number=True),
 )
 LEARNED = (
     Column("", lambda row, _: Text(row[0], SIGNS[row[0]]), whole=True),
     Column("said", lambda row, view: view.day(row[1].event_time), whole=True),
-    Column("who", lambda row, _: name_source(row[1]), "cyan"),
     Column("what", lambda row, view: _learned(row[1], row[2], view)),
 )
 
@@ -82,15 +83,6 @@ def _marks(fact: Fact, view: Display) -> Iterator[str]:
         yield f"said {fact.said} times"
     if fact.state != ENDED:
         yield "never fades" if fact.fades_on is None else f"fades {view.day(fact.fades_on)}"
-
-
-def _link(how: str, other: FactVersion, view: Display) -> Text:
-    content = f"{view.brief(other.content, SHORT)} ({view.day(other.said_at)})"
-    return Text(f"{how}: ", "yellow").append_text(safe_text(content, "dim"))
-
-
-def _place(session: str | None, position: int | None) -> str:
-    return join(session or "", "" if position is None else f"#{position}")
 
 
 def show_provenance(found: Provenance, view: Display) -> Iterator[RenderableType]:

@@ -7,7 +7,7 @@ record has its kind also as the ``type`` that requirements S1.30 and S1.31 ask f
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from datetime import datetime
@@ -67,7 +67,7 @@ def _plain(value: Any) -> object:
         return value.isoformat()
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, AbstractSet):
+    if isinstance(value, AbstractSet | Sequence):
         return [*value]
     if is_dataclass(value):
         return form_of(value)
