@@ -20,9 +20,7 @@ def old(days, role="user", content="", **fields):
 
 SIGNALS = st.builds(
     Signals,
-    **dict.fromkeys(
-        ["tool_call", "tool_result", "directive", "error", "correction", "casual"], st.booleans()
-    ),
+    **dict.fromkeys(["directive", "error", "correction", "casual"], st.booleans()),
     references=st.integers(0, 9),
 )
 
@@ -31,8 +29,6 @@ SIGNALS = st.builds(
     ("found", "value"),
     [
         (NONE, 0.5),
-        (Signals(tool_call=True), 0.8),
-        (Signals(tool_result=True), 0.7),
         (Signals(directive=True), 0.7),
         (Signals(directive=True, constraint=True), 0.7),
         (Signals(error=True), 0.8),
@@ -40,14 +36,18 @@ SIGNALS = st.builds(
         (Signals(references=1), 0.6),
         (Signals(references=3), 0.8),
         (Signals(casual=True), 0.3),
-        (Signals(completion=True, opening=True, explicit=True), 0.5),
-        (Signals(tool_result=True, error=True), 1.0),
-        (Signals(tool_call=True, error=True, references=9), 1.0),
+        (Signals(finished=True, opening=True, explicit=True), 0.5),
+        (Signals(error=True, references=9), 1.0),
     ],
 )
 def test_each_modifier_is_that_of_the_specification(found, value):
     """Seed 000: base 0.5, each modifier as written, the result from 0 to 1."""
     assert score(message(), found) == value
+
+
+def test_calls_and_results_are_worth_more():
+    """R4.2: a tool call adds 0.3 and a tool's result 0.2."""
+    assert (score(call(), NONE), score(result("fine"), NONE)) == (0.8, 0.7)
 
 
 @given(SIGNALS)

@@ -155,10 +155,8 @@ The invoice has been sent. | That's finished then. On to the next task: the quar
 The page loads in 300 ms now. | Great, that's done. Next task: write release notes for 2.4.
 You can use a hash map for that. | Completely unrelated question: how long do I boil an egg?
 The tests pass. | Closing that ticket. Next one is about dark mode in the settings page.
-Fixed in both places. | Shipped it, thank you. Now please help me with the onboarding emails.
 All 14 translations are in place. | We can close this one. Let's tackle the flaky e2e tests.
 The refactoring is finished. | Okay, next up: I want to plan my vacation in August.
-The regex matches both forms. | Ok enough of that. I'd like to practice my Spanish a bit.
 The report is finished. | Now on to something else: a birthday poem for my grandmother.
 Your flight is confirmed. | Thanks, the flight is sorted. New request: find me a dentist in Graz.
 The recipe serves four. | By the way, on a completely different note, how do I reset my router?
@@ -173,7 +171,6 @@ La migración está completa. | Nueva tarea: escribe un correo para el equipo de
 Le rapport est terminé. | Merci. Nouvelle tâche : traduis ce contrat en anglais.
 La réponse est 42. | Changeons de sujet. Comment préparer un entretien d'embauche ?
 Task complete. All files were converted. | Next, I need you to plan a team event for 20 people.
-The bill is split evenly. | Alright, that topic is closed. Tell me how photosynthesis works.
 It's a known limitation. | ok. let's do something else now, quiz me on European capitals
 The PR is approved. | Merged and deployed, thanks. Let's pick up the next ticket, GDPR export.
 The form validates now. | Before we continue with anything else, a new topic: our sprint retro.

@@ -19,7 +19,7 @@ from memoranda.model.models import Image
 JUDGED = Path(__file__).with_name("judged.txt")
 ROLES = {"call": "assistant", "failed": "tool"}
 LANGUAGES = 10
-CUES = ["rule", "error", "correction", "casual", "completion", "reference", "opening"]
+CUES = ["rule", "error", "correction", "casual", "reference", "opening"]
 CUES += ["decision", "finished", "announcement"]
 
 
@@ -41,7 +41,6 @@ def judged():
         expected = {name: int(count or 1) for name, _, count in pairs}
         content = text.replace("\\n", "\n").replace("\\t", "\t")
         if role == "tool":
-            expected["tool_result"] = 1
             yield mark == "+", result(content, is_error=who == "failed"), expected
         elif who == "call":
             yield mark == "+", call(*text.split(" ", 1)), expected
@@ -97,17 +96,11 @@ def test_content_scores_agree_with_a_person():
         ("user", "yes", set(), {"casual", "directive"}),
         ("user", "👍👍", {"casual"}, {"directive"}),
         ("user", "42", set(), {"casual"}),
-        ("user", "Great, that works. Now let's start.", {"completion", "opening"}, {"casual"}),
-        ("user", "Is that all?", set(), {"completion"}),
+        ("user", "Great, that works. Now let's start.", {"opening"}, {"casual"}),
         ("user", "Thank you! ###STOP###", {"casual"}, set()),
         ("user", "Don’t EVER do that", {"constraint"}, set()),
         ("user", "/task tidy up", {"explicit", "opening", "directive"}, set()),
         ("user", "I know a hard task: waiting.", set(), {"explicit"}),
-        ("assistant", "The file has been updated.", {"completion"}, set()),
-        ("assistant", "If the file has been updated, restart.", set(), {"completion"}),
-        ("assistant", "Once the file has been updated, restart.", set(), {"completion"}),
-        ("assistant", "The file has not been updated.", set(), {"completion"}),
-        ("assistant", "Has the file been updated?", set(), {"completion"}),
     ],
 )
 def test_what_looks_alike_is_told_apart(who, text, there, absent):
@@ -117,16 +110,15 @@ def test_what_looks_alike_is_told_apart(who, text, there, absent):
 
 
 def test_each_role_has_its_own_signals():
-    """Only users direct, only assistants call, only tools answer; a system prompt is none.
+    """Only users direct; a system prompt signals nothing.
 
     What calls a tool or shows a picture is not casual, whatever it says.
     """
     assert said("Always use tabs.", "assistant") == set()
-    assert said("Error: no such file", "tool") == {"tool_result", "error"}
-    assert said("Always use tabs.", "tool") == {"tool_result"}
+    assert said("Error: no such file", "tool") == {"error"}
+    assert said("Always use tabs.", "tool") == set()
     assert signals(message("system", "Always use tabs. Error: none.")) == NONE
-    calling = signals(call(content="Sure! One moment."))
-    assert (calling.tool_call, calling.casual) == (True, False)
+    assert not signals(call(content="Sure! One moment.")).casual
     assert signals(result("fine", is_error=True)).error
     picture = Image("https://example.com/a.png")
     assert not signals(message("user", "Thanks!", images=(picture,))).casual
@@ -137,7 +129,6 @@ def test_a_json_result_is_judged_by_its_own_members(code):
     """A status from 400 is an error; an error named in some text or deeper member is not."""
     body = {"status": code, "body": 'He said "error": 500', "log": {"error": "old"}}
     assert signals(message("tool", json.dumps(body))).error == (code >= 400)
-    assert not signals(message("tool", json.dumps({"code": code, "country": "PT"}))).error
 
 
 @given(st.text(), st.sampled_from(["user", "assistant", "tool", "system", "narrator"]))

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
 
-from memoranda.text.patterns import LanguageData, compile_pattern
+from memoranda.text.patterns import LanguageData
 
-_PARSED = 20_000  # characters of the longest JSON that is parsed
 _LINES = 300  # lines that are looked at
 _ROOM = 400  # characters of a line that are looked at
-_FIRST_FAILURE, _LAST_FAILURE = 400, 599  # HTTP status codes
+_VALUE = 40  # characters of a member of a JSON object that are looked at
+_JSON = ("{", "[{", '["')  # how JSON begins, or what is left of it
 
 _PATTERNS = LanguageData("mul", "failures")
 _HINT = _PATTERNS.pattern("hint", 0)
 _PRINTED = _PATTERNS.pattern("printed", re.VERBOSE)
 _ANYWHERE = _PATTERNS.pattern("anywhere", re.VERBOSE | re.MULTILINE)
 _FAILED = _PATTERNS.pattern("whole")
-_MEMBER = _PATTERNS.pattern("member")
-_LIST = compile_pattern(r"\[\s*(?:[\[\]{\"]|-?\d[\d.]*\s*[,\]])")  # the start of a JSON array
+_MEMBER = _PATTERNS.pattern("member", re.VERBOSE | re.IGNORECASE)
 
 
 def shows_failure(text: str) -> bool:
@@ -39,15 +36,13 @@ def shows_failure(text: str) -> bool:
 def says_failed(result: str) -> bool:
     """Return whether the result of a tool says that the call failed."""
     text = result.lstrip()
-    if _LIST.match(text):
-        return False
-    if not text.startswith("{"):
-        return _FAILED.match(text) is not None or shows_failure(text)
     try:
-        value = json.loads(text[:_PARSED])
+        value = json.loads(text)
     except (ValueError, RecursionError):
-        return _MEMBER.match(text) is not None
-    return any(_says_failed(name, member, value) for name, member in value.items())
+        cut = text.startswith(_JSON)
+        return _FAILED.match(text) is not None or (not cut and shows_failure(text))
+    members = value.items() if isinstance(value, dict) else ()
+    return any(_MEMBER.match(f"{_bare(name)}={member!s:.{_VALUE}}") for name, member in members)
 
 
 def begins_with_failure(text: str) -> bool:
@@ -55,18 +50,5 @@ def begins_with_failure(text: str) -> bool:
     return _PRINTED.match(text[:_ROOM].lstrip()) is not None
 
 
-def _says_failed(name: str, member: Any, value: Mapping[str, Any]) -> bool:
-    """Return whether a member of a JSON object says that something failed."""
-    key = name.lower().replace("_", "").replace("-", "")
-    words, said = _PATTERNS.words, str(member).strip().lower()
-    number = member if type(member) is int else 0
-    if key in words("failure_members"):
-        return bool(member) and said not in words("good_words")
-    if key in words("status_members"):
-        another = key == "code" and not value.keys() & {"message", "detail", "error", "status"}
-        failed = _FIRST_FAILURE <= number <= _LAST_FAILURE or said in words("bad_words")
-        return failed and not another
-    if key in words("exit_members"):
-        return number != 0
-    good, bad = words("success_members"), words("flag_members")
-    return (key in good and member is False) or (key in bad and member is True)
+def _bare(name: str) -> str:
+    return name.replace("_", "").replace("-", "")

@@ -46,8 +46,8 @@ def score(message: Message, signals: Signals) -> float:
     if message.role == "system":
         return 1.0
     parts = [
-        (0.3, signals.tool_call),
-        (0.2, signals.tool_result),
+        (0.3, bool(message.tool_calls)),
+        (0.2, message.role == "tool" or message.tool_result is not None),
         (0.2, signals.directive),
         (0.3, signals.error),
         (0.2, signals.correction),

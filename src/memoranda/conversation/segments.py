@@ -4,7 +4,7 @@ A task begins with a message in which
 
 - the caller or the user marks it: ``Message.task``, "New task: …", "=== Task 2 ===";
 - the user announces something else: "Moving on.", "Now something completely different", "LGTM,
-  merged. Can you draft …";
+  merged. Next please add …";
 - the user turns to something new after the task as such was said to be done: "Task complete.
   Refactored 3 files." - "Now let's work on the tests";
 - the user asks for something at length in words of which hardly one was said before.

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import chain
+from math import inf
 from typing import Any, NamedTuple
 
 from memoranda.conversation.failures import begins_with_failure, says_failed, shows_failure
@@ -46,12 +48,13 @@ _QUESTION_MARKS = "?\u061f"
 _ASKING = ("吗", "嗎", "呢", "か")  # what ends a question, with or without a mark
 _PARTS = {"lead", "filler"}  # what stands before or beside something else, and signals nothing
 _NOT = "not_"
-_DOUBTS = {"user": {"if"}, "assistant": {"if", "when"}}  # after these an error did not happen
-_UNASKED = frozenset({"completion", "finished", "done", "decision"})  # what a question does not say
+_DOUBTED = {"error", "decision"}  # what did not happen after a doubt in the sentence
+_DOUBTS = {"user": {"if"}, "assistant": {"if", "when"}}
+_UNASKED = {"finished", "done", "decision"}  # what a question does not say
 _UNASKED_ALONE = _UNASKED | {"imperative", "rule"}  # nor one that requests nothing
 _INSTRUCTIONS = frozenset({"imperative", "request", "rule"})
-_TALK = frozenset({"casual", "asking", "done", "if", "when"})  # what small talk may signal
-_ASKS = _INSTRUCTIONS | {"opening", "asking"}  # what follows where a user leaves a task
+_ENDINGS = frozenset({"finished", "done"})  # an opening beside one of them announces it
+_TALK = frozenset({"casual", "done", "if", "when"})  # what small talk may signal
 _CODE = compile_pattern(r"```.*?(?:```|\Z)|^[ \t]*>.*$|###\w+###", re.DOTALL | re.MULTILINE)
 
 
@@ -104,7 +107,7 @@ class SignalForms:
     """The forms by which one language says what a role can signal."""
 
     def __init__(self, code: str, role: str, common: frozenset[str] = frozenset()) -> None:
-        """Make ready what ``languages/<code>/signals.toml`` says of a role.
+        """Read what ``languages/<code>/signals.toml`` says of a role.
 
         Args:
             code: the language.
@@ -113,70 +116,68 @@ class SignalForms:
         """
         data = load(code, "signals")
         self.spaced = data.get("spaced", True)
-        self._lists: Mapping[str, str] = data.get("lists", {})
+        self._lists = {name: fold(words) for name, words in data.get("lists", {}).items()}
         self._forms: dict[str, list[str]] = defaultdict(list)
         for table in (data.get("both", {}), data.get(role, {})):
             for name, forms in table.items():
-                lines = map(str.strip, fold(forms).replace("(", "(?:").split("\n"))
-                self._forms[name] += filter(None, lines)
-        self._names = [
-            name for name, forms in self._forms.items() if name not in _PARTS for _ in forms
+                # A comma may stand after each word.
+                written = fold(forms).strip().replace("(", "(?:")
+                self._forms[name] += [
+                    line.strip().replace(" ", ",? ") for line in written.split("\n")
+                ]
+        words = " ".join([*self._lists.values(), *chain.from_iterable(self._forms.values())])
+        self.words = frozenset(_WORD.findall(words)) - common
+        self._signs = [
+            (name, form)
+            for name, forms in self._forms.items()
+            for form in forms
+            if name not in _PARTS
         ]
-        written = [*self._lists.values(), *(form for some in self._forms.values() for form in some)]
-        self.words = frozenset(_WORD.findall(fold(" ".join(written)))) - common
+
+    @cached_property
+    def _fragments(self) -> FormFragments:
+        # The gap is written out: of so long a fragment anything may stand in the loose form.
+        gap = r"(?:[^ ,\n]+,? )?" * _GAP if self.spaced else r"[^,\n]{0,8}"
+        start = f"^(?: ?(?:{self._any('lead', 'casual')}),?)*"
+        parts = {"word": r"[^ ,\n]+", "number": "[0-9]+", "gap": gap, "start": start}
+        lists = {name: any_of(words.split()) for name, words in self._lists.items()}
+        return FormFragments({**parts, **lists}.__getitem__)
 
     @cached_property
     def _set(self) -> FormSet:
-        forms = (form for name, some in self._forms.items() if name not in _PARTS for form in some)
-        return FormSet(map(self._write, forms), FormFragments(self._fragment), "(?m)")
+        before, after = (" (?:", ")[ ,]") if self.spaced else ("(?:", ")")
+        forms = (
+            "{start}" * form.startswith("^") + before + form.removeprefix("^") + after
+            for _, form in self._signs
+        )
+        return FormSet(forms, self._fragments, "(?m)")
+
+    @cached_property
+    def small_talk(self) -> Any:
+        """The form of a text that is nothing but small talk."""
+        # A name may follow, of who is greeted or thanked: "Hi Ana", "thanks Bo".
+        casual = rf"(?:{self._any('casual')})(?: [^ ,.0-9\n]+,)?"
+        talk = rf"(?: ?(?:{casual}|{self._any('filler')}),? ?[?]?\n?)*"
+        return compile_form(expand(talk, self._fragments))
 
     def find(self, text: str) -> Iterator[SignalPlace]:
-        """Yield what a text in plain writing signals; ``not_error`` tells what is no error."""
+        """Yield what a text in plain writing signals, but for what `not_` forms except."""
         found = [
-            SignalPlace(self._names[place], *match.span())
+            SignalPlace(self._signs[place][0], *match.span())
             for place, form in self._set.find(text)
             for match in form.finditer(text)
         ]
         excepted = [each for each in found if each.name.startswith(_NOT)]
-        for each in found:
-            exception = _NOT + ("instruction" if each.name in _INSTRUCTIONS else each.name)
-            if each not in excepted and not any(
-                other.start <= each.start and each.end <= other.end
+        for name, start, end in found:
+            exception = _NOT + ("instruction" if name in _INSTRUCTIONS else name)
+            if not name.startswith(_NOT) and not any(
+                other.name == exception and other.start <= start and end <= other.end
                 for other in excepted
-                if other.name == exception
             ):
-                yield each
-
-    def talk(self) -> str:
-        """Return a form of what small talk consists of."""
-        fragments = FormFragments(self._fragment)
-        casual, filler = (expand(self._any(name), fragments) for name in ("casual", "filler"))
-        if not self.spaced:
-            return f"(?:{casual}|{filler}),? ?"
-        # It can be followed by the name of who is greeted or thanked: "Hi Ana", "thanks Bo".
-        return rf" (?:{casual}(?: [^ ,.0-9\n]+,)?|{filler}),?"
-
-    def _fragment(self, name: str) -> str:
-        if name in self._lists:
-            return any_of(fold(self._lists[name]).split())
-        if name == "start":
-            return f"^(?: ?{self._any('lead', 'casual')},?)*"
-        return {"word": r"[^ ,\n]+", "number": "[0-9]+", "gap": self._gap()}[name]
-
-    def _gap(self) -> str:
-        # Written out: of a fragment as long as this anything may stand in the loose form.
-        return r"(?:[^ ,\n]+,? )?" * _GAP if self.spaced else r"[^,\n]{0,8}"
+                yield SignalPlace(name, start, end)
 
     def _any(self, *names: str) -> str:
-        forms = (form.removeprefix("^") for name in names for form in self._forms[name])
-        return f"(?:{'|'.join(forms)})".replace(" ", ",? ")
-
-    def _write(self, form: str) -> str:
-        """Return a form of the data file as RE2 takes it: a comma may stand after each word."""
-        start = "{start}" if form.startswith("^") else ""
-        form = form.removeprefix("^")
-        spaced = f" (?:{form.replace(' ', ',? ')})[ ,]"
-        return start + (spaced if self.spaced else f"(?:{form})")
+        return "|".join(form.removeprefix("^") for name in names for form in self._forms[name])
 
 
 @cache
@@ -186,21 +187,14 @@ def _languages(role: str) -> list[SignalForms]:
     return [english, *(SignalForms(code, role, english.words) for code in others)]
 
 
-def _used_languages(plain: str, role: str) -> tuple[SignalForms, ...]:
+def _used_languages(plain: str, role: str) -> list[SignalForms]:
     """Return the languages in which a text can signal something: forms of others cost nothing."""
     words, foreign = set(_WORD.findall(plain)), not plain.isascii()
-    return tuple(
+    return [
         forms
         for forms in _languages(role)
         if not forms.words.isdisjoint(words) or (foreign and not forms.spaced)
-    )
-
-
-@cache
-def _small_talk(languages: tuple[SignalForms, ...]) -> Any:
-    """Return the form of a text that is nothing but small talk in some languages."""
-    talk = "|".join(f"(?:{forms.talk()})" for forms in languages)
-    return compile_form(rf"(?:(?:{talk})* ?[?]?\n?)*")
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,25 +202,20 @@ class Signals:
     """The signals of a message: a directive, an error, a correction and so on.
 
     Attributes:
-        tool_call: it calls tools.
-        tool_result: it answers a call.
         directive: a user's instruction, rule or request for action.
         constraint: a rule or preference that outlives the task; always a directive, too.
         decision: something is settled: "We decided to use Postgres", "Let's go with option B".
         error: an error message, or the report that something failed.
         correction: what was said before was wrong or is made clear.
-        references: how often it refers to earlier messages.
+        references: how many of its sentences refer to earlier messages.
         casual: greetings, thanks and small talk, and nothing else.
-        completion: something is done: the assistant says so, or the user is content.
         finished: a task as a whole is done, says the assistant, or the user is through with it.
         opening: the user turns to something new.
         announcement: the user says in so many words that something else comes: "Moving on.", or
-            that something is done and then what is next; always an opening, too.
+            that something is done, and opens something new; always an opening, too.
         explicit: a marker such as ``New task: …`` or ``=== Task 2 ===``; always an announcement.
     """
 
-    tool_call: bool = False
-    tool_result: bool = False
     directive: bool = False
     constraint: bool = False
     decision: bool = False
@@ -234,7 +223,6 @@ class Signals:
     correction: bool = False
     references: int = 0
     casual: bool = False
-    completion: bool = False
     finished: bool = False
     opening: bool = False
     announcement: bool = False
@@ -253,12 +241,11 @@ def signals(message: Message) -> Signals:
     """
     if message.role in {"user", "assistant"}:
         found = signals_of(message.content, message.role)
-        calls = message.role == "assistant" and bool(message.tool_calls)
-        casual = found.casual and not message.tool_calls and not message.images
-        return replace(found, tool_call=calls, casual=casual)
-    if message.role == "tool" or message.tool_result is not None:
-        marked = message.tool_result is not None and message.tool_result.is_error
-        return Signals(tool_result=True, error=marked or says_failed(message.content))
+        return replace(found, casual=False) if message.tool_calls or message.images else found
+    result = message.tool_result
+    if message.role == "tool" or result is not None:
+        marked = result is not None and result.is_error
+        return Signals(error=marked or says_failed(message.content))
     return NONE
 
 
@@ -270,66 +257,41 @@ def signals_of(text: str, role: str) -> Signals:
     failed = shows_failure(text) if user else begins_with_failure(text)
     plain = write_plain(text)
     languages = _used_languages(plain, role)
-    said = _read_plain(plain, role, [each for forms in languages for each in forms.find(plain)])
-    announces = explicit or "announcement" in said or _leaves_task(said)
-    talks = not explicit and not failed and said.keys() <= _TALK
+    said = _count_sentences(
+        plain, role, [each for forms in languages for each in forms.find(plain)]
+    )
+    opening = explicit or not said.keys().isdisjoint({"opening", "announcement"})
+    announces = explicit or "announcement" in said or (opening and bool(said.keys() & _ENDINGS))
     signs = 0 < len(text.strip()) <= _SHORT and not any(sign.isalnum() for sign in text)
-    courtesy = "casual" in said and _small_talk(languages).fullmatch(plain) is not None
+    courtesy = "casual" in said and any(forms.small_talk.fullmatch(plain) for forms in languages)
     return Signals(
         directive=explicit or not said.keys().isdisjoint(_INSTRUCTIONS),
         constraint="rule" in said,
         decision="decision" in said,
         error=failed or "error" in said,
         correction="correction" in said,
-        references=_count_apart(said["reference"]),
-        casual=talks and (signs or courtesy),
-        completion="completion" in said or "finished" in said,
+        references=said["reference"],
+        casual=(signs or courtesy) and not explicit and not failed and said.keys() <= _TALK,
         finished="finished" in said,
-        opening=announces or "opening" in said,
+        opening=opening,
         announcement=announces,
         explicit=explicit,
     )
 
 
-def _read_plain(
-    plain: str, role: str, found: Sequence[SignalPlace]
-) -> Mapping[str, list[SignalPlace]]:
-    """Return what was found in a text by name, without what did not happen or is only asked."""
-    doubts = {
-        "error": [each.start for each in found if each.name in _DOUBTS[role]],
-        "completion": [each.start for each in found if each.name in _DOUBTS["assistant"]],
-        "decision": [each.start for each in found if each.name == "if"],
-    }
-    requests = {plain.rfind("\n", 0, each.end) for each in found if each.name == "request"}
-    said = defaultdict(list)
-    for each in found:
-        line, end = plain.rfind("\n", 0, each.end), plain.find("\n", each.end)
-        if any(line < doubt < each.start for doubt in doubts.get(each.name, ())):
-            continue
-        asks = plain.endswith("?") if end < 0 else plain[end - 1] == "?"
-        if asks and each.name in (_UNASKED if line in requests else _UNASKED_ALONE):
-            continue
-        said[each.name].append(each)
-    return said
+def _count_sentences(plain: str, role: str, found: Iterable[SignalPlace]) -> Counter[str]:
+    """Return in how many sentences there is each signal that was found in a text.
 
-
-def _leaves_task(said: Mapping[str, list[SignalPlace]]) -> bool:
-    """Return whether a user is done with something, and then asks for something else.
-
-    After the end of a task that may be anything, after something else that is done only an opening.
+    What did not happen, or is only asked, is not there.
     """
-    return any(
-        min(said[end]).start < max(said[ask]).start
-        for end, asks in (("finished", _ASKS), ("done", {"opening"}))
-        for ask in asks
-        if end in said and ask in said
-    )
-
-
-def _count_apart(places: Sequence[SignalPlace]) -> int:
-    """Return how many of some places do not overlap one before."""
-    count, end = 0, -1
-    for place in sorted(places):
-        count += place.start >= end - 1
-        end = max(end, place.end)
-    return count
+    sentences = defaultdict[int, list[SignalPlace]](list)
+    for each in found:
+        sentences[plain.rfind("\n", 0, each.end) + 1].append(each)
+    said = Counter[str]()
+    for start, places in sentences.items():
+        doubt = min((each.start for each in places if each.name in _DOUBTS[role]), default=inf)
+        names = {each.name for each in places if each.name not in _DOUBTED or each.start < doubt}
+        if plain[start:].partition("\n")[0].endswith("?"):
+            names -= _UNASKED if "request" in names else _UNASKED_ALONE
+        said.update(names)
+    return said
