@@ -97,8 +97,9 @@ class _Stored:
     def chat(self, id: str) -> tuple[set[str], set[str], set[str]]:
         """Return the ids of the messages of a conversation, of those removed, of its prunings."""
         if id not in self._chats:
-            chat = self._memory.stored_conversations.open_read_only(id)
-            gone = [each for tombstone in chat.tombstones for each in tombstone.messages]
+            chat = self._memory.stored_conversations.open_existing(id)
+            store, scope = services_of(self._memory).store, scope_of(self._memory)
+            gone = [each for left in store.tombstones(scope, id) for each in left.messages]
             prunings = {each.id for each in chat.prunings}
             self._chats[id] = ({m.id for m in chat.messages}, {m.id for m in gone}, prunings)
             self._said.update(message.content for message in (*chat.messages, *gone))

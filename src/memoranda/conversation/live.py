@@ -135,6 +135,7 @@ class LiveMessages:
         self.tokens = 0
         self._grouping: Grouping | None = None
         self._signals: dict[str, Signals] = {}
+        self._described: dict[tuple[str, int, int], PrunedSpan] = {}  # by first id, length, read
         self._marked: tuple[list[PrunedSpan], int] | None = None  # what markers of the gaps cost
         self.extend(messages)
 
@@ -155,6 +156,7 @@ class LiveMessages:
         self.messages = [item for item in self.messages if place_of(item) not in gone]
         self.tokens = sum(item.tokens for item in self.messages)
         self._grouping = None
+        self._described.clear()
         live = {item.id for item in self.messages}
         self._signals = {key: said for key, said in self._signals.items() if key in live}
 
@@ -187,11 +189,16 @@ class LiveMessages:
             first = None  # The conversation began before it.
         left, found = RECENT, list[PrunedSpan]()
         for run in reversed(runs):
-            starts = [each for each in run if each.task is not None or each is first]
-            requests = {each.id for each in starts if not self.signals(each).casual}
-            binding = quote_binding([(each, self.signals(each)) for each in run], requests)
-            named = rank_particulars(run[-left:]) if left > 0 else ()
-            found.append(replace(span_of(run, why), named=named, summary=binding or None))
+            # A pruning asks for what its view asked for just before: most of its time goes here.
+            key = run[0].id, len(run), max(left, 0)
+            if key not in self._described:
+                starts = [each for each in run if each.task is not None or each is first]
+                requests = {each.id for each in starts if not self.signals(each).casual}
+                binding = quote_binding([(each, self.signals(each)) for each in run], requests)
+                named = rank_particulars(run[-left:]) if left > 0 else ()
+                span = replace(span_of(run, why), named=named, summary=binding or None)
+                self._described[key] = span
+            found.append(self._described[key])
             left -= len(run)
         return found[::-1]
 
