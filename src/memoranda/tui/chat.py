@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from rich.console import Group, RenderableType
 from rich.text import Text
-from textual import work
+from textual import events, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -69,6 +69,23 @@ DOING = {False: "answering, Esc stops", True: "consolidating…"}
 HINT = "F2 shows them"
 
 
+class PromptArea(TextArea):
+    """Where the person types: Enter sends, Alt+Enter and Ctrl+J begin another line.
+
+    A binding would outrun what was typed just before.
+    """
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key == "enter":
+            event.prevent_default()
+            await self.run_action("screen.send")
+        elif event.key in {"alt+enter", "ctrl+j"}:
+            event.prevent_default()
+            self.insert("\n")
+        else:
+            await super()._on_key(event)
+
+
 class ChatScreen(Screen[None]):
     """The conversation with the agent.
 
@@ -77,8 +94,6 @@ class ChatScreen(Screen[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "send", priority=True),
-        Binding("alt+enter,ctrl+j", "break_line", priority=True),
         Binding("escape", "stop"),
         Binding("pageup", "scroll(-1)", priority=True),
         Binding("pagedown", "scroll(1)", priority=True),
@@ -98,7 +113,7 @@ class ChatScreen(Screen[None]):
         """Yield the log, the state, and where the person types."""
         yield self._log
         yield self._status
-        yield TextArea(
+        yield PromptArea(
             id="prompt", show_line_numbers=False, highlight_cursor_line=False, compact=True
         )
         keys = ((f"F{at}", name.title()) for at, name in enumerate(SHOWN, 1))
@@ -235,10 +250,6 @@ class ChatScreen(Screen[None]):
             await self.add(_said(text))
         self._log.anchor()
         self._send(text)
-
-    def action_break_line(self) -> None:
-        """Begin another line."""
-        self.query_one(TextArea).insert("\n")
 
     def action_stop(self) -> None:
         """Stop the answer that is under way."""

@@ -65,14 +65,8 @@ class ChatRuntime:
 
     def make_display(self, columns: int) -> Display:
         """Return how results are drawn in so many columns, less the margin of a screen."""
-        console = Console(
-            file=io.StringIO(),
-            width=max(MARGIN, columns - MARGIN),
-            force_terminal=True,
-            markup=False,
-            emoji=False,
-            highlight=False,
-        )
+        width = max(MARGIN, columns - MARGIN)
+        console = Console(file=io.StringIO(), width=width, force_terminal=True)
         return Display(console, self.memory.settings.zone)
 
     def list_settings(self) -> list[Setting]:
