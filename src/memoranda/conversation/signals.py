@@ -48,26 +48,18 @@ _QUESTION_MARKS = "?\u061f"
 _ASKING = ("吗", "嗎", "呢", "か")  # what ends a question, with or without a mark
 _PARTS = {"lead", "filler"}  # what stands before or beside something else, and signals nothing
 _NOT = "not_"
-_DOUBTED = {"error", "decision"}  # what did not happen after a doubt in the sentence
-_DOUBTS = {"user": {"if"}, "assistant": {"if", "when"}}
+_DOUBTED = {"error", "decision"}  # what did not happen after an "if" in the sentence
 _UNASKED = {"finished", "done", "decision"}  # what a question does not say
 _UNASKED_ALONE = _UNASKED | {"imperative", "rule"}  # nor one that requests nothing
 _INSTRUCTIONS = frozenset({"imperative", "request", "rule"})
 _ENDINGS = frozenset({"finished", "done"})  # an opening beside one of them announces it
-_TALK = frozenset({"casual", "done", "if", "when"})  # what small talk may signal
+_TALK = frozenset({"casual", "done", "if"})  # what small talk may signal
 _CODE = compile_pattern(r"```.*?(?:```|\Z)|^[ \t]*>.*$|###\w+###", re.DOTALL | re.MULTILINE)
 
 
 def excerpt(text: str, head: int = HEAD, tail: int = TAIL) -> str:
     """Return the text, or head and tail of one that is longer than both."""
     return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"
-
-
-def prose(text: str) -> str:
-    """Return the text without code blocks, quoted lines and control marks (``###STOP###``)."""
-    if "```" in text or ">" in text or "###" in text:
-        return _CODE.sub("\n", text)
-    return text
 
 
 def fold(text: str) -> str:
@@ -81,11 +73,12 @@ def fold(text: str) -> str:
 def write_plain(text: str) -> str:
     """Return a text in plain writing, a sentence a line: `` ok, use app.py, ``.
 
-    Before each word stands a space, after the last a comma and a space, and a "?" if it asks.
+    Without code blocks, quoted lines and control marks (``###STOP###``). Before each word stands
+    a space, after the last a comma and a space, and a "?" if it asks.
     A colon, a semicolon and a dash separate as a comma does.
     """
     lines, words = [], list[str]()
-    for word in (*_TOKENS.findall(fold(prose(text))), "."):
+    for word in (*_TOKENS.findall(fold(_CODE.sub("\n", text))), "."):
         if word not in _ENDS:
             words.append(word if word[0].isalnum() or word[0] == "_" else ",")
         elif words:
@@ -121,18 +114,12 @@ class SignalForms:
         for table in (data.get("both", {}), data.get(role, {})):
             for name, forms in table.items():
                 # A comma may stand after each word.
-                written = fold(forms).strip().replace("(", "(?:")
-                self._forms[name] += [
-                    line.strip().replace(" ", ",? ") for line in written.split("\n")
-                ]
+                lines = fold(forms).strip().replace("(", "(?:").split("\n")
+                self._forms[name] += [line.strip().replace(" ", ",? ") for line in lines]
         words = " ".join([*self._lists.values(), *chain.from_iterable(self._forms.values())])
         self.words = frozenset(_WORD.findall(words)) - common
-        self._signs = [
-            (name, form)
-            for name, forms in self._forms.items()
-            for form in forms
-            if name not in _PARTS
-        ]
+        signs = (name for name in self._forms if name not in _PARTS)
+        self._signs = [(name, form) for name in signs for form in self._forms[name]]
 
     @cached_property
     def _fragments(self) -> FormFragments:
@@ -257,9 +244,7 @@ def signals_of(text: str, role: str) -> Signals:
     failed = shows_failure(text) if user else begins_with_failure(text)
     plain = write_plain(text)
     languages = _used_languages(plain, role)
-    said = _count_sentences(
-        plain, role, [each for forms in languages for each in forms.find(plain)]
-    )
+    said = _count_sentences(plain, chain.from_iterable(each.find(plain) for each in languages))
     opening = explicit or not said.keys().isdisjoint({"opening", "announcement"})
     announces = explicit or "announcement" in said or (opening and bool(said.keys() & _ENDINGS))
     signs = 0 < len(text.strip()) <= _SHORT and not any(sign.isalnum() for sign in text)
@@ -279,7 +264,7 @@ def signals_of(text: str, role: str) -> Signals:
     )
 
 
-def _count_sentences(plain: str, role: str, found: Iterable[SignalPlace]) -> Counter[str]:
+def _count_sentences(plain: str, found: Iterable[SignalPlace]) -> Counter[str]:
     """Return in how many sentences there is each signal that was found in a text.
 
     What did not happen, or is only asked, is not there.
@@ -289,7 +274,7 @@ def _count_sentences(plain: str, role: str, found: Iterable[SignalPlace]) -> Cou
         sentences[plain.rfind("\n", 0, each.end) + 1].append(each)
     said = Counter[str]()
     for start, places in sentences.items():
-        doubt = min((each.start for each in places if each.name in _DOUBTS[role]), default=inf)
+        doubt = min((each.start for each in places if each.name == "if"), default=inf)
         names = {each.name for each in places if each.name not in _DOUBTED or each.start < doubt}
         if plain[start:].partition("\n")[0].endswith("?"):
             names -= _UNASKED if "request" in names else _UNASKED_ALONE
