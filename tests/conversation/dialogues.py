@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from memoranda.conversation import segments
 from memoranda.conversation.live import LiveMessages
+from memoranda.conversation.selection import Policy
 from memoranda.conversation.strategies import STRATEGIES
-from memoranda.conversation.view import Policy, view_of
+from memoranda.conversation.view import view_of
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 from memoranda.tokens.catalog import Catalog
 
@@ -139,31 +140,26 @@ def talk(*lines):
 
 
 class AnyStrategy:
-    """Takes what it was made with, by every way there is to take it: a strategy of no sense."""
+    """Takes what it was made with: a strategy of no sense."""
 
     name = "random"
     description = "anything"
 
-    def __init__(self, groups, *, pairs, rude):
-        """Take these ``groups`` of units, within the limits or not."""
-        self.groups, self.pairs, self.rude = groups, pairs, rude
+    def __init__(self, groups, *, pairs):
+        """Take these ``groups`` of units."""
+        self.groups, self.pairs = groups, pairs
 
     def select(self, given, selection):
-        """Take groups; a rude one writes past the limits, and forgets what must stay."""
+        """Take the groups that are there."""
         for group in self.groups:
-            if not self.rude:
-                known = [index for index in group if index < len(given.units)]
-                selection.take(known, "by chance")
-                continue
-            selection.tokens = selection.messages = 10**9
-            selection.kept = dict.fromkeys(group, "by force")
+            selection.take([index for index in group if index < len(given.units)], "by chance")
 
 
 GROUPS = st.lists(st.lists(st.integers(0, 40), max_size=6), max_size=8)
 POLICIES = st.builds(
     Policy,
     strategy=st.sampled_from([STRATEGIES[name] for name in sorted(STRATEGIES)])
-    | st.builds(AnyStrategy, GROUPS, pairs=st.booleans(), rude=st.booleans()),
+    | st.builds(AnyStrategy, GROUPS, pairs=st.booleans()),
     max_messages=st.sampled_from([10, 20, 500]),
     keep_recent=st.sampled_from([1, 4, 10]),
     prune_to=st.sampled_from([0.3, 0.5, 1.0]),

@@ -22,7 +22,7 @@ from talks import ALL, PICTURE, STRATEGIES, accounted, alone, remembering, sized
 
 from memoranda import errors
 from memoranda.conversation import strategies
-from memoranda.conversation.view import Policy
+from memoranda.conversation.selection import Policy
 from memoranda.model.models import ToolCall
 
 WINDOW = 800

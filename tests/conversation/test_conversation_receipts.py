@@ -55,7 +55,6 @@ def accountable(chat, receipt):
         assert (cut.messages, cut.tokens) == (len(messages), sum(m.tokens for m in messages))
         assert (messages[0].position, messages[-1].position) == (cut.first, cut.last)
         assert (cut.since, cut.until) == (messages[0].timestamp, messages[-1].timestamp)
-        assert 0 <= cut.score <= 1
         assert cut.why
 
 
@@ -94,18 +93,6 @@ def test_a_shortened_result_expands_to_the_whole():
     [shown] = [m for m in chat.view().messages if m.role == "tool"]
     assert shown.tokens < 800 < result.tokens
     assert chat.expand(shown.content) == (result,)
-
-
-def test_a_score_is_that_of_the_most_important_message():
-    """A receipt says how much the best of what left is worth (R4.1)."""
-    chat = alone(keep_recent=1)
-    chat.add("user", "haha, nice one")
-    chat.add("user", "Always answer in French, never in English.")
-    chat.add("user", "ok")
-    chat.add("user", "the last one")
-    [cut] = chat.prune(chat.recent(1)[0].tokens).cuts
-    assert cut.messages == 3
-    assert cut.score == 0.7
 
 
 def test_a_marker_expands_to_what_was_not_erased(tmp_path):

@@ -1,5 +1,7 @@
 """Particulars: what a marker tells of the messages it stands for."""
 
+from dataclasses import replace
+
 from dialogues import METER, dialogues, talk, transcript, view
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,12 +11,16 @@ from memoranda import Conversation
 from memoranda.conversation.live import LiveMessages
 from memoranda.conversation.markers import PARTICULARS
 from memoranda.conversation.particulars import MOST, rank_particulars
-from memoranda.conversation.view import Policy, view_of
+from memoranda.conversation.selection import Policy
+from memoranda.conversation.strategies import STRATEGIES
+from memoranda.conversation.view import view_of
 from memoranda.model.models import ToolCall, ToolResult
 
 CHAT = [f"{role}: We spoke of the sea." for _ in range(40) for role in ("user", "assistant")]
 
 FIRST = ["user: Help me to plan.", "assistant: Gladly.", "user: Go on."]
+
+ROLLING = Policy(strategy=STRATEGIES["rolling_window"])
 
 
 def told_after(*lines, chat=None, **limits):
@@ -99,7 +105,7 @@ def test_a_marker_tells_the_same_until_more_leaves():
 @given(messages=dialogues(), budget=st.integers(60, 6_000))
 def test_particulars_take_no_more_than_their_share(messages, budget):
     """At most about their share of the budget; each is told once, and what is told was said."""
-    policy = Policy(keep_recent=2, max_messages=10)
+    policy = replace(ROLLING, keep_recent=2, max_messages=10)
     markers = view(messages, budget, policy, METER).markers
     lines = [part for each in markers for part in each.text.split("\n") if "Named there: " in part]
     names = [name for line in lines for name in line.partition(": ")[2].split(", ")]
@@ -120,7 +126,7 @@ def test_thousands_of_particulars_cost_no_more():
     assert all(len(gap.named) <= MOST for gap in live.gaps)
     assert live.marked(METER, 1_000) > 100
     assert view.tokens <= 1_000
-    assert view_of(live, 1_000, Policy(), METER).tokens <= 1_000
+    assert view_of(live, 1_000, ROLLING, METER).tokens <= 1_000
 
 
 def test_a_marker_with_particulars_expands_to_what_was_there():

@@ -9,8 +9,8 @@ from hypothesis import given
 from memoranda import Conversation, Memory, Settings
 from memoranda.conversation import Strategy
 from memoranda.conversation.pruning import DEFAULT_LIMITS, check_limits
+from memoranda.conversation.selection import Policy
 from memoranda.conversation.strategies import STRATEGIES
-from memoranda.conversation.view import Policy
 from memoranda.errors import ConfigError, InvalidInput
 from memoranda.testing.embedders import HashEmbedder
 
@@ -115,7 +115,7 @@ def test_every_name_gives_a_strategy():
 
 def test_question_and_answer_are_not_parted_by_a_strategy():
     """One that asks for pairs and takes an answer alone gets its question, too, or neither."""
-    answer = AnyStrategy([[1]], pairs=True, rude=False)
+    answer = AnyStrategy([[1]], pairs=True)
     chat = Conversation(strategy=answer, keep_recent=1, max_messages=100)
     for number in range(30):
         chat.add("user", f"Question {number}?")
@@ -141,7 +141,7 @@ def test_what_is_no_strategy_is_refused():
 
 def test_an_object_is_a_strategy_of_a_memory(tmp_path):
     """It goes where a name goes, and the receipts of a stored conversation name it."""
-    strategy = AnyStrategy([[0]], pairs=True, rude=False)
+    strategy = AnyStrategy([[0]], pairs=True)
     assert isinstance(strategy, Strategy)
     with Memory(tmp_path / "a.db", embedder=HashEmbedder()) as memory:
         chat = memory.conversation("trip", strategy=strategy, keep_recent=1)

@@ -10,10 +10,10 @@ from tables import each_row
 from talks import texts
 
 from memoranda.conversation.live import LiveMessages
-from memoranda.conversation.selection import SelectionInput
+from memoranda.conversation.selection import Policy, SelectionInput
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.conversation.units import group_units
-from memoranda.conversation.view import Policy, essential_units, view_of
+from memoranda.conversation.view import view_of
 from memoranda.model.models import Marker, Message, ToolCall, ToolResult
 
 BUDGETS = st.integers(20, 6_000)
@@ -23,7 +23,7 @@ def units_and_essentials(messages, policy):
     """Return the units of messages, and the ones that come first in a view."""
     live = LiveMessages((), messages)
     units = live.group().units
-    return units, [units[at] for at in essential_units(SelectionInput(units, live), policy)]
+    return units, [units[at] for at in SelectionInput(units, live, policy).essential]
 
 
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
@@ -64,7 +64,7 @@ def test_the_last_request_stays_while_anything_does(messages, budget, policy):
     places = [at for at, unit in enumerate(units) if unit.head.role == "user"]
     if not policy.pairs or not places:
         return
-    mates = SelectionInput(units, LiveMessages()).mates(places[-1])
+    mates = SelectionInput(units, LiveMessages(), policy).mates(places[-1])
     needed = sum(unit.tokens for at, unit in enumerate(units) if unit.fixed or at in mates)
     if needed <= budget:
         assert units[places[-1]].head in view(messages, budget, policy, METER).messages

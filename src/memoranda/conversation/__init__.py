@@ -7,7 +7,7 @@ What chooses the messages of a view is a :class:`Strategy`; whoever writes one f
 given (:class:`SelectionInput`) and what it takes into (:class:`Selection`).
 """
 
-from memoranda.conversation.selection import Selection, SelectionInput, Strategy, Task, UserTurn
+from memoranda.conversation.selection import Selection, SelectionInput, Strategy, UserTurn
 from memoranda.conversation.units import Unit
 
-__all__ = ["Selection", "SelectionInput", "Strategy", "Task", "Unit", "UserTurn"]
+__all__ = ["Selection", "SelectionInput", "Strategy", "Unit", "UserTurn"]

@@ -14,8 +14,9 @@ from enum import StrEnum
 
 from memoranda.conversation.live import ConversationState, start_of
 from memoranda.conversation.pruning import Limits
+from memoranda.conversation.selection import Policy
 from memoranda.conversation.transcript import place_of
-from memoranda.conversation.view import NO_ROOM, ORPHAN, ConversationView, Policy
+from memoranda.conversation.view import NO_ROOM, ORPHAN, ConversationView
 from memoranda.model.models import ConversationInfo, Marker, Message
 
 PERCENT = 100
@@ -149,7 +150,6 @@ def explain_view(
     for message in shown.messages:
         inside = MessageState.PINNED if message.pinned else MessageState.IN
         known[message.id] = inside, shown.reasons[message.id]
-    shortened = {name for name, _ in shown.shortened}
     tokens = {message.id: message.tokens for message in shown.messages}
     for message in messages:
         place = place_of(message)
@@ -161,7 +161,7 @@ def explain_view(
         where, why = known.get(message.id, left)
         yield ExplainedMessage(
             message=message,
-            state=MessageState.SHORTENED if message.id in shortened else where,
+            state=MessageState.SHORTENED if message.id in shown.shortened else where,
             why=why,
             tokens=tokens.get(message.id, message.tokens),
             marker=marker.id if marker else None,

@@ -14,7 +14,7 @@ from itertools import groupby
 from memoranda.conversation.markers import mark_gaps
 from memoranda.conversation.particulars import MOST, merge_ranked, rank_particulars
 from memoranda.conversation.signals import Signals, signals
-from memoranda.conversation.summary import quote_binding
+from memoranda.conversation.summary import limit_lines, quote_binding
 from memoranda.conversation.transcript import Transcript, place_of
 from memoranda.conversation.units import Grouping, group_units
 from memoranda.model.models import (
@@ -29,7 +29,6 @@ from memoranda.store.sql.database import read_again
 from memoranda.tokens.calibration import limit_to_tools
 from memoranda.tokens.catalog import Catalog, ChatMeter
 
-SUMMARY_LINES = 12  # of all the cuts in whose place one marker stands, the newest
 RECENT = 40  # messages of a run whose particulars are looked for
 
 
@@ -72,7 +71,7 @@ def join_spans(before: PrunedSpan, after: PrunedSpan) -> PrunedSpan:
         tokens=before.tokens + after.tokens * new // after.messages,
         until=after.until,
         why="; ".join(whys),
-        summary="\n".join(lines[-SUMMARY_LINES:]) or None,
+        summary="\n".join(limit_lines(lines)) or None,
         named=merge_ranked([after.named, before.named])[:MOST],
     )
 
@@ -208,11 +207,6 @@ class LiveMessages:
             cost = sum(marker.cost for marker in mark_gaps(self.gaps, meter, budget))
             self._marked = self.gaps, cost
         return self._marked[1]
-
-    def between(self, first: int, last: int) -> list[Message]:
-        """Return the live messages from one position to another."""
-        start = bisect_right(self.messages, first - 1, key=place_of)
-        return self.messages[start : bisect_right(self.messages, last, key=place_of)]
 
 
 def room_of(calibration: Calibration, budget: int) -> int:

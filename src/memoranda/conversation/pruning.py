@@ -15,17 +15,10 @@ from typing import NamedTuple, Unpack
 
 from memoranda.conversation.live import ConversationState, StateReader, merge_spans, runs_of
 from memoranda.conversation.markers import mark_gaps
-from memoranda.conversation.selection import SelectionInput
+from memoranda.conversation.selection import Policy, SelectionInput
 from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES, find_strategy
 from memoranda.conversation.transcript import Transcript, place_of
-from memoranda.conversation.view import (
-    NO_ROOM,
-    ConversationView,
-    Policy,
-    essential_units,
-    shortest_tokens,
-    view_of,
-)
+from memoranda.conversation.view import NO_ROOM, ConversationView, shortest_tokens, view_of
 from memoranda.model.checks import limited, refuse_unknown
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.models import Message, PrunedSpan, Pruning, Recall, Record
@@ -284,7 +277,8 @@ class Pruner:
         if count > policy.messages and state.used > limits.prune_from:
             why = f"{count} messages, and a view holds {policy.max_messages}"
             fewer = max(int(policy.max_messages * policy.prune_to), policy.keep_recent)
-            policy = replace(policy, max_messages=fewer, always=True)
+            beyond = (policy.max_messages - fewer) // 2
+            policy = replace(policy, max_messages=fewer, binding_messages=beyond, always=True)
             yield self.prune(state, AUTOMATIC, state.room(limits.prune_at), policy, why)
 
     def prune(
@@ -304,12 +298,11 @@ class Pruner:
         but the next one, or a larger one, has them again. And the request that the current task
         is about (R5.4), where it is not too large for any view.
         """
-        given = SelectionInput(state.live.group().units, state.live)
-        must = set(essential_units(given, policy))
+        given = SelectionInput(state.live.group().units, state.live, policy)
+        must = given.essential.keys()
         request = () if given.request is None else given.mates(given.request)
         least, more = (
-            sum(given.units[index].tokens for index in group)
-            for group in (must, must.union(request))
+            sum(given.units[index].tokens for index in group) for group in (must, {*must, *request})
         )
         whole = state.room(self.thresholds(state).prune_at)
         marked = whole // 10  # what stands for the rest
@@ -333,21 +326,15 @@ class Pruner:
         out = sorted((*shown.pruned, *shown.orphans), key=place_of)
         runs = runs_of(item for item in out if not item.pinned)
         runs = [run for run in runs if any(item.id in going for item in run)]
-        found = []
-        for run, span in zip(runs, state.live.describe(runs, NO_ROOM), strict=True):
-            found.append(replace(span, score=max(item.importance or 0.0 for item in run)))
-        return found
+        return state.live.describe(runs, NO_ROOM)
 
     def _record(
         self, state: ConversationState, trigger: str, spans: Sequence[PrunedSpan], why: str
     ) -> Pruning:
         """Write down that spans leave the view; return the receipt."""
-        out = {span.first: state.live.between(span.first, span.last) for span in spans}
-        orphans = {item.id for item in state.live.group().orphans}
-        going = [item for run in out.values() for item in run if item.id not in orphans]
+        going = sum(span.tokens for span in spans)
         gaps = merge_spans([*state.live.gaps, *spans])
         marked = sum(marker.cost for marker in mark_gaps(gaps, state.meter, state.window))
-        left = state.head + state.live.group().tokens + marked
         receipt = Pruning(
             id=self._services.ids.new("prn"),
             at=self._services.clock.now(),
@@ -355,7 +342,7 @@ class Pruner:
             why=why,
             strategy=self._limits.policy.strategy.name,
             before=state.used,
-            after=state.billed(left - sum(item.tokens for item in going)),
+            after=state.billed(state.head + state.live.tokens - going + marked),
             cuts=tuple(spans),
         )
         self._transcript.prune(receipt)
@@ -368,7 +355,7 @@ def _saved_by_shortening(state: ConversationState, room: int, policy: Policy) ->
 
     It shortens their long tool results: so these are no reason to take out all the rest.
     """
-    units = state.live.group().units
-    must = [units[index] for index in essential_units(SelectionInput(units, state.live), policy)]
+    given = SelectionInput(state.live.group().units, state.live, policy)
+    must = [given.units[index] for index in given.essential]
     whole = sum(unit.tokens for unit in must)
     return max(0, whole - max(sum(map(shortest_tokens, must)), room // 2))

@@ -5,7 +5,7 @@ What only some strategies ask for, such as scores, is worked out when asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,32 +13,18 @@ from typing import Protocol, runtime_checkable
 
 from memoranda.conversation.live import LiveMessages
 from memoranda.conversation.scoring import rank_values
-from memoranda.conversation.signals import Signals
 from memoranda.conversation.units import Unit
 
 # Shares of the free tokens and messages that what binds later turns may take of them: rules,
 # decisions, and mistakes with their corrections.
 BINDING_TOKENS, BINDING_MESSAGES = 0.5, 0.75
 CORRECTED_WITHIN = 3  # units after an error in which its correction is looked for
+ALWAYS = "always in"
 NEWEST = "among the newest that fit"
+LAST_REQUEST = "the last request"
 CURRENT = "current task"
 REQUEST = "the request that the current task is about"
 RULE, DECISION, MISTAKE = "a standing rule", "a decision", "a mistake and what corrected it"
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Consecutive units that belong to one task.
-
-    Attributes:
-        start: the first of them.
-        end: the one after the last.
-        title: as it was given or found; empty for what the conversation begins with.
-    """
-
-    start: int
-    end: int
-    title: str
 
 
 @runtime_checkable
@@ -58,6 +44,38 @@ class Strategy(Protocol):
 
     def select(self, given: SelectionInput, selection: Selection) -> None:
         """Take into ``selection``, which holds what stays in any case, what else may stay."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How a view is chosen.
+
+    Attributes:
+        strategy: one of ``STRATEGIES``, or a caller's own.
+        max_messages: most messages in a view of which some are out, beside those that must stay
+            (R8.1).
+        keep_recent: how many of the newest stay while they fit (R3.3, R8.4).
+        prune_to: share of a budget that is filled again where it is exceeded.
+        always: whether the strategy also chooses where everything fits.
+        binding_messages: how many messages beyond ``max_messages`` what binds later turns may take.
+    """
+
+    strategy: Strategy
+    max_messages: int = 50
+    keep_recent: int = 10
+    prune_to: float = 0.5
+    always: bool = False
+    binding_messages: int = 0
+
+    @property
+    def messages(self) -> float:
+        """Most messages in a view; a strategy without pairs counts tokens alone."""
+        return self.max_messages if self.pairs else float("inf")
+
+    @property
+    def pairs(self) -> bool:
+        """Whether question and answer go together."""
+        return self.strategy.pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +106,9 @@ class UserTurn:
 class SelectionInput:
     """The units to choose from, in order, and what is known of them. Not thread-safe."""
 
-    def __init__(self, units: Sequence[Unit], live: LiveMessages) -> None:
+    def __init__(self, units: Sequence[Unit], live: LiveMessages, policy: Policy) -> None:
         """Choose from ``units``; ``live`` knows their messages already."""
-        self.units = units
-        self._live = live
+        self.units, self.live, self.policy = units, live, policy
 
     @cached_property
     def turns(self) -> list[UserTurn]:
@@ -117,22 +134,45 @@ class SelectionInput:
 
     def mates(self, index: int) -> tuple[int, ...]:
         """Return the units that stay with one: question and answer, also for work between them."""
-        return self._mates.get(index, (index,))
-
-    def signals(self, index: int) -> Signals:
-        """Return the signals of a unit's first message."""
-        return self._live.signals(self.units[index].head)
+        return self._mates.get(index, (index,)) if self.policy.pairs else (index,)
 
     @cached_property
-    def tasks(self) -> list[Task]:
+    def essential(self) -> dict[int, str]:
+        """The units that come first, each with why: fixed ones, the newest, the last request.
+
+        With those that they belong to, where the strategy keeps question and answer together.
+        """
+        left = self.policy.keep_recent
+        must = {index: ALWAYS for index, unit in enumerate(self.units) if unit.fixed}
+        for index in reversed(range(len(self.units))):
+            if left <= 0:
+                break
+            must.setdefault(index, f"among the {self.policy.keep_recent} newest")
+            left -= len(self.units[index].messages)
+        if self.last_request is not None and self.policy.keep_recent:
+            must.setdefault(self.last_request, LAST_REQUEST)
+        for index in list(must):
+            for mate in self.mates(index):
+                why = f"question and answer stay together: #{self.units[index].position}"
+                must.setdefault(mate, why)
+        return must
+
+    @property
+    def last_request(self) -> int | None:
+        """The unit of the user's last message, where the strategy keeps it."""
+        places = reversed(range(len(self.units))) if self.policy.pairs else ()
+        return next((index for index in places if self.units[index].head.role == "user"), None)
+
+    @cached_property
+    def tasks(self) -> list[range]:
         """The tasks, oldest first, as ranges of units; the last is the current one."""
-        titles = {0: ""} if self.units else {}
-        for index, unit in enumerate(self.units):
-            for message in unit.messages:
-                if message.task is not None:
-                    titles[index] = message.task
-        places = [*titles, len(self.units)]
-        return [Task(start, end, titles[start]) for start, end in pairwise(places)]
+        starts = {0} if self.units else set()
+        starts |= {
+            index
+            for index, unit in enumerate(self.units)
+            if any(message.task is not None for message in unit.messages)
+        }
+        return [range(*ends) for ends in pairwise([*sorted(starts), len(self.units)])]
 
     @property
     def current(self) -> int:
@@ -145,11 +185,6 @@ class SelectionInput:
         places = range(self.current, len(self.units))
         return next((each for each in places if self.units[each].head.role == "user"), None)
 
-    @property
-    def _finished(self) -> int:
-        """How many messages belong to finished tasks."""
-        return sum(len(unit.messages) for unit in self.units[: self.current])
-
     @cached_property
     def ranked(self) -> list[tuple[int, ...]]:
         """The groups that stay or go together, the most important first, newer before older.
@@ -157,9 +192,10 @@ class SelectionInput:
         A unit is as important as its most important message.
         """
         messages = [message for unit in self.units for message in unit.messages]
-        found = iter(rank_values(messages, self._finished))
+        finished = sum(len(unit.messages) for unit in self.units[: self.current])
+        found = iter(rank_values(messages, finished))
         values = [max(next(found) for _ in unit.messages) for unit in self.units]
-        groups = {self.mates(index): index for index in range(len(self.units))}
+        groups = {self.mates(index) for index in range(len(self.units))}
         return sorted(
             groups,
             key=lambda group: (max(values[index] for index in group), group[-1]),
@@ -183,19 +219,21 @@ class SelectionInput:
         return [(group, why) for why, groups in found.items() for group in groups]
 
     def _binds(self, index: int) -> str | None:
-        unit, said = self.units[index], self.signals(index)
+        unit = self.units[index]
+        said = self.live.signals(unit.head)
         if said.constraint and unit.head.role == "user":
             return RULE
         if said.decision:
             return DECISION
-        failed = said.correction or any(self._live.signals(each).error for each in unit.messages)
+        failed = said.correction or any(self.live.signals(each).error for each in unit.messages)
         return MISTAKE if failed else None
 
     def _correction(self, index: int) -> Sequence[int]:
         names = {call.name for call in self.units[index].head.tool_calls}
         for later in range(index + 1, min(index + 1 + CORRECTED_WITHIN, len(self.units))):
-            again = names & {call.name for call in self.units[later].head.tool_calls}
-            if again or self.signals(later).correction:
+            head = self.units[later].head
+            again = names & {call.name for call in head.tool_calls}
+            if again or self.live.signals(head).correction:
                 return [later]
         return []
 
@@ -209,42 +247,44 @@ class Selection:
         messages: how many messages may still come.
     """
 
-    def __init__(
-        self, units: Sequence[Unit], must: Mapping[int, str], tokens: int, messages: float
-    ) -> None:
-        """Start with what must stay; ``tokens`` and ``messages`` are what is free beside it."""
-        self.kept = dict(must)
-        self.tokens = tokens
-        self.messages = messages
-        self._units = units
+    def __init__(self, given: SelectionInput, room: int) -> None:
+        """Start with what must stay of ``room`` tokens."""
+        units, self.kept = given.units, dict(given.essential)
+        self.tokens = room - sum(units[index].tokens for index in self.kept)
+        held = sum(len(units[index].messages) for index in self.kept)
+        self.messages = max(given.policy.messages - held, 0)
+        self._given = given
 
     def cost(self, group: Iterable[int]) -> tuple[int, int]:
         """Return the tokens and messages that a group adds."""
-        new = [self._units[index] for index in group if index not in self.kept]
+        new = [self._given.units[index] for index in group if index not in self.kept]
         return sum(unit.tokens for unit in new), sum(len(unit.messages) for unit in new)
 
-    def take(self, group: Sequence[int], why: str = "the strategy keeps it") -> bool:
-        """Keep the whole group, if there is room; return whether it is kept."""
-        tokens, messages = self.cost(group)
+    def take(self, group: Iterable[int], why: str = "the strategy keeps it") -> bool:
+        """Keep a group with the units that belong to it, if there is room; return whether it is."""
+        whole = {mate for index in group for mate in self._given.mates(index)}
+        tokens, messages = self.cost(whole)
         if tokens > self.tokens or messages > self.messages:
             return False
         self.tokens -= tokens
         self.messages -= messages
-        for index in group:
+        for index in whole:
             self.kept.setdefault(index, why)
         return True
 
     def take_binding(self, given: SelectionInput) -> None:
         """Keep the request of the current task, then what binds, within shares of what is free."""
         if given.request is not None:
-            self.take(given.mates(given.request), REQUEST)
-        tokens = int(self.tokens * BINDING_TOKENS)
-        messages = self.messages * BINDING_MESSAGES
+            self.take([given.request], REQUEST)
+        tokens, others = int(self.tokens * BINDING_TOKENS), self.messages
+        messages = others * BINDING_MESSAGES + given.policy.binding_messages
+        self.messages += given.policy.binding_messages
         for group, why in given.binding:
             more, count = self.cost(group)
             if more <= tokens and count <= messages and self.take(group, why):
                 tokens -= more
                 messages -= count
+        self.messages = min(self.messages, others)
 
     def take_turns(self, turns: Sequence[UserTurn], why: str) -> None:
         """Keep turns from the newest back until one does not fit.

@@ -88,8 +88,7 @@ class Hybrid:
         selection.tokens += saved
         if selection.take_current(given):
             for task in reversed(given.tasks[:-1]):
-                whole = range(task.start, task.end)
-                if not selection.take(whole, "of an earlier task that fits"):
+                if not selection.take(task, "of an earlier task that fits"):
                     return
 
 

@@ -13,9 +13,8 @@ from memoranda.text.lines import cut
 from memoranda.text.terms import cut_sentences
 
 LONGEST = 180  # characters of a quoted sentence
-MOST = 12  # lines, the newest of them
-# What a line is about, by the signal that shows it; what comes first holds where several do.
-LABELS = {"constraint": "rule", "decision": "decided"}
+MOST = 12  # lines
+ASKED = "asked"  # what a line of the request of a task is about
 
 
 def quote_binding(known: Sequence[tuple[Message, Signals]], requests: Collection[str] = ()) -> str:
@@ -28,10 +27,16 @@ def quote_binding(known: Sequence[tuple[Message, Signals]], requests: Collection
     lines = [
         line
         for message, said in known
-        if message.id in requests or any(getattr(said, name) for name in LABELS)
+        if message.id in requests or said.constraint or said.decision
         for line in _quote(message, request=message.id in requests)
     ]
-    return "\n".join(lines[-MOST:])
+    return "\n".join(limit_lines(lines))
+
+
+def limit_lines(lines: Sequence[str]) -> list[str]:
+    """Return the lines that are told where they are too many: the newest, requests last of all."""
+    by_worth = sorted(range(len(lines)), key=lambda at: (lines[at].startswith(ASKED), -at))
+    return [lines[at] for at in sorted(by_worth[:MOST])]
 
 
 def _quote(message: Message, *, request: bool) -> Iterator[str]:
@@ -39,8 +44,9 @@ def _quote(message: Message, *, request: bool) -> Iterator[str]:
     for sentence in cut_sentences(excerpt(message.content), titles=True):
         words = " ".join(sentence.split())
         said = signals_of(words, message.role)
-        about = next((label for name, label in LABELS.items() if getattr(said, name)), None)
+        binds = {"rule": said.constraint and message.role == "user", "decided": said.decision}
+        about = next((label for label, holds in binds.items() if holds), None)
         if request and words and not said.casual:
-            about, request = about or "asked", False
+            about, request = about or ASKED, False
         if about is not None:
             yield f"{about}: {cut(words, LONGEST)}"

@@ -259,21 +259,16 @@ class PrunedSpan(MessageSpan):
     """A run of messages without gaps that one pruning took out of view.
 
     Attributes:
-        score: the highest importance among them, 0 to 1; ``None`` where none was scored.
-        summary: what they said, in short, where summaries are on.
-        torn: whether others among them were removed or erased since. A summary may quote these,
-            also one that is only now being made: it has none, and gets none any more.
+        summary: rules, decisions and requests among them, quoted; ``None`` where there are none.
         named: codes, numbers and names that they hold, the most telling first.
     """
 
-    score: float | None = None
     summary: str | None = None
-    torn: bool = False
     named: tuple[str, ...] = ()
 
     def tear(self) -> Self:
         """Return the span without all that may quote messages of it that are gone."""
-        return replace(self, summary=None, named=(), torn=True)
+        return replace(self, summary=None, named=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

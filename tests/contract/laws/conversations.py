@@ -328,7 +328,6 @@ class RemovalContract(Contract):
         ]
         assert spans(ana) == [[(0, 1, 2), (2, 3, 2), (8, 9, 2), (11, 11, 1)]]
         assert summaries(ana) == [["ab", None, None, "g"]]
-        assert [part.torn for part in ana.prunings("trip")[0].cuts] == [False, True, True, False]
         ana.apply(do.replace_messages("trip", "tmb_2", at=moment(1), ids=(said[0].id, said[4].id)))
         assert spans(ana) == [[(1, 1, 1), (2, 3, 2), (8, 8, 1), (11, 11, 1)]]
         assert known(ana).revision > before
@@ -356,8 +355,8 @@ class PruningContract(Contract):
             user.open_conversation(name)
         said = ana.say("trip", *"abcde")
         why = {"trigger": "task_boundary", "why": "a new task", "strategy": "hybrid"}
-        one = cut(0, 1, score=0.25, summary="Ü: two lines\nof it", tokens=123, why="the oldest")
-        cuts = (one, cut(3, 3, score=1.0))
+        one = cut(0, 1, summary="Ü: two lines\nof it", tokens=123, why="the oldest")
+        cuts = (one, cut(3, 3))
         second = pruning(*cuts, before=1_000_000, after=0, at=moment(20), **why)
         first = pruning(at=moment(10))
         ana.apply(do.add_pruning("trip", second), do.add_pruning("trip", first))
