@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from textwrap import shorten
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import BeforeValidator, Field
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.extraction.exclusions import is_order
 from memoranda.model.checks import clean, json_text, parse_moment
-from memoranda.model.models import MEMORY_KINDS, Entity, Hit, Kind, Message, Record
-from memoranda.model.notes import HistoryEntry
+from memoranda.model.models import MEMORY_KINDS, Entity, Kind, Record
 from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
@@ -31,7 +33,7 @@ from memoranda.records.service import RecordService
 from memoranda.search.recall import RecallService, fenced, remembered
 from memoranda.text.recalled import NOTHING, without_recalled
 from memoranda.tools.definitions import DEFINITIONS
-from memoranda.tools.tool import Tool, ToolList, ToolOutput, check_arguments
+from memoranda.tools.tool import Tool, ToolList, ToolOutput, call_checked, read_text
 
 ROLE = "agent"
 ORIGIN = "tool"
@@ -42,6 +44,13 @@ LONGEST_METADATA = 4_000
 LONGEST = 6_000
 # Characters of what was stored that its receipt repeats.
 LONGEST_SHOWN = 200
+
+SearchedType = Literal["conversation", "fact", "context", "episode", "reflection"]
+Limit = Annotated[int, Field(ge=1, le=50)]
+Budget = Annotated[int, Field(ge=100, le=20_000)]
+Content = Annotated[str, Field(max_length=20_000)]
+Tags = Annotated[Sequence[str], BeforeValidator(read_text)]
+Metadata = Annotated[dict[str, Any], BeforeValidator(read_text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +90,16 @@ class AgentTools:
         Raises:
             InvalidInput, NotFound: an argument cannot be used.
         """
-        checked = check_arguments(name, DEFINITIONS[name].parameters, arguments)
-        return cast("ToolOutput", getattr(self, name)(**checked))
+        return cast("ToolOutput", call_checked(getattr(self, name), arguments))
 
     def search_memories(
         self,
         *,
         query: str,
-        memory_type: str | None = None,
-        limit: int = 5,
-        tags: list[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
+        memory_type: SearchedType | None = None,
+        limit: Limit = 5,
+        tags: Tags | None = None,
+        metadata: Metadata | None = None,
         since: str | None = None,
         until: str | None = None,
     ) -> ToolOutput:
@@ -113,7 +121,7 @@ class AgentTools:
         # A turn has no id to correct or confirm by; the facts that were drawn from it have.
         shown = [record for hit in hits for record in (hit.record, *facts.get(hit.record.id, ()))]
         lines = self._lines({record.id: record for record in shown}.values())
-        masked: list[Hit] = [show_hit(hit, self.searcher.secrets) for hit in hits]
+        masked = [show_hit(hit, self.searcher.secrets) for hit in hits]
         return ToolOutput(masked, fenced(lines) if lines else NOTHING)
 
     def _lines(self, records: Iterable[Record]) -> list[str]:
@@ -123,10 +131,10 @@ class AgentTools:
     def store_memory(
         self,
         *,
-        content: str,
-        memory_type: str = "fact",
-        metadata: Mapping[str, Any] | None = None,
-        tags: Sequence[str] = (),
+        content: Content,
+        memory_type: Literal["conversation", "fact", "context"] = "fact",
+        metadata: Metadata | None = None,
+        tags: Tags = (),
     ) -> ToolOutput:
         """Keep ``content``; a fact that is known is not kept twice.
 
@@ -135,14 +143,10 @@ class AgentTools:
         Raises:
             InvalidInput: it may not be kept: a secret, an order, what memory itself had told.
         """
-        length = len(json_text(metadata or {}, "metadata"))
-        if length > LONGEST_METADATA:  # It comes back with every hit.
-            message = f"metadata has {length:,} characters, more than {LONGEST_METADATA:,}"
-            raise InvalidInput(f"{message}; put what is long into content")
-        for line in metadata_statements(metadata):
-            _refuse_order(line, "metadata")
+        if len(json_text(metadata or {}, "metadata")) > LONGEST_METADATA:
+            raise InvalidInput("metadata has too many characters; put what is long into content")
         draft = Draft(
-            content=self._new(content),
+            content=self._new(content, metadata),
             kind=memory_type,
             metadata=metadata,
             tags=tags,
@@ -153,8 +157,8 @@ class AgentTools:
         stored = self.records.apply([insert])[0]
         if stored.id != insert.record.id:
             return ToolOutput(stored, f"Known already as {stored.id}.")
-        shown = " ".join(self.searcher.show(stored).content.split())
-        return ToolOutput(stored, f"Remembered: {shown:.{LONGEST_SHOWN}} ({stored.id})")
+        shown = shorten(self.searcher.show(stored).content, LONGEST_SHOWN, placeholder="…")
+        return ToolOutput(stored, f"Remembered: {shown} ({stored.id})")
 
     def forget_memory(self, *, memory_id: str) -> ToolOutput:
         """Forget a record; the value is the receipt, ``None`` if there was no record."""
@@ -164,12 +168,12 @@ class AgentTools:
             return ToolOutput(None, f"There is no memory {memory_id!r:.80}.")
         return ToolOutput(receipt, f"Forgotten: {memory_id}.")
 
-    def recall_context(self, *, query: str, budget: int = 1_000) -> ToolOutput:
+    def recall_context(self, *, query: str, budget: Budget = 1_000) -> ToolOutput:
         """Return what matters for a question as a fenced block."""
         found = self.searcher.recall(RecallRequest(query, budget), Filter(now=self.records.now()))
         return ToolOutput(found, found.text or NOTHING)
 
-    def correct_fact(self, *, memory_id: str, content: str) -> ToolOutput:
+    def correct_fact(self, *, memory_id: str, content: Content) -> ToolOutput:
         """Return the fact that takes the place of the fact ``memory_id``.
 
         Raises:
@@ -196,10 +200,11 @@ class AgentTools:
         done = self.records.confirm(self._active_fact(memory_id).id)
         return ToolOutput(self.searcher.show(done), f"Confirmed: {done.id} never fades.")
 
-    def _new(self, content: str) -> str:
+    def _new(self, content: str, metadata: object = None) -> str:
         """Return ``content`` if it may be kept, and is not what memory itself had told (law 9)."""
         text = admit_text(clean(content, "content"), self.secrets)
-        _refuse_order(text, "content")
+        if any(map(is_order, (text, *metadata_statements(metadata)))):
+            raise InvalidInput("content is an order to the assistant and no fact; it is not kept")
         if without_recalled(text) != text:
             raise InvalidInput("content holds what memory had told; store only what is new")
         return text
@@ -210,14 +215,13 @@ class AgentTools:
 
     def memory_stats(self) -> ToolOutput:
         """Return figures: counts by kind, and when something was last recorded."""
-        found, when = self.figures(), "never"
+        stats, zone = self.figures(), self.searcher.zone
         # What an application keeps is nothing that a model can ask for.
-        stats = replace(found, records={each: found.records[each] for each in MEMORY_KINDS})
-        counts = ", ".join(f"{number} {kind}" for kind, number in stats.records.items())
-        if stats.newest is not None:
-            when = f"{stats.newest.astimezone(self.searcher.zone):%Y-%m-%d %H:%M}"
+        shown: dict[str, int] = {kind: stats.records[kind] for kind in MEMORY_KINDS}
+        counts = ", ".join(f"{number} {kind}" for kind, number in shown.items())
+        when = f"{stats.newest.astimezone(zone):%Y-%m-%d %H:%M}" if stats.newest else "never"
         text = f"{counts}; {stats.conversations} conversations; last recorded {when}"
-        return ToolOutput(stats, text)
+        return ToolOutput(replace(stats, records=shown), text)
 
     def get_entity_info(self, *, name: str) -> ToolOutput:
         """Return the profile of an entity, facts first and without insights; ``None`` of none."""
@@ -230,18 +234,16 @@ class AgentTools:
         shown = [item for item in entity.records if item.kind is not Kind.REFLECTION]
         shown.sort(key=lambda item: item.kind is not Kind.FACT)
         masked = replace(entity, summary=summary, records=tuple(map(self.searcher.show, shown)))
-        lines = [head, *([summary] if summary else []), *self._lines(shown[:LINKED])]
+        lines = [head, *filter(None, [summary]), *self._lines(shown[:LINKED])]
         return ToolOutput(masked, fenced(lines))
 
-    def search_history(self, *, query: str, limit: int = 5) -> ToolOutput:
+    def search_history(self, *, query: str, limit: Limit = 5) -> ToolOutput:
         """Return the entries of the history that have all words of ``query``, newest first."""
         notes, words = self.notes(), clean(query, "query").split()
         having = [set(notes.search(word)) for word in words[1:]]
         found = [entry for entry in notes.search(words[0]) if all(entry in one for one in having)]
-        entries: list[HistoryEntry] = [
-            replace(entry, text=self.searcher.show_text(entry.text)) for entry in found[:limit]
-        ]
-        return ToolOutput(entries, _fenced_in_part([entry.text for entry in entries]))
+        entries = [replace(each, text=self.searcher.show_text(each.text)) for each in found[:limit]]
+        return ToolOutput(entries, _fenced_in_part([each.text for each in entries]))
 
     def expand_messages(self, *, marker: str, session: str | None = None) -> ToolOutput:
         """Return the messages that a marker stands for.
@@ -250,15 +252,10 @@ class AgentTools:
             NotFound: there is no such conversation, or no message of it is there.
             InvalidInput: it names no part of a conversation.
         """
-        messages: list[Message] = [
-            replace(message, content=self.searcher.show_text(message.content))
-            for message in self.conversation(session).expand(marker)
-        ]
-        lines = [
-            f"{message.role}: {' '.join(message.content.split())}"
-            for message in messages
-            if message.content.strip()
-        ]
+        show = self.searcher.show_text
+        found = self.conversation(session).expand(marker)
+        messages = [replace(each, content=show(each.content)) for each in found]
+        lines = [f"{each.role}: {' '.join(each.content.split())}" for each in messages]
         return ToolOutput(messages, _fenced_in_part(lines))
 
 
@@ -277,8 +274,3 @@ def find_fact(records: RecordService, id: str) -> Record:
     if found is None or found.kind is not Kind.FACT:
         raise NotFound(f"there is no fact {id!r:.80}; take an id that begins with fact_")
     return found
-
-
-def _refuse_order(text: str, name: str) -> None:
-    if is_order(text):
-        raise InvalidInput(f"{name} is an order to the assistant and no fact; it is not kept")

@@ -7,7 +7,7 @@ are never among the tools of the agent that talks.
 from collections.abc import Iterable
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Category, Claim, Relation
@@ -22,7 +22,7 @@ from memoranda.records.pages import session_episodes
 from memoranda.search.recall import fenced, remembered
 from memoranda.text.secrets import has_secret
 from memoranda.tools.agent import find_fact
-from memoranda.tools.tool import Tool
+from memoranda.tools.tool import Tool, read_text
 
 SessionId = Annotated[str, Field(description="Id of the session.")]
 After = Annotated[
@@ -84,13 +84,15 @@ class ConsolidatorTools:
         self,
         *,
         session_id: SessionId,
-        facts: Annotated[list[FactArgument], Field(description="The facts.")],
+        facts: Annotated[
+            list[FactArgument], BeforeValidator(read_text), Field(description="The facts.")
+        ],
     ) -> str:
         """Save facts drawn from the session. What is known already is credited instead."""
         self._session(session_id)
         claims = []
         for place, fact in enumerate(facts):
-            with ErrorPrefix(f"facts[{place}]"):
+            with ErrorPrefix(f"facts.{place}"):
                 claims.append(self._claim(session_id, fact))
         actions = self._consolidator.plan(session_id, claims, only=Relation.DUPLICATE)
         self._records.apply(actions)
@@ -123,10 +125,7 @@ class ConsolidatorTools:
         own = [item for item in found if item.session_id == session and item.kind is Kind.EPISODE]
         own.sort(key=lambda item: item.trust is not Trust.PERSON)
         if not own or own[0].trust is not Trust.PERSON:
-            raise InvalidInput(
-                f"source_ids={ids!r:.200} names no turn of a person in session {session!r}; "
-                f"only what a person said is evidence"
-            )
+            raise InvalidInput("source_ids: only what a person said is evidence")
         return own
 
     def detect_conflicts(
@@ -149,11 +148,9 @@ class ConsolidatorTools:
         """Let a newer fact take the place of an older one that is no longer true."""
         old, new = find_fact(self._records, old_id), find_fact(self._records, new_id)
         if new.superseded_by is not None:
-            message = f"{new.superseded_by} took the place of {new.id}; name what is true now"
-            raise InvalidInput(message)
+            raise InvalidInput(f"{new.superseded_by} took its place; name what is true now")
         if old.trust is Trust.PERSON and new.trust is not Trust.PERSON:
-            message = f"{old.id} is a person's word, and {new.id} is not: only a person retires it"
-            raise InvalidInput(message)
+            raise InvalidInput(f"{old.id} is a person's word: only a person retires it")
         now, confidence = self._records.now(), min(SUPERSEDED, old.confidence)
         action = Supersede(old.id, new.id, now, confidence, "resolved by the consolidating agent")
         self._store.apply(self._scope, [action])

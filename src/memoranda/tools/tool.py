@@ -8,11 +8,9 @@ from asyncio import to_thread
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from math import inf
 from typing import Any, Self, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError, validate_call
-from pydantic_core import ErrorDetails
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.checks import refuse_unknown
@@ -70,18 +68,14 @@ class Tool:
         """Return the tool that a function is, by its name, its docstring and its annotations."""
         description = " ".join((function.__doc__ or "").split())
         schema = TypeAdapter(cast("type", function)).json_schema()
-        return cls(function.__name__, description, schema, validate_call(function))
+        return cls(function.__name__, description, schema, function)
 
     def __call__(self, /, **arguments: Any) -> str:
         """Call the function with what a model gave as arguments; null is as not given."""
         try:
-            found = self.function(**check_arguments(self.name, self.parameters, arguments))
+            return show_result(call_checked(self.function, arguments))
         except (InvalidInput, NotFound) as error:
             return f"Error: {error}"[:LONGEST_ERROR]
-        except ValidationError as error:
-            told = "; ".join(map(_describe_error, error.errors()))
-            return f"Error: {self.name}: {told}"[:LONGEST_ERROR]
-        return show_result(found)
 
     def call(self, arguments: str | Mapping[str, Any] | None = None) -> str:
         """Call the function with arguments as providers give them: JSON text, or a mapping."""
@@ -124,52 +118,33 @@ def show_result(value: object) -> str:
     return value.encode("utf-8", "backslashreplace").decode("utf-8").replace("\x00", r"\x00")
 
 
-TYPES = {"string": str, "integer": int, "array": list, "object": Mapping}
+def call_checked(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """Return what a function gives for arguments, if they fit its annotations.
 
-
-def check_arguments(where: str, schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call, if they fit their schema.
-
-    Null, or an empty text, is as not given where an argument may be left out. What is no text may
-    come as one, as some clients send it.
+    Null, or an empty text, is as not given where an argument may be left out.
 
     Raises:
         InvalidInput: one is unknown, missing, or of another type; the message names it.
     """
-    takes, needed = schema.get("properties", {}), schema.get("required", ())
-    if schema.get("additionalProperties") is False:
-        refuse_unknown(given, takes, f"{where}: argument")
-    for name in needed:
-        if name not in given:
-            raise InvalidInput(f"{where}: {name} is missing; it must be given")
-    return {
-        name: _check_value(f"{where}: {name}", value, takes.get(name, {}))
-        for name, value in given.items()
-        if value not in (None, "") or name in needed
+    takes = inspect.signature(function).parameters
+    needed = {each.name for each in takes.values() if each.default is inspect.Parameter.empty}
+    values = {
+        name: value for name, value in given.items() if value not in (None, "") or name in needed
     }
+    try:
+        return validate_call(function)(**values)
+    except ValidationError as error:
+        told = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        raise InvalidInput(f"{function.__name__}: {'; '.join(told)}") from None
 
 
-def _check_value(name: str, value: Any, schema: Schema) -> Any:
-    kind = str(schema.get("type"))
-    if kind in TYPES and kind != "string" and isinstance(value, str):
-        with suppress(ValueError, RecursionError):  # Then it is taken as the text that it is.
-            value = json.loads(value)
-        value = [value] if kind == "array" and isinstance(value, str) else value
-    if kind in TYPES and (not isinstance(value, TYPES[kind]) or isinstance(value, bool)):
-        raise InvalidInput(f"{name}={value!r:.80} must be of type {kind}")
-    if "enum" in schema:
-        refuse_unknown([value], schema["enum"], name)
-    size, unit = (len(value), " characters") if isinstance(value, str) else (value, "")
-    least = schema.get("minLength", schema.get("minimum", -inf))
-    most = schema.get("maxLength", schema.get("maximum", inf))
-    if isinstance(size, int) and not least <= size <= most:
-        raise InvalidInput(f"{name} must be from {least:,} to {most:,}{unit}, got {size:,}")
+def read_text(value: Any) -> Any:
+    """Return the JSON in a text that stands for a list or an object; other words are an item."""
+    if isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            return json.loads(value)
+        return [value]
     return value
-
-
-def _describe_error(error: ErrorDetails) -> str:
-    place = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in error["loc"])
-    return f"{place.lstrip('.')}: {error['msg']}"
 
 
 class AsyncTool(Tool):
