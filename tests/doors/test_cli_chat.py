@@ -144,7 +144,7 @@ def test_a_session_that_waits_is_told(server, model, talk, answers):
         ("/c", "did you mean /clear or /cost or /context?"),
         *((f"{each} now", "takes") for each in ("/new", "/cost", "/undo", "/clear")),
         ("/forget", "say what"),
-        ("/forget fact_none --yes", "fact_none"),
+        ("/forget fact_none", "fact_none"),
         ("/expand nothing", "names no part"),
     ],
 )
@@ -253,15 +253,11 @@ def test_new_learns_what_was_cleared(talk):
 
 
 def test_forget_takes_an_id(talk):
-    """/forget WORDS shows what it means and forgets nothing; ID --erase wants a yes."""
+    """/forget WORDS shows what it means and forgets nothing; ID forgets one."""
     with Memory() as memory:
-        kept = memory.remember("Ana is vegetarian")
-        gone = memory.remember("Ana lives in Porto")
-    result = talk("/forget vegetarian --yes", f"/forget {gone.id} --erase", code=1)
-    assert f"/forget {gone.id} --erase --yes" in result.stderr
-    assert kept.id in result.stdout
+        gone = memory.remember("Ana is vegetarian")
+        memory.remember("Ana lives in Porto")
+    assert gone.id in talk("/forget vegetarian").stdout
     assert len(facts()) == 2
-    talk(f"/forget {kept.id}", f"/forget {gone.id} --erase --yes")
-    with Memory() as memory:
-        assert memory.get(kept.id).valid_until is not None
-        assert memory.get(gone.id) is None
+    talk(f"/forget {gone.id}")
+    assert facts() == ["Ana lives in Porto"]

@@ -40,11 +40,10 @@ def test_the_bar_warns(coloured, told):
 def test_a_dry_run_says_what_pruning_does(run, told):
     """--dry-run prints the receipt of the real pruning, and prunes nothing."""
     tried = told("prune", "trip", "--to", "650", "--dry-run")
-    assert told("receipts", "trip") == []
+    assert told("show", "trip")["figures"]["pruned_messages"] == 0
     assert "dry run, nothing was changed" in run("prune", "trip", "--to", "650", "--dry-run").stdout
     done = told("prune", "trip", "--to", "650")
     assert done | {"id": tried["id"], "at": tried["at"]} == tried
-    assert [receipt["id"] for receipt in told("receipts", "trip")] == [done["id"]]
 
 
 def test_a_pin_keeps_a_message_in_view(run, told, trip):

@@ -46,7 +46,6 @@ def facts(memory):
 def test_once_works_off_what_waits_and_what_is_due(run, talked):
     """For every user, also what was learned just now; a line of JSON for each, and the sum."""
     done = run("worker", "--once", "--json")
-    assert done.stderr == ""
     *lines, last = map(json.loads, done.stdout.splitlines())
     # A slow machine is told of the derivations, too.
     told = {(line["report"]["stage"], line["user"]) for line in lines if "report" in line}

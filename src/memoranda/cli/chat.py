@@ -71,18 +71,18 @@ def chat(
     with handle_signals(ending_signals(), exit_on_signal), opened as memory:
         talk = chats.ChatSession(memory, session=in_session, system=system, own=MEANINGS)
         live = sys.stdin.isatty() and session.out.is_terminal and not session.as_json
-        face = TerminalChat(session, talk, open_prompt(talk, session) if live else None)
+        face = TerminalChat(session, talk, open_prompt(talk) if live else None)
         face.run()
     if face.failed and not live:
         raise typer.Exit(FAILED)
 
 
-def open_prompt(talk: chats.ChatSession, session: Session) -> TerminalPrompt:
+def open_prompt(talk: chats.ChatSession) -> TerminalPrompt:
     """Return the prompt of a user, with what they typed in earlier chats."""
     from memoranda.cli.chat_prompt import TerminalPrompt  # noqa: PLC0415 - see above
     from memoranda.notes.erasing import history_file  # noqa: PLC0415
 
-    return TerminalPrompt(history_file(talk.agent.memory.user), [*talk.meanings], session.warn)
+    return TerminalPrompt(history_file(talk.agent.memory.user), [*talk.meanings])
 
 
 @dataclass(slots=True)
@@ -177,7 +177,7 @@ class TerminalChat:
             case chats.Question():
                 return self._ask(event)
             case chats.InterfaceCommand(name, words):
-                return name != EXIT and self._run(name, words)
+                return self._run(name, words)
             case chats.RequestFailed():
                 self._fail(event)
             case _:
@@ -195,11 +195,9 @@ class TerminalChat:
 
     def _run(self, name: str, words: str) -> bool:
         """Do a command of this face; return whether the chat goes on."""
-        for each in RUN[name](self.talk, self.session.view, words):
-            if isinstance(each, chats.Question):
-                return self._ask(each)
-            self.session.print(each)
-        return True
+        if name != EXIT:
+            self.session.print(*RUN[name](self.talk, self.session.view, words))
+        return name != EXIT
 
     def _ask(self, question: chats.Question) -> bool:
         if self.prompt is None:

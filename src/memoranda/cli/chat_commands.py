@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from memoranda.agent.commands import YES
-from memoranda.agent.session import ChatSession, Question
+from memoranda.agent.session import ChatSession
 from memoranda.errors import InvalidInput
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.conversations import show_budget, show_message, show_state
@@ -19,14 +18,14 @@ from memoranda.rendering.plain import pluralize
 from memoranda.rendering.records import list_erased, show_hits, warn_of_rest
 from memoranda.text.patterns import compile_pattern
 
-EXIT, ERASE = "/exit", "--erase"
+EXIT = "/exit"
 HINT = "/expand shows them"
 MEANINGS = {
     "/context": "show what a model would be sent; with WORDS, if you said them",
     "/stats": "show how full the context is, and what is in view",
     "/expand": "show what left the view; with a MARKER, its messages",
     "/memory": "show MEMORY.md: what is known, and where you can edit it",
-    "/forget": f"find facts by WORDS; with their ID, forget one; with {ERASE}, for good",
+    "/forget": "find facts by WORDS; with their ID, forget one",
     "/help": "this list",
     EXIT: "leave; the session stays",
 }
@@ -38,7 +37,7 @@ KEYS = {
 }
 ID = compile_pattern(r"(?:fact|ep|ctx|ref)_\w+", re.ASCII)
 
-Shown = Iterator[RenderableType | Question]
+Shown = Iterator[RenderableType]
 
 
 def _memory(talk: ChatSession, view: Display, _words: str) -> Shown:
@@ -78,23 +77,19 @@ def _help(talk: ChatSession, _view: Display, _words: str) -> Shown:
 
 def _forget(talk: ChatSession, view: Display, words: str) -> Shown:
     """Yield the facts that words find; forget the one that an id names."""
-    memory, given = talk.agent.memory, words.split()
-    wanted = " ".join(word for word in given if word not in {ERASE, YES})
-    if not wanted:
-        raise InvalidInput(f"say what: /forget WORDS, or /forget ID, with {ERASE} for good")
-    if not ID.fullmatch(wanted):
-        yield show_hits(memory.search(wanted, kind="fact"), view)
-        yield Text(f"/forget ID forgets one; with {ERASE}, for good", "dim")
-    elif ERASE in given and YES not in given:
-        yield Question("Erase this for good?", f"/forget {wanted} {ERASE} {YES}")
-    else:
-        receipt = memory.forget(wanted, erase=ERASE in given)
-        done = "Erased" if receipt.erased else "Forgotten"
-        yield safe_text(", ".join((f"{done}: {wanted}", *list_erased(receipt))))
-        yield from (safe_text(each, "dim") for each in warn_of_rest(receipt))
+    memory = talk.agent.memory
+    if not words:
+        raise InvalidInput("say what: /forget WORDS, or /forget ID")
+    if not ID.fullmatch(words):
+        yield show_hits(memory.search(words, kind="fact"), view)
+        yield Text("/forget ID forgets one", "dim")
+        return
+    receipt = memory.forget(words)
+    yield safe_text(", ".join((f"Forgotten: {words}", *list_erased(receipt))))
+    yield from (safe_text(each, "dim") for each in warn_of_rest(receipt))
 
 
-# What each command does; each yields what to show, or asks first.
+# What each command does; each yields what to show.
 RUN: dict[str, Callable[[ChatSession, Display, str], Shown]] = {
     "/memory": _memory,
     "/stats": _stats,

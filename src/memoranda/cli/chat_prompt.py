@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 
-from prompt_toolkit import PromptSession
+from prompt_toolkit import PromptSession, prompt
 from prompt_toolkit.completion import WordCompleter
-from prompt_toolkit.formatted_text import AnyFormattedText
-from prompt_toolkit.history import DummyHistory, FileHistory, History
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.shortcuts import CompleteStyle
 
-from memoranda.cli.command import exit_on_signal, handle_signals
-from memoranda.serving.signals import ending_signals
 from memoranda.text.files import PRIVATE
 
 PRIVATE_FOLDER = 0o700
@@ -36,82 +31,48 @@ class PromptHistory(FileHistory):
         super().store_string(string.encode(errors="replace").decode())
 
 
-def open_history(path: Path, warn: Callable[[str], None]) -> Callable[[], History]:
-    """Return what reads the history of a file that only its user may read.
-
-    A file that cannot be used is no reason not to talk: a warning says that nothing is kept.
-    """
+def open_history(path: Path) -> History:
+    """Return the history in a file that only its user may read; where none can be, of this chat."""
     try:
         path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         path.touch(PRIVATE)
         path.chmod(PRIVATE)  # It may have been made by hand.
-    except OSError as error:
-        warn(f"what you type is not kept for the next chat: {error}")
-        return DummyHistory
-    return partial(PromptHistory, path)
+    except OSError:
+        return InMemoryHistory()
+    return PromptHistory(path)
 
 
 class TerminalPrompt:
     """A line editor: history, completion of commands, Alt+Enter for another line."""
 
-    def __init__(self, history: Path, commands: Sequence[str], warn: Callable[[str], None]) -> None:
+    def __init__(self, history: Path, commands: Sequence[str]) -> None:
         """Offer what is in the file ``history``, and the names of commands."""
-        self._open_history = open_history(history, warn)
-        self._commands = WordCompleter([*commands], sentence=True)
-
-    def read(self) -> str | None:
-        """Return what was typed; ``None`` for Ctrl+D, and for Ctrl+C on an empty line."""
-        session = PromptSession[str](
-            # Read anew each time, as something may have been erased from it.
-            history=self._open_history(),
-            completer=self._commands,
+        self._session = PromptSession[str](
+            [("ansigreen bold", "> ")],
+            history=open_history(history),
+            completer=WordCompleter([*commands], sentence=True),
             complete_style=CompleteStyle.READLINE_LIKE,
             key_bindings=KEYS,
             prompt_continuation="  ",
         )
+
+    def read(self) -> str | None:
+        """Return what was typed; ``None`` for Ctrl+D, and for Ctrl+C on an empty line."""
         while True:
             try:
-                return _read_line(session, [("ansigreen bold", "> ")])
+                # What the library warns of meanwhile is printed above the prompt.
+                with patch_stdout():
+                    return self._session.prompt()
             except EOFError:
                 return None
             except KeyboardInterrupt:
-                if not session.default_buffer.text:
+                if not self._session.default_buffer.text:
                     return None
 
     def confirm(self, question: str) -> bool:
         """Ask a question whose answer is no unless it is yes."""
         try:
-            answer = _read_line(PromptSession[str](), [("", f"{question} [y/N] ")])
+            answer = prompt(f"{question} [y/N] ")
         except (EOFError, KeyboardInterrupt):
             return False
         return answer.strip().casefold() in {"y", "yes"}
-
-
-def _read_line(session: PromptSession[str], prompt: AnyFormattedText) -> str:
-    """Return what is typed; a signal that ends the program does so once the prompt is gone.
-
-    In the middle of it, the tasks of its event loop would be left, and tell of that.
-
-    Raises:
-        SystemExit: such a signal came.
-    """
-    numbers: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        del frame
-        numbers.append(number)
-        if session.app.loop is not None:
-            session.app.loop.call_soon_threadsafe(leave)
-
-    def leave() -> None:
-        waiting = session.app.future
-        if numbers and waiting is not None and not waiting.done():
-            session.app.exit(exception=EOFError)
-
-    # What the library warns of meanwhile is printed above the prompt.
-    with handle_signals(ending_signals(), note), patch_stdout():
-        try:
-            return session.prompt(prompt, pre_run=leave)
-        finally:
-            if numbers:
-                exit_on_signal(numbers[0], None)

@@ -45,8 +45,6 @@ SIGNAL_WAIT = 1.0
 FAILED = 1
 # Columns of what is no terminal.
 UNBOUNDED = 1_000_000
-# What help calls the value of an option, by its type; a switch has none.
-METAVARS = {"bool": "", "int": "NUMBER", "float": "NUMBER", "str": "TEXT", "list[str]": "TEXT"}
 EXAMPLES = "\n\nExamples:\n"
 
 
@@ -192,7 +190,7 @@ class Session(typer.Context):
         memory = Memory(at or self.db, user=self.user, settings=self.quiet_settings)
         self.with_resource(memory)
         if reads and not all_users and not existing.require_user(memory):
-            self.hint(existing.NOTHING_YET)
+            self.note(existing.NOTHING_YET)
         return memory
 
     def show(self, value: Any, *rendered: RenderableType, indent: int | None = 2) -> None:
@@ -227,11 +225,6 @@ class Session(typer.Context):
         """Tell a person something that is no result."""
         self.err.print(safe_text(f"note: {text}", "dim"), soft_wrap=True)
 
-    def hint(self, text: str) -> None:
-        """Tell a person, not a program, something that is no result."""
-        if not self.as_json:
-            self.note(text)
-
     def warn(self, *texts: str) -> None:
         """Tell a person what did not work, though the command goes on."""
         for each in texts:
@@ -253,14 +246,10 @@ class Session(typer.Context):
         Raises:
             InvalidInput: there is no terminal to ask on.
         """
-        if yes:
-            return
-        if not sys.stdin.isatty():
+        if not yes and not sys.stdin.isatty():
             raise InvalidInput(f"{refused}: there is no terminal to ask on; say it with --yes")
-        self.err.print(safe_text(f"{question} [y/N] "), end="", soft_wrap=True)
-        if sys.stdin.readline().strip().casefold() not in {"y", "yes"}:
-            self.note(refused)
-            raise typer.Exit(FAILED)
+        if not yes:
+            typer.confirm(question, abort=True, err=True)
 
     def parse_moment(self, text: str | None, name: str) -> datetime | None:
         """Return the moment written in ``text``; without a zone, in the user's.
@@ -328,13 +317,11 @@ class SharedHelp:
             raise
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, each with a name for its value that help shows."""
+        """Return the parameters; help shows no value of a switch."""
         found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for each in found:
-            if each.metavar is None and each.param_type_name == "argument":
-                each.metavar = each.name.upper()
-            elif each.metavar is None:
-                each.metavar = METAVARS.get(each.bare_type())
+            if each.bare_type() == "bool":
+                each.metavar = ""
         return found
 
 

@@ -17,10 +17,6 @@ from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line, pluralize
 
 Id = Annotated[str, Argument(help="The conversation.")]
-StrategyName = Annotated[
-    str | None,
-    Option(help="How messages are chosen: rolling_window, recency, importance or hybrid."),
-]
 
 commands = typer.Typer()
 
@@ -61,7 +57,6 @@ def show(
     *,
     explain: Annotated[bool, Option("--explain", help="Say why each is in view or not.")] = False,
     budget: Annotated[int | None, Option(help="What it would be within so many tokens.")] = None,
-    strategy: StrategyName = None,
     everything: Annotated[bool, Option("--all", help="Also what was pruned or cleared.")] = False,
 ) -> None:
     """Show a conversation as a model sees it: budget, messages, and what is out.
@@ -71,10 +66,9 @@ def show(
     Examples:
         memoranda conversations show trip
         memoranda conversations show trip --explain --budget 4000
-        memoranda conversations show trip --strategy importance
         memoranda conversations show trip --all > transcript.txt
     """
-    chat = session.memory().stored_conversations.open_existing(id, strategy=strategy)
+    chat = session.memory().stored_conversations.open_existing(id)
     found = chat.explain(budget=budget)
     shown = drawing.show_conversation(found, session.view, explain=explain, everything=everything)
     session.show(found, *shown)
@@ -182,16 +176,3 @@ def expand(
     found = session.memory().stored_conversations.open_existing(id).expand(marker)
     view = session.view
     session.show(found, *(line for each in found for line in drawing.show_message(each, view)))
-
-
-@command(conversations, "receipts")
-def receipts(session: Session, id: Id) -> None:
-    """List what was pruned, when and why, the oldest first.
-
-    Examples:
-        memoranda conversations receipts trip
-    """
-    found = session.memory().stored_conversations.open_existing(id).prunings
-    view = session.view
-    lines = [line for done in found for line in (*drawing.show_receipt(done, view), Text())]
-    session.show(found, *(lines[:-1] or [Text("nothing was pruned", "dim")]))

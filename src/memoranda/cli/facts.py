@@ -11,8 +11,7 @@ from memoranda.cli import options
 from memoranda.cli.command import CommandGroup, Session, command, make_group, read_words
 from memoranda.rendering import facts as known
 from memoranda.rendering import records as drawing
-from memoranda.rendering.layout import safe_text, table
-from memoranda.rendering.plain import one_line, pluralize
+from memoranda.rendering.layout import table
 from memoranda.serving.existing import require_entity
 
 commands = typer.Typer()
@@ -32,19 +31,7 @@ class FactsGroup(CommandGroup):
     takes_words = True
 
 
-class EntitiesGroup(CommandGroup):
-    """List what records speak of; make two of them one.
-
-    Examples:
-        memoranda entities --type person --limit 20
-        memoranda entities merge Melanie Mel
-    """
-
-    default = "list"
-
-
 facts = make_group(commands, "facts", FactsGroup)
-entities = make_group(commands, "entities", EntitiesGroup)
 
 
 @command(facts, "list")
@@ -72,7 +59,7 @@ def list_facts(
     found = session.memory().facts(words, everything=everything, limit=limit)
     session.show(found, known.show_facts(found, session.view))
     if len(found) == limit:
-        session.hint(f"there may be more: --limit {limit * 2}")
+        session.note(f"there may be more: --limit {limit * 2}")
 
 
 @command(facts, "show")
@@ -86,8 +73,8 @@ def show(session: Session, id: options.RecordId) -> None:
     session.show(found, *known.show_provenance(found, session.view))
 
 
-@command(entities, "list")
-def list_entities(
+@command(commands, "entities")
+def entities(
     session: Session,
     *,
     type: Annotated[str | None, Option(help="Only person, organization, location, …")] = None,
@@ -100,23 +87,6 @@ def list_entities(
     """
     found = session.memory().entities(type=type, limit=limit)
     session.show(found, table(found, drawing.ENTITIES, session.view, empty="no entities"))
-
-
-@command(entities, "merge")
-def merge(
-    session: Session,
-    name: Annotated[str, Argument(help="The name that stays.")],
-    other: Annotated[str, Argument(help="The entity that becomes part of it.")],
-) -> None:
-    """Make two entities one, for good: whatever is said of either later is, too.
-
-    Examples:
-        memoranda entities merge Melanie Mel
-        memoranda entities merge "New York" NYC
-    """
-    found = session.memory().merge_entities(name, other)
-    records = pluralize(found.mention_count, "record")
-    session.show(found, safe_text(f"one now: {one_line(found.name)}, in {records}"))
 
 
 @command(commands, "entity")

@@ -146,7 +146,7 @@ def search(
     found = _open(session).search(text, limit=limit)
     session.show(found, *drawing.show_entries(found, session.view, text))
     if not found:
-        session.hint(f"no entry has {one_line(text, 80)!r}")
+        session.note(f"no entry has {one_line(text, 80)!r}")
 
 
 @command(group, "history")
@@ -159,4 +159,4 @@ def history(session: Session, *, limit: options.Limit = 20) -> None:
     found = _open(session).history(limit=limit)
     session.show(found, *drawing.show_entries(found, session.view))
     if not found:
-        session.hint("the history has no entries yet")
+        session.note("the history has no entries yet")

@@ -249,7 +249,7 @@ def recall(
     found = session.memory().recall(read_words(prompt), budget=budget)
     session.show(found, *([safe_text(found.text)] if found.text else []))
     used = f"{found.tokens} of {budget} tokens, {pluralize(len(found.hits), 'record')}"
-    session.hint(used if found.text else f"nothing to recall for this within {budget} tokens")
+    session.note(used if found.text else f"nothing to recall for this within {budget} tokens")
 
 
 @command(commands, "context")
@@ -322,7 +322,7 @@ def list_(
     found = session.memory().records(limit=limit, offset=offset, newest_first=newest_first, **where)
     session.show(found, drawing.show_records(found, session.view))
     if len(found) == limit:
-        session.hint(f"there may be more: --offset {offset + limit}")
+        session.note(f"there may be more: --offset {offset + limit}")
 
 
 @command(commands, "history")

@@ -143,7 +143,7 @@ def consolidate(
     shown = show_learned(found, session.view, FACTS)
     session.show(found, shown, Text("{} read, {}, {}".format(*parts), "bold"))
     if dry_run:
-        session.hint(DRY)
+        session.note(DRY)
     for name, why in found.failed.items():
         session.warn(f"{name} waits: {why}")
     if found.failed:
@@ -177,7 +177,7 @@ def maintain(
     columns = Column("stage", "stage", "cyan"), Column(title, partial(_describe, memory))
     session.show(done, table(reports, columns, session.view))
     if dry_run:
-        session.hint(DRY)
+        session.note(DRY)
     if any(report.failed for report in reports):
         raise typer.Exit(FAILED)
 

@@ -71,7 +71,7 @@ def worker(
         url = session.with_resource(served.serve_metrics(address, collector))
         session.note(f"metrics at {url}")
     if not once:
-        session.hint("it runs until Ctrl+C")
+        session.note("it runs until Ctrl+C")
     work_until_signal(running.run_once if once else running.run, stop)
     log.show_end()
     if once and any(figures.stage_failures.values()):
@@ -125,7 +125,7 @@ class WorkerLog:
         figures = self.figures
         stages = sum(figures.stages.values()), sum(figures.stage_failures.values())
         line = "ended; derived: {}; stages run {:,} times, {:,} failed"
-        self.session.hint(line.format(_counted(figures.derived), *stages))
+        self.session.note(line.format(_counted(figures.derived), *stages))
         if self.session.as_json:
             self._write(Text(), ended=figures)
 
