@@ -13,7 +13,6 @@ from memoranda.agent.session import (
     ConversationChanged,
     CostReport,
     InterfaceCommand,
-    MessagesPruned,
     Notice,
     Question,
     RequestFailed,
@@ -128,14 +127,9 @@ def test_files_go_with_the_next_message(opened, tmp_path):
 
 
 def test_commands_say_what_they_did(opened):
-    """Pins, prunings, facts; a command of the face is handed to it; /new and /end."""
-    chat = opened(*["word " * 100] * 12)
-    for number in range(8):
-        of(AnswerFinished, chat, f"Number {number}?")
-    assert "#14 stays in every context" in of(Notice, chat, "/pin").text
-    assert "#0 stays" in of(Notice, chat, "/pin 0").text
-    assert "#0 may leave" in of(Notice, chat, "/unpin 0").text
-    assert of(MessagesPruned, chat, "/prune 700").receipt.messages
+    """Facts; a command of the face is handed to it; /new and /end."""
+    chat = opened("Fine.")
+    of(AnswerFinished, chat, "How are you?")
     assert of(Notice, chat, "/remember Rita has two cats.").text.startswith("Remembered: ")
     assert of(InterfaceCommand, chat, "/st all of it") == InterfaceCommand("/stats", "all of it")
     assert "scripted" in of(Notice, chat, "/model").text
@@ -152,7 +146,6 @@ def test_commands_say_what_they_did(opened):
         ("/cleer", "did you mean /clear?"),
         ("/cost now", "/cost takes nothing"),
         ("/edit", "/edit needs more"),
-        ("/prune all", "/prune takes a number"),
     ],
 )
 def test_a_wrong_command_is_one_clear_error(opened, line, told):

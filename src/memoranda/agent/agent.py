@@ -14,7 +14,7 @@ from memoranda.agent.commands import END, NEW
 from memoranda.agent.files import read_files
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.pruning import ContextUsage
-from memoranda.errors import ConfigError, InvalidInput, LLMError, StoreClosed
+from memoranda.errors import ConfigError, InvalidInput, LLMError
 from memoranda.memory import Memory, agent_tools, scope_of, services_of
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
 from memoranda.model.checks import clean, named, require_attributes
@@ -41,7 +41,7 @@ from memoranda.tools.tool import show_result
 log = logging.getLogger("memoranda.agent")
 
 STAGE = "chat"
-WAITS = "not consolidated yet: the last messages are kept as they were, the rest is done later"
+WAITS = "Not consolidated yet: the last messages are kept as they were, the rest is done later."
 STUCK = "I could not finish this within {steps} steps."
 SILENT = "The model gave no answer. What you said is stored; say it again, or in other words."
 
@@ -57,7 +57,6 @@ class Answer:
         receipt: what the model was sent in its last call; ``None`` without a call.
         usage: what the model took; nothing without one.
         command: the command that was obeyed, such as ``/new``; ``None`` for a talk.
-        note: what a person should know beside it, in a line; ``None`` for nothing.
         requests: what the message asked to remember, and what became of it.
         prunings: the receipts of what left the view meanwhile.
         usage_warning: how full the window is, where it has just become nearly full.
@@ -69,7 +68,6 @@ class Answer:
     receipt: ContextReceipt | None = None
     usage: Usage = NO_USAGE
     command: str | None = None
-    note: str | None = None
     requests: tuple[RequestReceipt, ...] = ()
     prunings: tuple[Pruning, ...] = ()
     usage_warning: ContextUsage | None = None
@@ -77,11 +75,6 @@ class Answer:
     def __str__(self) -> str:
         """The words."""
         return self.text
-
-    @property
-    def untold_requests(self) -> tuple[RequestReceipt, ...]:
-        """Of the requests those of which the words do not tell what became of them."""
-        return tuple(each for each in self.requests if each.line not in self.text)
 
 
 class Agent:
@@ -211,11 +204,11 @@ class Agent:
             if not self.memory.settings.consolidation.automatic:
                 self._services.consolidate_session(self._scope, ended)
         info = self._services.store.sessions(self._scope, id=ended).get(ended)
-        waits = info is not None and info.consolidated_at is None
         self._ended = True
         learned = tell_learned(self.memory, ended)
         text = f"Session ended; learned: {learned}." if learned else "Session ended."
-        return Answer(text, command=END, note=WAITS if waits else None)
+        waits = info is not None and info.consolidated_at is None
+        return Answer(f"{text} {WAITS}" if waits else text, command=END)
 
     def last_message(self) -> Message:
         """Return the last message of the user.
@@ -306,8 +299,6 @@ class Agent:
             result = self._tools.find(call.name).call(call.arguments)
         except InvalidInput as error:
             result = f"Error: {error}"
-        except StoreClosed:
-            raise
         except Exception as error:
             log.exception("the tool %s failed", call.name)
             result = f"Error: {call.name} failed: {error}"

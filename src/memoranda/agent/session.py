@@ -23,12 +23,11 @@ from memoranda.agent.commands import (
 )
 from memoranda.agent.files import read_files
 from memoranda.agent.interruption import AnswerStopped, InterruptibleModel
-from memoranda.conversation.conversation_store import message_at
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.memory import Memory, services_of
 from memoranda.model.chat import OnText
 from memoranda.model.events import Event
-from memoranda.model.models import Hit, Message, Pruning
+from memoranda.model.models import Hit, Message
 from memoranda.model.usage import StageUsage
 
 # Seconds that a wait lasts at once: a signal just before one is seen when it ends.
@@ -75,10 +74,9 @@ class AnswerFinished(ChatEvent):
 
 @dataclass(frozen=True, slots=True)
 class Notice(ChatEvent):
-    """A line that nobody said, and what there is to know beside it."""
+    """A line that nobody said."""
 
     text: str
-    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +102,6 @@ class Question(ChatEvent):
 
     text: str
     yes: str
-
-
-@dataclass(frozen=True, slots=True)
-class MessagesPruned(ChatEvent):
-    """Messages left the view, as the person asked."""
-
-    receipt: Pruning
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +261,7 @@ class ChatSession:
         if answer.command is None:
             return AnswerFinished(answer, self.agent.spending())
         ended = SessionEnded if answer.command == END else ConversationChanged
-        return ended(answer.text, answer.note)
+        return ended(answer.text)
 
     # Commands: ``do_new`` does /new, and its docstring describes it
 
@@ -287,8 +278,6 @@ class ChatSession:
         if words == YES:
             self.agent.chat.clear()
             yield ConversationChanged("Cleared; /search still finds it.")
-        elif words:
-            raise InvalidInput(f"/clear takes nothing but {YES}, got {words!r:.80}")
         else:
             question = "Clear conversation history? It leaves the view; /search finds it."
             yield Question(question, f"/clear {YES}")
@@ -332,25 +321,6 @@ class ChatSession:
     def do_search(self, words: str) -> Events:
         """Search memory: /search WORDS."""
         yield SearchResults(self.agent.memory.search(words, limit=5))
-
-    def do_pin(self, words: str = "", *, pinned: bool = True) -> Events:
-        """Keep your last message in every context; or message NUMBER."""
-        chat = self.agent.chat
-        found = message_at(chat, words) if words else self.agent.last_message()
-        chat.pin(found.id, pinned=pinned)
-        what = "stays in every context" if pinned else "may leave the view again"
-        yield Notice(f"#{found.position} {what}: {found.content:.200}")
-
-    def do_unpin(self, words: str = "") -> Events:
-        """Let your last message leave the view again; or message NUMBER."""
-        return self.do_pin(words, pinned=False)
-
-    def do_prune(self, words: str = "") -> Events:
-        """Take older messages out of view now; with TOKENS, down to so many."""
-        if words and not words.isdecimal():
-            raise InvalidInput(f"/prune takes a number of tokens, got {words!r:.80}")
-        receipt = self.agent.chat.prune(int(words) if words else None)
-        yield MessagesPruned(receipt) if receipt else Notice("all of it fits: nothing left")
 
     def do_cost(self) -> Events:
         """Show what this session took of models, and what it cost."""

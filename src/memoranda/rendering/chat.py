@@ -13,7 +13,6 @@ from memoranda.agent.session import (
     ChatEvent,
     ChatSession,
     CostReport,
-    MessagesPruned,
     Notice,
     RequestFailed,
     SearchResults,
@@ -40,11 +39,8 @@ def show_event(event: ChatEvent, view: Display, hint: str) -> Iterator[Renderabl
         case AnswerFinished():
             for line in describe_answer(event, hint):
                 yield from view.wrap(line)
-        case Notice(text, note):
+        case Notice(text):
             yield from view.wrap(one_line(text))
-            yield from view.wrap(note, "dim") if note else ()
-        case MessagesPruned(receipt):
-            yield Text(f"{describe_pruning(receipt)}; {hint}")
         case SearchResults(hits):
             yield show_hits(hits, view)
         case CostReport(spending):
@@ -59,8 +55,8 @@ def describe_answer(event: AnswerFinished, hint: str) -> Iterator[Text]:
     answer = event.answer
     if answer.receipt is not None:
         yield safe_text(one_line(format_answer(event)), "dim")
-    # What became of what the message asked to remember.
-    yield from (safe_text(one_line(each.line), "dim") for each in answer.untold_requests)
+        # What became of what the message asked to remember; without a model that is the answer.
+        yield from (safe_text(one_line(each.line), "dim") for each in answer.requests)
     yield from describe_changes(answer, hint)
 
 
@@ -70,8 +66,6 @@ def describe_changes(answer: Answer, hint: str) -> Iterator[Text]:
         yield describe_usage(answer.usage_warning)
     if done := [each for each in answer.prunings if each.cuts]:
         yield Text(f"{describe_pruning(*done)}; {hint}", "dim")
-    if answer.note is not None:
-        yield Text(answer.note, "dim")
 
 
 def format_answer(event: AnswerFinished) -> str:
