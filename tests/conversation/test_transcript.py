@@ -27,13 +27,13 @@ def pruning(*cuts, id="prn_1"):
 @each_row(
     "change, seen",
     [
-        (lambda one: one.pin("m1", pinned=True), True),
+        (lambda one: one.pin(["m1"], pinned=True), True),
         (lambda one: one.prune(pruning(cut(0, 1))), True),
         (lambda one: one.recount({"m1": 9, "unknown": 1}), True),
-        (lambda one: one.clear(), True),
+        (lambda one: one.update(clear=True), True),
         (lambda one: one.replace("t", NOON, ids=["m1"]), True),
         (lambda one: one.append([message("user", "more", id="m9")]), False),
-        (lambda one: one.calibrate(Calibration(2.0, 3)), False),
+        (lambda one: one.update(calibration=Calibration(2.0, 3)), False),
         (lambda one: one.end(NOON), False),
     ],
 )

@@ -376,43 +376,31 @@ class Conversation:
         """
         return tuple(self._append(parse_messages(messages)))
 
-    def _append(self, given: Sequence[NewMessage]) -> list[Message]:
+    def _append(self, given: Sequence[NewMessage]) -> Sequence[Message]:
         if not given:
-            return []
+            return ()
         with self._lock:
             state = self._states.read()
-            used, newest = state.used, state.live.newest
-            messages = self._prepare(given, state)
-            episodes = self._transcript.append(messages)
-            # As they stand in the transcript, where another writer's may be among them.
-            after = self._transcript.messages(after=newest, cleared=True)
-            stored = {message.id: message for message in after}
-            fresh = [stored.get(message.id, message) for message in messages]
-            begun = [each for each in fresh if each.task is not None and each.role != "tool"]
+            used = state.used
+            added, episodes = self._transcript.append(self._prepare(given, state))
+            begun = [each for each in added if each.task is not None and each.role != "tool"]
             events = self._pruner.after_adding(self._states.read(), begun, used)
         self._transcript.announce(episodes)
-        asking = [each for each in fresh if each.role == "user" and asks_memory(each.content)]
+        asking = [each for each in added if each.role == "user" and asks_memory(each.content)]
         asked = self._services.requests(asking) if asking else ()
-        told = [*(("added", message) for message in fresh), *(("request", each) for each in asked)]
+        told = [*(("added", message) for message in added), *(("request", each) for each in asked)]
         for name, subject in [*told, *events]:
-            if self._events[name]:
-                self._events.emit(name, subject)
-        return fresh
+            self._events.emit(name, subject)
+        return added
 
     def _prepare(self, given: Sequence[NewMessage], state: ConversationState) -> list[Message]:
         """Return new messages as they are stored; one with which a task begins has its title."""
         before, made = state.live.messages[-LOOK_BACK:], list[Message]()
-        info = state.info
-        system = Message(
-            id="", role="system", content=info.system or "", timestamp=info.created_at, tokens=0
-        )
         for new in given:
             message = self._message(new, state)
-            recent = [system, *[*before, *made[-LOOK_BACK:]][-LOOK_BACK:]]
-            boundary = start_of_task(message, recent, state.live.signals)
-            if boundary is not None:
-                message = replace(message, task=boundary.title or "")
-            made.append(message)
+            recent = [*before, *made][-LOOK_BACK:]
+            title = start_of_task(message, recent, state.live.signals)
+            made.append(message if title is None else replace(message, task=title))
         return made
 
     def _message(self, new: NewMessage, state: ConversationState) -> Message:
@@ -472,9 +460,8 @@ class Conversation:
             state = self._states.read()
             new = [self._message(each, state) for each in given]
             self._remove(ids=gone, messages=new)
-            there = self._transcript.messages(cleared=True) if new else ()
-        stored = {message.id: message for message in there}
-        found = tuple(stored.get(message.id, message) for message in new)
+            there = {each.id: each for each in self._transcript.messages(cleared=True)}
+        found = tuple(there.get(message.id, message) for message in new)
         for message in found:
             self._events.emit("added", message)
         return found
@@ -599,15 +586,14 @@ class Conversation:
                 raise InvalidInput(
                     f"actual={tokens}: no context was built yet that it could be compared to"
                 )
-            self._transcript.calibrate(
-                self._calibrator.learn(
-                    state.info.calibration,
-                    counted=self._counted,
-                    actual=tokens,
-                    exact=state.meter.counter.exact,
-                    tools=self._states.tools,
-                )
+            learned = self._calibrator.learn(
+                state.info.calibration,
+                counted=self._counted,
+                actual=tokens,
+                exact=state.meter.counter.exact,
+                tools=self._states.tools,
             )
+            self._transcript.update(calibration=learned)
 
     # Changing what is in view
 
@@ -663,12 +649,11 @@ class Conversation:
         Raises:
             NotFound: it is not in this conversation.
         """
-        ids = [clean(id, "id")]
-        for unit in group_units(self._transcript.messages()).units:
-            together = [message.id for message in unit.messages]
-            ids = together if id in together else ids
-        for each in ids:
-            self._transcript.pin(each, pinned=pinned)
+        wanted = clean(id, "id")
+        units = group_units(self._transcript.messages()).units
+        parts = ([message.id for message in unit.messages] for unit in units)
+        together = next((ids for ids in parts if wanted in ids), [wanted])
+        self._transcript.pin(together, pinned=pinned)
 
     def clear(self) -> None:
         """Start afresh: the messages so far stay out of every later context.
@@ -676,7 +661,7 @@ class Conversation:
         The system prompt stays. Nothing is lost: the transcript keeps the messages, and
         with a memory their episodes can still be found.
         """
-        self._transcript.clear()
+        self._transcript.update(clear=True)
 
     def end(self) -> None:
         """Mark the conversation as finished. It can still be read, and gone on with."""
@@ -714,7 +699,7 @@ class Conversation:
 
     def _recount(self) -> None:
         """Count all messages anew, for another model than they were counted for."""
-        self._transcript.calibrate(Calibration())
+        self._transcript.update(calibration=Calibration())
         meter, known = self._states.read().meter, self._transcript.messages(cleared=True)
         self._transcript.recount({each.id: count_message(meter, each) for each in known})
 

@@ -86,7 +86,6 @@ class MessageState(StrEnum):
     SHORTENED = "shortened"
     WAITING = "waiting"
     OUT = "out"
-    ORPHAN = "orphan"
     PRUNED = "pruned"
     CLEARED = "cleared"
 
@@ -101,8 +100,8 @@ class ExplainedMessage:
     Attributes:
         message: as it was said, whole.
         state: ``in``, ``pinned`` or ``shortened`` are in the view; ``waiting`` is a call whose
-            results are to come; ``out`` does not fit; ``orphan`` is half of a call; ``pruned``
-            and ``cleared`` were taken out before.
+            results are to come; ``out`` does not fit, or is half of a call; ``pruned`` and
+            ``cleared`` were taken out before.
         why: why, in words.
         tokens: that it takes in the view, or would take.
         marker: id of the marker that stands for it in the view.
@@ -145,7 +144,7 @@ def explain_view(
 ) -> Iterator[ExplainedMessage]:
     """Yield what a view does with each of the messages of a conversation, and why."""
     known = {message.id: (MessageState.OUT, NO_ROOM) for message in shown.pruned}
-    known |= {message.id: (MessageState.ORPHAN, ORPHAN) for message in shown.orphans}
+    known |= {message.id: (MessageState.OUT, ORPHAN) for message in shown.orphans}
     known |= {message.id: (MessageState.WAITING, WAITING) for message in shown.waiting}
     for message in shown.messages:
         inside = MessageState.PINNED if message.pinned else MessageState.IN
@@ -170,12 +169,9 @@ def explain_view(
 
 def describe_policy(policy: Policy, budget: int) -> tuple[str, str]:
     """Return two sentences: what the strategy keeps, and what stays whatever it says (R7.5)."""
-    newest, most = f"the {policy.keep_recent} newest messages", f"{budget:,} tokens"
-    if policy.pairs:
-        newest += ", the last request"
-        most += f", and once something has left, {policy.max_messages} messages"
-    always = f"Always in: system messages, pins, {newest}; at most {most}."
+    newest = f"the {policy.keep_recent} newest messages; at most {budget:,} tokens"
+    out = "What is left out stays in the transcript: it can be searched and expanded."
     return (
         f"{policy.strategy.name} keeps {policy.strategy.description}.",
-        f"{always} What is left out stays in the transcript: it can be searched and expanded.",
+        f"Always in: system messages, pins and {newest}. {out}",
     )

@@ -61,7 +61,7 @@ def restore(info: ConversationInfo, messages: Sequence[Message]) -> Transcript:
     transcript = Transcript.alone(info.id, info.created_at, given)
     transcript.append(messages[: info.start])
     if info.start:
-        transcript.clear()
+        transcript.update(clear=True)
     transcript.append(messages[info.start :])
     if info.ended_at is not None:
         transcript.end(info.ended_at)

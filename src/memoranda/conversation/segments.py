@@ -16,8 +16,7 @@ and without the last rule 6; of 839 turns within a task 3 are taken for a new on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -35,45 +34,13 @@ UNDER_WAY = 6  # messages before which hardly any words are known
 TERMS = TermAnalyzer()
 
 
-@dataclass(frozen=True, slots=True)
-class Boundary:
-    """Why a task begins where it does: the one before it ends there, and may go.
-
-    Attributes:
-        why: in words.
-        title: of the task that begins, where a marker gives one.
-    """
-
-    why: str
-    title: str | None = None
-
-
-START = Boundary("the conversation begins")
-
-
-def find_boundaries(
-    messages: Sequence[Message], start: int = 0, read: Callable[[Message], Signals] = signals
-) -> Iterator[tuple[int, Boundary]]:
-    """Yield where tasks begin, and why, but for the first: of ``messages[start:]`` alone.
-
-    What comes later changes nothing, so that a transcript can be read as it grows. A message
-    costs the same at any length of the transcript.
-
-    Args:
-        messages: the transcript in order, or its last ``LOOK_BACK`` messages and the new ones.
-        start: the place of the first message that is new.
-        read: returns the signals of a message, where they are known already.
-    """
-    for place in range(start, len(messages)):
-        before = messages[max(0, place - LOOK_BACK) : place]
-        if boundary := start_of_task(messages[place], before, read):
-            yield place, boundary
-
-
 def start_of_task(
     message: Message, before: Sequence[Message], read: Callable[[Message], Signals] = signals
-) -> Boundary | None:
-    """Return why a task begins with a message, or ``None``, from the few messages before it.
+) -> str | None:
+    """Return the title of the task that begins with a message; ``None`` where none begins.
+
+    It is empty where nobody gives one. Of the messages before only the last ``LOOK_BACK`` are
+    needed, and what comes later changes nothing.
 
     Only a user's message begins one, and a system message with a marker; one that the caller
     names begins with any message but a tool's, where the name waits for the next that is none.
@@ -83,29 +50,19 @@ def start_of_task(
         return None
     title = _named(message, before)
     if title is not None:
-        return Boundary("the caller says so", title or None)
+        return title
     if message.role == "assistant" or all(each.role == "system" for each in before):
         return None
     said = read(message)
     if said.explicit:
         first = message.content.strip().partition("\n")[0]
-        return Boundary("a marker says so", first.lstrip("#* ")[:LONGEST_TITLE])
-    if message.role == "user" and not _awaits_results(before):
-        return _turn_to_new(message, said, before, read)
-    return None
-
-
-def _turn_to_new(
-    message: Message, said: Signals, before: Sequence[Message], read: Callable[[Message], Signals]
-) -> Boundary | None:
-    if said.announcement:
-        return Boundary("the user announces something new")
+        return first.lstrip("#* ")[:LONGEST_TITLE]
+    if message.role != "user" or _awaits_results(before):
+        return None
     leans = said.references or said.error or said.correction
-    if said.opening and not leans and is_completed(before, read):
-        return Boundary("the task before was said to be complete; the user opens something new")
-    if _changes_subject(message, said, before):
-        return Boundary("the user asks in words of which hardly one was said before")
-    return None
+    turns = said.opening and not leans and is_completed(before, read)
+    begins = said.announcement or turns or _changes_subject(message, said, before)
+    return "" if begins else None
 
 
 def _changes_subject(message: Message, said: Signals, before: Sequence[Message]) -> bool:
@@ -138,12 +95,10 @@ def is_completed(messages: Sequence[Message], read: Callable[[Message], Signals]
 
 def _named(message: Message, before: Sequence[Message]) -> str | None:
     """Return the name of the task that the caller lets begin here; empty if it has none."""
-    if message.task is not None:
-        return message.task
-    for earlier in reversed(before):
+    for earlier in reversed(before if message.task is None else ()):
         if earlier.role != "tool" or earlier.task is not None:
             return earlier.task if earlier.role == "tool" else None
-    return None
+    return message.task
 
 
 def _awaits_results(before: Sequence[Message]) -> bool:

@@ -6,7 +6,7 @@ stands alone has a store of its own in the process's memory, and no episodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,7 +18,6 @@ from memoranda.errors import NotFound
 from memoranda.model.changes import RecordAccess, RecordChange, StoredRecord
 from memoranda.model.checks import content_hash, limited, named
 from memoranda.model.models import (
-    Calibration,
     ConversationInfo,
     ForgetReceipt,
     Kind,
@@ -120,13 +119,15 @@ class Transcript:
             raise NotFound(f"conversation {self.id!r} is no longer there")
         return info
 
-    def append(self, messages: Sequence[Message]) -> Sequence[StoredRecord]:
-        """Add messages and their episodes at the end, all or none; return the episodes."""
+    def append(
+        self, messages: Sequence[Message]
+    ) -> tuple[Sequence[Message], Sequence[StoredRecord]]:
+        """Add messages and their episodes at the end, all or none; return both as they stand."""
         changes, linked = self._plan(messages)
         with self._write() as tx:
             episodes = tx.carry_out(changes)
             tx.append_messages(self.id, linked)
-        return episodes
+            return tx.messages(self.scope, self.id, last=len(linked)), episodes
 
     def _plan(
         self, messages: Sequence[Message]
@@ -245,25 +246,20 @@ class Transcript:
         with self._write() as tx:
             tx.set_token_counts(self.id, tokens)
 
-    def calibrate(self, calibration: Calibration) -> None:
-        """Store the calibration learned from the provider's token counts."""
+    def update(self, **changes: Any) -> None:
+        """Calibrate the conversation, or clear its view, as ``Transaction.update_conversation``."""
         with self._write() as tx:
-            tx.update_conversation(self.id, calibration=calibration)
+            tx.update_conversation(self.id, **changes)
 
-    def pin(self, message: str, *, pinned: bool) -> None:
-        """Keep a message in every view, or stop keeping it."""
+    def pin(self, messages: Iterable[str], *, pinned: bool) -> None:
+        """Keep messages in every view, or stop keeping them."""
         with self._write() as tx:
-            tx.pin_message(self.id, message, pinned=pinned)
-
-    def clear(self) -> None:
-        """Leave all messages so far out of every later view."""
-        with self._write() as tx:
-            tx.update_conversation(self.id, clear=True)
+            for each in messages:
+                tx.pin_message(self.id, each, pinned=pinned)
 
     def end(self, at: datetime) -> None:
         """Mark the conversation as finished."""
-        with self._write() as tx:
-            tx.update_conversation(self.id, ended_at=at)
+        self.update(ended_at=at)
         if self.end_session is not None:
             self.end_session(self.scope, self.id)
 

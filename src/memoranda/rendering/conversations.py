@@ -31,7 +31,7 @@ STATES = {
     MessageState.SHORTENED: "yellow",
     MessageState.WAITING: "yellow",
 }  # and red where a message is out
-MISSING = (MessageState.PRUNED, MessageState.OUT, MessageState.ORPHAN, MessageState.WAITING)
+MISSING = (MessageState.PRUNED, MessageState.OUT, MessageState.WAITING)
 EXPAND = "memoranda conversations expand"
 # Why messages left the view, by what set it off (R7.2).
 REASONS = {

@@ -411,7 +411,7 @@ def _append(target: ImportTarget, info: ConversationInfo, new: Sequence[Message]
         with target.store.write(scope) as tx:
             tx.open_conversation(info)
     for batch in batched(new):
-        transcript.announce(transcript.append(batch))
+        transcript.announce(transcript.append(batch)[1])
     with target.store.write(scope) as tx:
         tx.update_conversation(info.id, ended_at=new[-1].timestamp)
 
