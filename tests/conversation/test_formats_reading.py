@@ -160,15 +160,10 @@ def test_messages_of_our_own_are_read_as_they_are():
 
 @each_row(
     "given",
-    [
-        {"timestamp": "2024-01-01T00:00:00Z"},
-        {"timestamp": NEW_YEAR},
-        {"created_at": 1704067200},
-        {"create_time": 1704067200.0},
-    ],
+    [{"timestamp": "2024-01-01T00:00:00Z"}, {"timestamp": NEW_YEAR}, {"timestamp": 1704067200}],
 )
 def test_a_message_was_said_when_it_says(given):
-    """Text, datetime or seconds since 1970, under the names that exports use."""
+    """Text, datetime or seconds since 1970."""
     assert parse_message({"role": "user", "content": "hi"} | given)[0].timestamp == NEW_YEAR
 
 
@@ -199,7 +194,7 @@ def test_arguments_are_kept_as_json_text(given, kept):
     ("message", "fault"),
     [
         (
-            {"role": "assistant", "tool_calls": [{"type": "custom", "custom": {"name": "f"}}]},
+            {"role": "assistant", "tool_calls": [{"type": "custom", "custom": {}}]},
             "a tool call needs function.name",
         ),
         ({"role": "user", "content": float("nan")}, "a message must be plain JSON"),

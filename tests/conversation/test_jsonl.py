@@ -199,10 +199,10 @@ def test_places_that_cannot_be(tmp_path):
     """No file, no folder, a folder, no name: our own errors, with the remedy."""
     chat = Conversation()
     for path in (tmp_path / "none.jsonl", tmp_path):
-        with pytest.raises(InvalidInput, match="check its folder and permissions"):
+        with pytest.raises(InvalidInput, match="choose another"):
             Conversation.read_jsonl(path)
     for path in (tmp_path / "no" / "where.jsonl", tmp_path):
-        with pytest.raises(InvalidInput, match="check its folder and permissions"):
+        with pytest.raises(InvalidInput, match="choose another"):
             chat.write_jsonl(path)
     for wrong in ("a\x00b", 3):
         with pytest.raises(InvalidInput, match="path"):

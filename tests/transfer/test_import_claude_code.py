@@ -175,7 +175,6 @@ def test_bad_lines_are_told_and_passed_over(opened, tmp_path, wordless):
         ("{no", "line 12: not valid JSON"),
         ("3", "line 12: expected an object"),
         ({"type": "user", "sessionId": "x"}, "line 12: uuid must be text, got NoneType"),
-        (person(9, 3), "line 12: content must be text or a list of blocks, got 3"),
         (person(9, "x", timestamp="noon"), "line 12: timestamp='noon' is no time"),
     ):
         path, memory = transcript(tmp_path, TALK), opened(embedder=None, settings=wordless)

@@ -13,12 +13,14 @@ passed over. Receipts of prunings and what was removed are in no such file.
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from pydantic_core import from_json
 
 from memoranda.conversation.formats.parse import parse_role
 from memoranda.conversation.transcript import Transcript, place_of
@@ -26,10 +28,9 @@ from memoranda.errors import InvalidInput
 from memoranda.model.checks import ErrorPrefix, iso
 from memoranda.model.models import ConversationInfo, Message
 from memoranda.model.ports import ConversationOptions
-from memoranda.text.files import file_path, write_whole
-from memoranda.text.json_values import object_of, parse_as, refuse_constant
+from memoranda.text.files import explain_unwritable, file_path, write_whole
+from memoranda.text.json_values import object_of, parse_as
 
-METADATA = "metadata"
 FIRST_LINE = 2  # of the messages: the metadata are line 1
 # The keys of the lines, and the fields that they have.
 INFO = {
@@ -45,10 +46,7 @@ SAME = (
     "role", "content", "timestamp", "id", "tokens", "importance", "pinned", "images", "task", "raw",
     "part",
 )  # fmt: skip
-FIELDS = dict(zip(SAME, SAME, strict=True)) | {
-    "toolCalls": "tool_calls",
-    "toolResult": "tool_result",
-}
+FIELDS = {name: name for name in SAME} | {"toolCalls": "tool_calls", "toolResult": "tool_result"}
 ALWAYS = ("content", "importance")  # are written also where they are empty or 0
 Json = dict[str, Any]
 
@@ -79,7 +77,7 @@ def dump(info: ConversationInfo, messages: Sequence[Message]) -> Iterator[bytes]
         messages: all its messages, also those that were cleared.
     """
     cleared = sum(place_of(message) < info.start for message in messages)
-    yield _line({"_type": METADATA} | _keyed(replace(info, start=cleared), INFO))
+    yield _line({"_type": "metadata"} | _keyed(replace(info, start=cleared), INFO))
     for message in messages:
         names = list(dict.fromkeys(call.name for call in message.tool_calls))
         yield _line(_keyed(message, FIELDS) | ({"toolsUsed": names} if names else {}))
@@ -94,8 +92,10 @@ def write(path: str | Path, transcript: Transcript) -> None:
     target = file_path(path)
     with transcript.snapshot():
         info, messages = transcript.info(), transcript.messages(cleared=True)
-    with _file_errors(target):
+    try:
         write_whole(target, dump(info, messages))
+    except OSError as error:
+        raise InvalidInput(explain_unwritable(target, error)) from error
 
 
 def _keyed(value: object, keys: Mapping[str, str]) -> Json:
@@ -106,9 +106,7 @@ def _keyed(value: object, keys: Mapping[str, str]) -> Json:
 
 
 def _line(value: Json) -> bytes:
-    text = json.dumps(
-        value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain
-    )
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
     return text.encode() + b"\n"
 
 
@@ -132,25 +130,27 @@ def read(path: str | Path) -> tuple[ConversationInfo, list[Message]]:
             crash; the error names the line.
     """
     source = file_path(path)
-    with _file_errors(source):
+    try:
         head, *lines = source.read_bytes().rstrip().split(b"\n")
+    except OSError as error:
+        raise InvalidInput(f"{source} cannot be read: {error}; choose another file") from error
     with ErrorPrefix(f"{source}, line 1"):
-        info = _parse_metadata(_parse_line(head), source.stem)
+        usual = {"id": source.stem}
+        info = parse_as(ConversationInfo, usual | _fields(_parse_line(head), INFO))
     said, messages = info.created_at, dict[str, Message]()
     for position, line in enumerate(lines):
         with ErrorPrefix(f"{source}, line {position + FIRST_LINE}"):
             message = _parse_message(_parse_line(line), position, said)
-            if known := messages.get(message.id):
-                where = place_of(known) + FIRST_LINE
-                raise InvalidInput(f"the id {message.id!r} is that of line {where}; change one")
+            if message.id in messages:
+                raise InvalidInput(f"the id {message.id!r} is that of a line before; change one")
         messages[message.id], said = message, message.timestamp
     return info, list(messages.values())
 
 
 def _parse_line(line: bytes) -> Mapping[str, Any]:
     try:
-        return object_of(json.loads(line, parse_constant=refuse_constant))
-    except (ValueError, RecursionError) as error:
+        return object_of(from_json(line.removeprefix(BOM_UTF8), allow_inf_nan=False))
+    except ValueError as error:
         message = f"not valid JSON ({error}); correct or remove the line, and read the file again"
         raise InvalidInput(message) from error
 
@@ -159,26 +159,8 @@ def _fields(line: Mapping[str, Any], keys: Mapping[str, str]) -> Json:
     return {name: line[key] for key, name in keys.items() if line.get(key) is not None}
 
 
-def _parse_metadata(line: Mapping[str, Any], name: str) -> ConversationInfo:
-    if line.get("_type") != METADATA:
-        raise InvalidInput(
-            f"expected metadata such as "
-            f'{{"_type":"{METADATA}","createdAt":"2026-02-27T14:30:00.000Z"}}, found {line!r:.80}'
-        )
-    return parse_as(ConversationInfo, {"id": name} | _fields(line, INFO))
-
-
 def _parse_message(line: Mapping[str, Any], position: int, said: datetime) -> Message:
     """Return the message of a line; one that says no id or time gets one of those before it."""
     usual = {"id": f"msg_{position:012d}", "tokens": 0, "timestamp": said}
     role = parse_role(line.get("role"))
     return parse_as(Message, usual | _fields(line, FIELDS) | {"role": role, "position": position})
-
-
-@contextmanager
-def _file_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        message = f"{path} cannot be read or written ({error}); check its folder and permissions"
-        raise InvalidInput(message) from error

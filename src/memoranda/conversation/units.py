@@ -113,7 +113,7 @@ def _answers(messages: Iterable[Message]) -> Iterator[list[Message]]:
     """Yield messages one by one, but the items of one answer together."""
     answer: list[Message] = []
     for message in messages:
-        if answer and message.raw is not None and continues(answer[-1], message):
+        if answer and continues(answer[-1], message):
             # Two calls under one id cannot both be answered in a way that a provider takes.
             ids = [call.id for item in (*answer, message) for call in item.tool_calls]
             if len(set(ids)) == len(ids):

@@ -78,17 +78,14 @@ class ChatModel(Protocol):
         """
 
 
-def sendable_id(given: str, taken: set[str], accepts: Callable[[str], object], longest: int) -> str:
+def sendable_id(given: str, taken: set[str], accepts: Callable[[str], object]) -> str:
     """Return the id under which a call is sent, and take it.
 
-    One that the provider accepts stays as it is; any other becomes a hash of itself, which does
-    not depend on what else is sent. Of those that are ``taken``, the later are numbered.
+    One that the provider accepts stays as it is; any other, and one that is ``taken``, becomes a
+    hash of itself.
     """
-    sendable = given if accepts(given) else f"call_{content_hash(given)}"
-    chosen, number = sendable, 1
-    while chosen in taken:
-        number += 1
-        ending = f"_{number}"
-        chosen = sendable[: longest - len(ending)] + ending
+    chosen = given
+    while chosen in taken or not accepts(chosen):
+        chosen = f"call_{content_hash(chosen)}"
     taken.add(chosen)
     return chosen

@@ -7,13 +7,14 @@ texts are left out: they are refused.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from itertools import groupby
 from typing import Any
 
-from memoranda.conversation.formats.content import PICTURE, REASONING, ItemContent, Json, blocks_of
+from pydantic_core import from_json
+
+from memoranda.conversation.formats.content import REASONING, ItemContent, Json, blocks_of
 from memoranda.model.chat import FAILED, OPENING
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 from memoranda.text.patterns import compile_pattern
@@ -122,19 +123,17 @@ def _text_blocks(text: str) -> list[Json]:
 
 def _image_block(image: Image) -> Json:
     source = {"type": "url", "url": image.url}
-    if (found := PICTURE.match(image.url)) and found[1]:
-        kind = found[1].lower().replace("jpg", "jpeg")
-        data = image.url.partition(",")[2]
-        source = {"type": "base64", "media_type": f"image/{kind}", "data": data}
+    media, inside, data = image.url.partition(";base64,")
+    if inside:
+        media = media.removeprefix("data:").replace("jpg", "jpeg")
+        source = {"type": "base64", "media_type": media, "data": data}
     return {"type": "image", "source": source}
 
 
 def _input_of(call: ToolCall) -> Json:
     """Return the arguments of a call as an object, which holds their text if they are none."""
     try:
-        found = json.loads(call.arguments)
-        # A number beyond all bounds or half a character can be read, but not sent.
-        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError):
+        found = from_json(call.arguments, allow_inf_nan=False)
+    except ValueError:
         found = None
     return found if isinstance(found, dict) else {UNPARSED: call.arguments}

@@ -43,11 +43,11 @@ def read(item: Mapping[str, Any], found: ItemContent) -> None:
     found.add(item.get("content"))
     found.add(item.get("refusal"))
     found.calls = parse_calls(item.get("tool_calls") or ())
-    for key, value in item.items():
-        if value and key.startswith(REASONING_KEYS):
-            found.unread.append({"type": "reasoning", key: value})
-        elif value and key in ("name", "audio"):
-            found.unread.append({key: value})
+    found.unread += [
+        {"type": "reasoning" if key.startswith(REASONING_KEYS) else key, key: value}
+        for key, value in item.items()
+        if value and key.startswith(("name", "audio", *REASONING_KEYS))
+    ]
 
 
 def parse_calls(calls: Iterable[object]) -> list[ToolCall]:
@@ -63,8 +63,8 @@ def parse_calls(calls: Iterable[object]) -> list[ToolCall]:
                 found.calls.append(call)
             case {"function": {"name": name, **given}, **rest}:
                 found.call(rest.get("id"), name, given.get("arguments"))
-            case {"custom": {"name": name, "input": text}, **rest}:
-                found.call(rest.get("id"), name, text)
+            case {"custom": {"name": name, **given}, **rest}:
+                found.call(rest.get("id"), name, given.get("input"))
             case _:
                 raise InvalidInput(f"a tool call needs function.name, got {call!r:.80}")
     return found.calls

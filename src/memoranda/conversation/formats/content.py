@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memoranda.errors import InvalidInput
 from memoranda.model.models import Image, ToolCall, ToolResult
 from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.documents import count_document
@@ -17,8 +16,8 @@ SAME_ROLE = {"developer": "system", "model": "assistant", "ai": "assistant", "hu
 ROLES = ("system", "user", "assistant", "tool")
 REASONING = ("thinking", "redacted_thinking", "reasoning")
 TEXTS = ("text", "input_text", "output_text")
-# The pictures that every provider takes; the first group is the type of one that is whole.
-PICTURE = compile_pattern(r"(?i)https://.|data:image/(png|jpe?g|gif|webp)(?:;[^;,]*)*;base64,.")
+# The pictures that every provider takes.
+PICTURE = compile_pattern(r"https://.|data:image/(?:png|jpe?g|gif|webp);base64,.")
 
 
 @dataclass(slots=True)
@@ -39,7 +38,10 @@ class ItemContent:
     unread: list[object] = field(default_factory=list)
 
     def add(self, content: object) -> None:
-        """Add a text or blocks; a file or the like in a result leaves its type in the text."""
+        """Add a text or blocks; a file or the like in a result leaves its type in the text.
+
+        Any other JSON is text as it is written.
+        """
         for block in content if isinstance(content, list) else [content]:
             match block:
                 case None:
@@ -53,12 +55,8 @@ class ItemContent:
                 case {"type": str(kind)}:
                     self.unread.append(block)
                     self.texts += [f"[{kind}]"] if self.result else []
-                case _ if self.result:
-                    self.texts.append(json.dumps(block, ensure_ascii=False))
                 case _:
-                    raise InvalidInput(
-                        f"content must be text or a list of blocks, got {block!r:.80}"
-                    )
+                    self.texts.append(json.dumps(block, ensure_ascii=False))
 
     def call(self, id: object, name: object, arguments: object) -> None:
         """Add a call of a tool, its arguments as JSON text."""
@@ -92,9 +90,8 @@ def _read_image(block: Mapping[str, Any]) -> Image | None:
 
 # Letters for each token, at most, of what cannot be read: what a provider sealed, and files in
 # base64. A second of a recording takes 10 tokens (OpenAI) or 32 (Gemini), and 8 (MP3) or 32 kB.
-LETTERS = {"signature": 4, "encrypted_content": 4, "input_audio": 1_000} | dict.fromkeys(
-    REASONING, 4
-)
+SEALED = ("signature", "encrypted_content", *REASONING)
+LETTERS = dict.fromkeys(SEALED, 4) | {"input_audio": 1_000}
 LETTERS_IN_FILE = 16
 LONGEST_WORD = 400  # letters without a space; what is longer is a file, and no text
 

@@ -8,7 +8,6 @@ beside them, in ``raw``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
@@ -35,7 +34,6 @@ from memoranda.tokens.catalog import ChatMeter
 
 # In the order in which they are asked whose an item is: blocks that no form knows are Anthropic's.
 FORMS = MappingProxyType({"responses": responses, "openai": chat, "anthropic": anthropic})
-TIMES = ("timestamp", "created_at", "create_time")
 ANYTHING: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(ser_json_inf_nan="constants"))
 
 
@@ -60,21 +58,23 @@ class NewMessage(NamedMessage):
             InvalidInput: a part of it cannot be stored; the message says which.
         """
         parse_as(NewMessage, asdict(self))
-        said = self.content.strip() or self.images or self.tool_calls
-        if not said and self.tool_result is None and self.raw is None:
+        if not (says(self) or self.raw):
             raise InvalidInput("content is empty; give the message some text or a tool call")
-        if self.tool_calls and self.role != "assistant":
-            raise InvalidInput(
-                f"role={self.role!r} cannot make tool calls; only the assistant does"
-            )
-        if self.tool_result is not None and self.role != "tool":
-            raise InvalidInput(f"role={self.role!r} cannot answer a tool call; use role='tool'")
+        for name, role in (("tool_calls", "assistant"), ("tool_result", "tool")):
+            if getattr(self, name) and self.role != role:
+                raise InvalidInput(f"role={self.role!r} cannot have {name}; use role={role!r}")
         for image in self.images:
             if not PICTURE.match(image.url):
                 raise InvalidInput(
                     f"the image {image.url!r:.60} is no address; "
                     f"use https://… or data:image/png;base64,… with the picture in it"
                 )
+
+
+def says(message: NewMessage | Message) -> bool:
+    """Whether the fields of a message say anything."""
+    said = message.content.strip() or message.images or message.tool_calls or message.tool_result
+    return bool(said)
 
 
 OWN_FIELDS = tuple(each.name for each in fields(NewMessage))
@@ -132,24 +132,23 @@ def _json_of(message: object) -> Any:
         found = ANYTHING.dump_python(message, mode="json", exclude_unset=True, fallback=dict)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"a message is no JSON ({error}): {message!r:.80}") from error
-    return require_json(json.loads(json_text(found, "a message")), "a message")
+    json_text(found, "a message")  # NaN is no JSON.
+    return require_json(found, "a message")
 
 
 def _read(item: Mapping[str, Any], part: int) -> NewMessage:
-    found = _content_of(item)
-    given = next((item[name] for name in TIMES if item.get(name) is not None), None)
+    found, said = _content_of(item), item.get("timestamp")
     new = NewMessage(
         role=found.role,
         content="\n".join(text for text in found.texts if text),
         tool_calls=tuple(found.calls),
         tool_result=found.result,
-        timestamp=None if given is None else parse_as(datetime, given),
+        timestamp=None if said is None else parse_as(datetime, said),
         images=tuple(found.images),
         raw=item,
         part=part,
     )
-    says = new.content.strip() or new.tool_calls or new.images
-    return replace(new, raw=None) if says and item == chat.plain_item(new) else new
+    return replace(new, raw=None) if says(new) and item == chat.plain_item(new) else new
 
 
 # The given item
@@ -187,8 +186,7 @@ def replace_result(raw: Mapping[str, Any], text: str) -> Json | None:
 
 def is_opening(message: Message) -> bool:
     """Whether a model's message says nothing itself: what it holds belongs to what follows."""
-    says = message.content.strip() or message.tool_calls or message.images
-    return message.role == "assistant" and message.raw is not None and not says
+    return message.role == "assistant" and message.raw is not None and not says(message)
 
 
 def is_reasoning(message: Message) -> bool:
@@ -204,10 +202,8 @@ def continues(before: Message, message: Message) -> bool:
     So do the items of one answer in OpenAI's responses form, and what follows reasoning that was
     given as a message of its own. Where something between them was removed, nothing goes on.
     """
-    if not before.role == message.role == "assistant" or before.raw is None:
+    if not before.role == message.role == "assistant" or before.raw is None or message.raw is None:
         return False
-    places = before.position, message.position
-    if None not in places and places[1] != (places[0] or 0) + 1:
+    if message.position != (before.position or 0) + 1:
         return False
-    both = message.raw is not None and form_of(before.raw) == form_of(message.raw) == "responses"
-    return both or is_opening(before)
+    return form_of(before.raw) == form_of(message.raw) == "responses" or is_opening(before)

@@ -6,22 +6,22 @@ other provider goes what its fields say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memoranda.conversation.formats import anthropic, chat
 from memoranda.conversation.formats.content import Json
-from memoranda.conversation.formats.parse import FORMS, continues, form_of, unread_parts
+from memoranda.conversation.formats.parse import FORMS, form_of, says, unread_parts
 from memoranda.model.chat import sendable_id
 from memoranda.model.checks import EPOCH, refuse_unknown
 from memoranda.model.models import Marker, Message, ToolCall
 from memoranda.text.patterns import compile_pattern
 
-LONGEST_ID = LONGEST_NAME = 64
-FUNCTION_NAME = compile_pattern(r"[^a-zA-Z0-9_-]")
+LONGEST_NAME = 64
+NO_FUNCTION_NAME = compile_pattern(r"[^a-zA-Z0-9_-]")
 
 
 class RenderedContext(NamedTuple):
@@ -80,8 +80,7 @@ def render(
         tail = [_inserted(recalled, note_role), *last, *tail]
     if system and form != "responses":
         history.insert(0, _inserted(system, "system"))
-    taken = set[str]()
-    history, tail = _prepare(history, form, taken), _prepare(tail, form, taken)
+    history, tail = _prepare(history, form), _prepare(tail, form)
     if form == "anthropic":
         return RenderedContext(*anthropic.request(history, tail))
     instructions = (system or None) if form == "responses" else None
@@ -101,7 +100,7 @@ def dump_messages(messages: Iterable[Message], form: str) -> list[Json]:
     items: list[Json] = []
     for exact, run in groupby(messages, lambda each: _is_exact(each, form)):
         if not exact:
-            items += FORMS[form].write(_prepare(run, form, set()))
+            items += FORMS[form].write(_prepare(run, form))
             continue
         part = 0
         for message in run:
@@ -126,63 +125,63 @@ def _inserted(text: str, role: str) -> Message:
     return Message(id="", role=role, content=text, timestamp=EPOCH, tokens=0)
 
 
-def _prepare(messages: Iterable[Message], form: str, taken: set[str]) -> list[Message]:
+def _prepare(messages: Iterable[Message], form: str) -> list[Message]:
     """Return messages as a form takes them: those in it as given, all others by their fields.
 
-    An answer of another form is one message, and what says nothing there, as another provider's
-    reasoning, is left out. The same messages get the same ids; those ``taken`` are numbered.
+    What says nothing there, as another provider's reasoning, is left out. Calls that another form
+    has one by one are one message. The same messages get the same ids.
     """
-    answers: list[list[Message]] = []
-    for message in messages:
-        if answers and continues(answers[-1][-1], message):
-            answers[-1].append(message)
-        else:
-            answers.append([message])
     found: list[Message] = []
-    for answer in answers:
-        own = [each for each in answer if each.raw is None or form_of(each.raw) == form]
-        found += [each for each in own if each.raw is None or _says(each, each.raw)]
-        if foreign := [each for each in answer if each not in own and _says(each)]:
-            found.append(_join(foreign))
+    for message in filter(None, (_by_fields(each, form) for each in messages)):
+        last = found[-1] if found else message
+        more = last.tool_calls and last.raw is message.raw is None
+        if last is not message and more and message.role == "assistant":
+            found[-1] = _join(last, message)
+        else:
+            found.append(message)
     ids: dict[str, str] = {}
+    taken = set[str]()
     return [_sendable(each, form, ids, taken) for each in found]
 
 
-def _says(message: Message, raw: Mapping[str, Any] | None = None) -> bool:
-    says = message.content.strip() or message.images or message.tool_calls or message.tool_result
-    return bool(says or unread_parts(raw))
-
-
-def _join(messages: Sequence[Message]) -> Message:
-    """Return the messages of an answer as one, each text after the name of its speaker."""
-    texts = [f"{each.name}: {each.content}" if each.name else each.content for each in messages]
+def _join(one: Message, other: Message) -> Message:
     return replace(
-        messages[0],
-        content="\n".join(filter(None, texts)),
-        tool_calls=tuple(call for each in messages for call in each.tool_calls),
-        images=tuple(image for each in messages for image in each.images),
-        raw=None,
+        one,
+        content="\n".join(filter(None, [one.content, other.content])),
+        tool_calls=one.tool_calls + other.tool_calls,
+        images=one.images + other.images,
     )
+
+
+def _by_fields(message: Message, form: str) -> Message | None:
+    """Return a message without what only another provider reads; ``None`` if nothing is left."""
+    if message.raw is None:
+        return message
+    own = form_of(message.raw) == form
+    if not says(message) and not (own and unread_parts(message.raw)):
+        return None
+    text = f"{message.name}: {message.content}" if message.name else message.content
+    return message if own else replace(message, content=text, raw=None)
 
 
 def _sendable(message: Message, form: str, ids: dict[str, str], taken: set[str]) -> Message:
     """Return a message with the ids, names and pictures that the provider takes."""
     result, provider = message.tool_result, FORMS[form]
     for call in message.tool_calls:
-        ids[call.id] = sendable_id(call.id, taken, provider.SENDABLE_ID.fullmatch, LONGEST_ID)
+        ids[call.id] = sendable_id(call.id, taken, provider.SENDABLE_ID.fullmatch)
     shown = message.role in provider.PICTURE_ROLES and not (result and result.is_error)
     named = [] if shown else ["[image]" for _ in message.images]
     return replace(
         message,
         content="\n".join(filter(None, [message.content, *named])),
         tool_calls=tuple(
-            ToolCall(
-                ids[call.id],
-                FUNCTION_NAME.sub("_", call.name)[:LONGEST_NAME] or "unnamed",
-                call.arguments if call.arguments.strip() else "{}",
-            )
+            ToolCall(ids[call.id], _function_name(call.name), call.arguments or "{}")
             for call in message.tool_calls
         ),
         tool_result=result and replace(result, call_id=ids.get(result.call_id, result.call_id)),
         images=message.images if shown else (),
     )
+
+
+def _function_name(name: str) -> str:
+    return NO_FUNCTION_NAME.sub("_", name)[:LONGEST_NAME] or "unnamed"
