@@ -92,7 +92,7 @@ def test_what_is_in_the_way_of_the_files_is_named(run, file, monkeypatch):
     """A damaged file keeps nothing from being found; a folder that cannot be is told."""
     note("We met in Porto")
     file.write_bytes(b"- \xff\n")
-    assert "We met in Porto" in run("search", "Porto").stdout
+    assert "We met in Porto" in run("history", "Porto").stdout
     assert f"{file} is not UTF-8" in run(code=1).stderr
     for folder in ("", " "):
         monkeypatch.setenv("MEMORANDA_NOTES__FOLDER", folder)
@@ -104,8 +104,8 @@ def test_the_history_is_listed_and_searched(run, told, coloured):
     """The entries that have the words, in any case, come newest first."""
     note("Chose Lisbon", "Went home", "Booked LISBON")
     assert [entry["text"] for entry in told("history", "-n", "2")] == ["Booked LISBON", "Went home"]
-    found = [entry["text"] for entry in told("search", "lisbon")]
+    found = [entry["text"] for entry in told("history", "lisbon")]
     assert found == ["Booked LISBON", "Chose Lisbon"]
-    assert [entry["text"] for entry in told("search", "lisbon", "-n", "1")] == found[:1]
-    assert "Chose \x1b[1;33mLisbon\x1b[0m" in coloured("search", "lisBON")
-    assert "no entry has" in run("search", "Porto").stderr
+    assert [entry["text"] for entry in told("history", "lisbon", "-n", "1")] == found[:1]
+    assert "Chose \x1b[1;33mLisbon\x1b[0m" in coloured("history", "lisBON")
+    assert "no such entry" in run("history", "Porto").stderr

@@ -46,12 +46,11 @@ def facts(memory):
 def test_once_works_off_what_waits_and_what_is_due(run, talked):
     """For every user, also what was learned just now; a line of JSON for each, and the sum."""
     done = run("worker", "--once", "--json")
-    *lines, last = map(json.loads, done.stdout.splitlines())
+    lines = [*map(json.loads, done.stdout.splitlines())]
     # A slow machine is told of the derivations, too.
     told = {(line["report"]["stage"], line["user"]) for line in lines if "report" in line}
     assert told == {(stage, user) for stage in STAGES for user in ("ana", "eva")}
-    assert last["ended"]["stages"] == dict.fromkeys(STAGES, 2)
-    assert last["ended"]["derived"]["entities"] >= 2  # A stage links what it reads by itself.
+    assert "stages run 10 times, 0 failed" in done.stderr
     assert facts(talked) == LEARNED
     assert {run.job for run in services_of(talked).store.job_runs()} == set(STAGES)
 
@@ -119,5 +118,5 @@ def test_a_chat_keeps_the_store_up(started, run, talked):
         assert facts(talked) == LEARNED
         _, said = process.communicate("", timeout=PATIENCE)
         assert (process.returncode, said) == (0, "")
-    ran = re.findall(r"(\w+): ran [-\d]+ [:\d]+, ", run("stats").stdout)
+    ran = re.findall(r"(\w+): [-\d]+ [:\d]+, ", run("stats").stdout)
     assert sorted(ran) == sorted(STAGES)

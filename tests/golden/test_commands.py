@@ -87,7 +87,7 @@ COMMANDS = (
     ("notes",),
     ("notes", "show"),
     ("notes", "history", "--limit", "2"),
-    ("notes", "search", "Tidepool"),
+    ("notes", "history", "Tidepool"),
     ("notes", "sync"),
     ("audit",),
     ("maintain", "--dry-run"),

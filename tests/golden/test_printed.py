@@ -68,7 +68,7 @@ COMMANDS = (
     ("search", "vegetarian", "--why"),
     ("notes",),
     ("notes", "history"),
-    ("notes", "search", "lisbon"),
+    ("notes", "history", "lisbon"),
 )
 AT_A_TERMINAL = (
     ("conversations",),

@@ -83,10 +83,6 @@ def tell_wrong_usage(error: Any) -> int:
     context = getattr(error, "ctx", None)
     path = "memoranda" if context is None else context.command_path
     message = error.format_message().strip().removesuffix(".")
-    for each in getattr(error.__cause__, "errors", list)():  # Of a value that cannot be read.
-        message = f"{error.param.opts[0]}={each['input']!r:.80}: {each['msg']}"
-    if "unexpected extra argument" in message:
-        message = f"{message}; put what belongs together in quotes"
     if message:  # Without, help was printed.
         tell_error(f"{message[0].lower()}{message[1:]}; see {path} --help")
     # A program may take exit code 2 of a hook as the wish to stop what it does.

@@ -235,7 +235,7 @@ class Session(typer.Context):
         """Show how far the work in the block is, on standard error if that is a terminal."""
         from rich import progress  # noqa: PLC0415 - few commands show one
 
-        silent = not sys.stderr.isatty()
+        silent = not self.err.is_terminal
         with progress.Progress(console=self.err, transient=True, disable=silent) as shown:
             task = shown.add_task(title, total=None)
             yield lambda done, total: shown.update(task, completed=done, total=total or None)

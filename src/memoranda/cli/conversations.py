@@ -115,10 +115,9 @@ def clear(session: Session, id: Id, *, yes: options.Yes = False) -> None:
     chat = session.memory().stored_conversations.open_existing(id)
     held = len(chat)
     messages = pluralize(held, "message")
-    if held:
-        question = f"{one_line(id)} has {messages}. Clear conversation history?"
-        session.require_yes(question, "nothing was cleared", yes=yes)
-        chat.clear()
+    question = f"{one_line(id)} has {messages}. Clear conversation history?"
+    session.require_yes(question, "nothing was cleared", yes=yes)
+    chat.clear()
     session.show({"id": id, "cleared": held}, Text(f"cleared {messages}; the system prompt stays"))
 
 

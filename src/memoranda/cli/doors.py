@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from importlib import import_module
 from importlib.util import find_spec
@@ -44,13 +43,9 @@ def mcp(
     """
     if find_spec("mcp") is None:
         raise MissingExtra("the MCP server", "mcp")
-    # What the import makes stays: to look for garbage among it takes a tenth of a second.
-    gc.disable()
-    door = import_module(MCP)
-    gc.freeze()
-    gc.enable()
-    location = session.db
-    door.run(session.usable_settings, location=location, user=session.user, tools=tools, http=http)
+    import_module(MCP).run(
+        session.usable_settings, location=session.db, user=session.user, tools=tools, http=http
+    )
 
 
 @command(commands, "tui")

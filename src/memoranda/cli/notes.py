@@ -58,7 +58,7 @@ class NotesGroup(CommandGroup):
     Examples:
         memoranda notes
         memoranda notes show
-        memoranda notes search "Lisbon"
+        memoranda notes history "Lisbon"
     """
 
     default = "status"
@@ -129,34 +129,24 @@ def sync(
     _warn_of_restored(session, report)
 
 
-@command(group, "search")
-def search(
+@command(group, "history")
+def history(
     session: Session,
-    words: Annotated[list[str], Argument(help="A text, or a part of a date.")],
+    words: Annotated[
+        list[str] | None, Argument(help="A text, or a part of a date; otherwise all.")
+    ] = None,
     *,
     limit: options.Limit = 20,
 ) -> None:
-    """Find the entries of the history that have these very words, the newest first.
-
-    Examples:
-        memoranda notes search "Lisbon"
-        memoranda notes search 2026-02 --limit 5
-    """
-    text = read_words(words)
-    found = _open(session).search(text, limit=limit)
-    session.show(found, *drawing.show_entries(found, session.view, text))
-    if not found:
-        session.note(f"no entry has {one_line(text, 80)!r}")
-
-
-@command(group, "history")
-def history(session: Session, *, limit: options.Limit = 20) -> None:
-    """Print the entries of the history, the newest first.
+    """Print the entries of the history that have these very words, the newest first.
 
     Examples:
         memoranda notes history --limit 5
+        memoranda notes history "Lisbon"
+        memoranda notes history 2026-02
     """
-    found = _open(session).history(limit=limit)
-    session.show(found, *drawing.show_entries(found, session.view))
+    notes, text = _open(session), read_words(words) if words else None
+    found = notes.search(text, limit=limit) if text else notes.history(limit=limit)
+    session.show(found, *drawing.show_entries(found, session.view, text))
     if not found:
-        session.note("the history has no entries yet")
+        session.note("the history has no such entry")

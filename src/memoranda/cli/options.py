@@ -15,8 +15,7 @@ RecordId = Annotated[str, Argument(metavar="ID", help="The record, such as fact_
 # Of a record or, without it, of an item by namespace and key.
 MaybeId = Annotated[str | None, Argument(metavar="ID", help="The record, such as fact_01JD….")]
 Namespace = Annotated[
-    list[str] | None,
-    Option(metavar="A/B", help="Where an item is, with / between the levels, or one each time."),
+    str | None, Option(metavar="A/B", help="Where an item is, with / between the levels.")
 ]
 Key = Annotated[str | None, Option(help="What the item is called there.")]
 Words = Annotated[list[str], Argument(help="What it says; - reads standard input.")]

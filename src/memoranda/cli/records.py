@@ -39,8 +39,7 @@ def filter_options(
     since: Annotated[str | None, Kept(metavar="DATE", help="Happened at or after it.")] = None,
     until: Annotated[str | None, Kept(metavar="DATE", help="Happened before it.")] = None,
     namespace: Annotated[
-        list[str] | None,
-        Kept(metavar="A/B", help="Only items there or below, with / between the levels."),
+        str | None, Kept(metavar="A/B", help="Only items there or below, with / between levels.")
     ] = None,
 ) -> None:
     """Declare the options that say which records are meant: those that meet all that are given."""
@@ -66,9 +65,8 @@ def read_filters(session: Session) -> dict[str, Any]:
     }
 
 
-def _parts(namespace: list[str] | None) -> list[str]:
-    """Return the parts of a namespace: a single text has slashes between them."""
-    return namespace[0].split("/") if namespace and len(namespace) == 1 else namespace or []
+def _parts(namespace: str | None) -> list[str]:
+    return namespace.split("/") if namespace else []
 
 
 def parse_metadata(texts: Sequence[str]) -> dict[str, Any]:
@@ -194,7 +192,7 @@ def forget(
     session.show_erasure(receipt, f"{done} {receipt.id}", end)
 
 
-def _place(id: str | None, namespace: list[str] | None, key: str | None) -> dict[str, Any]:
+def _place(id: str | None, namespace: str | None, key: str | None) -> dict[str, Any]:
     """Return what names a record: its id, or namespace and key.
 
     Raises:

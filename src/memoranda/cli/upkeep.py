@@ -94,11 +94,11 @@ def doctor(
         memoranda doctor --json
     """
     # A machine can be looked at before there is a memory; one that is named has to be there.
-    is_new = session.location is not None and not session.location.exists()
-    looks = is_new and session.db is None and not (reembed or rebuild or purge)
+    place = session.location
+    looks = session.db is None and place is not None and not place.exists()
     memory = session.memory(at=MEMORY if looks else None, all_users=True)
     if looks:
-        session.note(f"there is no memory at {session.location} yet: this is the machine alone")
+        session.note(f"there is no memory at {place} yet: this is the machine alone")
     if rebuild:
         different = memory.rebuild()
         session.note(f"rebuilt; {'; '.join(different) or 'nothing was different'}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from threading import Event
@@ -24,7 +24,6 @@ from memoranda.memory import services_of
 from memoranda.model.reports import StageReport
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line
-from memoranda.services import Services
 from memoranda.serving.addresses import ListenAddress
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM)
@@ -32,6 +31,8 @@ ENDINGS = (signal.SIGINT, signal.SIGTERM)
 METRICS = "memoranda.serving.metrics"
 # How long after a kill others take over.
 LEASE = timedelta(minutes=2)
+
+Clock = Callable[[], datetime]
 
 commands = typer.Typer()
 
@@ -60,20 +61,23 @@ def worker(
     if address is not None and find_spec("prometheus_client") is None:
         raise MissingExtra("--metrics", "worker")
     services = services_of(session.memory(writes=True, all_users=True))
-    log, stop = WorkerLog(session, services), Event()
-    schedule = services.schedule(on_report=log.show_report, stop=stop, lease=LEASE)
-    running = StoreWorker(schedule, services.derivations, log.show_derived)
-    log.figures = figures = schedule.figures
+    now, stop = services.clock.now, Event()
+    report = partial(show_report, session, now)
+    schedule = services.schedule(on_report=report, stop=stop, lease=LEASE)
+    figures = schedule.figures
+    derived = partial(show_derived, session, now, figures)
+    running = StoreWorker(schedule, services.derivations, derived)
     if address is not None:
         served = import_module(METRICS)
-        found = (figures, services.derivations, services.store, services.clock.now)
-        collector = served.WorkerCollector(*found)
+        collector = served.WorkerCollector(figures, services.derivations, services.store, now)
         url = session.with_resource(served.serve_metrics(address, collector))
         session.note(f"metrics at {url}")
     if not once:
         session.note("it runs until Ctrl+C")
     work_until_signal(running.run_once if once else running.run, stop)
-    log.show_end()
+    stages = sum(figures.stages.values()), sum(figures.stage_failures.values())
+    line = "ended; derived: {}; stages run {:,} times, {:,} failed"
+    session.note(line.format(_counted(figures.derived), *stages))
     if once and any(figures.stage_failures.values()):
         raise typer.Exit(FAILED)
 
@@ -95,45 +99,23 @@ def work_until_signal(work: Callable[[], object], stop: Event) -> None:
         running.result()
 
 
-@dataclass(slots=True)
-class WorkerLog:
-    """What a worker writes, for a person or as lines of JSON.
+def show_report(session: Session, now: Clock, user: str, report: StageReport) -> None:
+    """Write what a stage did for a user."""
+    outcome = Text("\n  ").join(stage_outcome(report))
+    line = Text(f"{report.stage:<12}{one_line(user)}: ").append_text(outcome)
+    write_line(session, now(), line, user=user, report=report)
 
-    Attributes:
-        session: where to write.
-        services: of whose store.
-        figures: what was done since the start.
-    """
 
-    session: Session
-    services: Services
-    figures: WorkerMetrics = field(init=False)
+def show_derived(session: Session, now: Clock, figures: WorkerMetrics) -> None:
+    """Write how far the derivations are."""
+    line = Text(f"derived: {_counted(figures.derived)} since the start")
+    write_line(session, now(), line, derived=figures.derived)
 
-    def show_report(self, user: str, report: StageReport) -> None:
-        """Write what a stage did for a user."""
-        outcome = Text("\n  ").join(stage_outcome(report))
-        line = Text(f"{report.stage:<12}{one_line(user)}: ")
-        self._write(line.append_text(outcome), user=user, report=report)
 
-    def show_derived(self) -> None:
-        """Write how far the derivations are."""
-        derived = self.figures.derived
-        self._write(Text(f"derived: {_counted(derived)} since the start"), derived=derived)
-
-    def show_end(self) -> None:
-        """Write what was done in all."""
-        figures = self.figures
-        stages = sum(figures.stages.values()), sum(figures.stage_failures.values())
-        line = "ended; derived: {}; stages run {:,} times, {:,} failed"
-        self.session.note(line.format(_counted(figures.derived), *stages))
-        if self.session.as_json:
-            self._write(Text(), ended=figures)
-
-    def _write(self, line: Text, **found: Any) -> None:
-        """Write a line with the present."""
-        at = self.services.clock.now()
-        shown = Text(f"{self.session.view.minute(at)}  ").append_text(line)
-        self.session.show({"at": at, **found}, shown, indent=None)
+def write_line(session: Session, at: datetime, line: Text, **found: Any) -> None:
+    """Write a line for a person, or of JSON, with its moment."""
+    shown = Text(f"{session.view.minute(at)}  ").append_text(line)
+    session.show({"at": at, **found}, shown, indent=None)
 
 
 def _counted(records: dict[str, int]) -> str:
