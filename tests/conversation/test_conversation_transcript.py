@@ -101,7 +101,7 @@ CALL, TORN = ToolCall("c", "look_up"), ToolCall("c", "x", "\ud800")
 @each_row(
     ("role", "arguments", "message"),
     [
-        ("robot", {}, "role='robot' is unknown; use one of system, user, assistant, tool"),
+        ("robot", {}, "role='robot' is unknown; use one of system, developer, user"),
         (["user"], {}, "is unknown; use one of"),
         ("user", {"content": ""}, "content is empty; give the message some text or a tool call"),
         ("user", {"content": None}, "content=None cannot be used: Input should be a valid string"),
@@ -133,7 +133,7 @@ def test_a_message_that_cannot_be_is_refused(chat, role, arguments, message):
         ("hello", "messages must be a list, got 'hello'"),
         ({"role": "user", "content": "x"}, "messages must be a list"),
         (None, "messages must be a list, got None"),
-        ([5], "a message must be a mapping with role and content, got 5"),
+        ([5], "expected an object with keys, found 5"),
         ([{"content": "x"}], "role=None is unknown"),
         ([{"role": "assistant", "content": "x", "tool_calls": 5}], "tool_calls must be a list"),
         ([{"type": "x", "at": object()}], "a message is no JSON"),

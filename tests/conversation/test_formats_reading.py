@@ -201,7 +201,7 @@ def test_arguments_are_kept_as_json_text(given, kept):
         ({"role": "user", "content": object()}, "a message is no JSON"),
         ({"content": "x"}, "role"),
         (Block, "a message is no JSON"),
-        ("hello", "a message must be a mapping with role and content, got 'hello'"),
+        ("hello", "expected an object with keys, found 'hello'"),
     ],
 )
 def test_what_is_not_understood_is_named(message, fault):

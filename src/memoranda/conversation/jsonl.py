@@ -20,6 +20,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic.alias_generators import to_camel
 from pydantic_core import from_json
 
 from memoranda.conversation.formats.parse import parse_role
@@ -33,20 +34,13 @@ from memoranda.text.json_values import object_of, parse_as
 
 FIRST_LINE = 2  # of the messages: the metadata are line 1
 # The keys of the lines, and the fields that they have.
-INFO = {
-    "key": "id",
-    "createdAt": "created_at",
-    "system": "system",
-    "model": "model",
-    "contextLimit": "context_limit",
-    "endedAt": "ended_at",
-    "clearedBefore": "start",
-}
-SAME = (
+SETTINGS = ("created_at", "system", "model", "context_limit", "ended_at")
+INFO = {"key": "id", **{to_camel(name): name for name in SETTINGS}, "clearedBefore": "start"}
+SAID = (
     "role", "content", "timestamp", "id", "tokens", "importance", "pinned", "images", "task", "raw",
-    "part",
+    "part", "tool_calls", "tool_result",
 )  # fmt: skip
-FIELDS = {name: name for name in SAME} | {"toolCalls": "tool_calls", "toolResult": "tool_result"}
+FIELDS = {to_camel(name): name for name in SAID}
 ALWAYS = ("content", "importance")  # are written also where they are empty or 0
 Json = dict[str, Any]
 

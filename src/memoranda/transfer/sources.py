@@ -27,7 +27,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from memoranda.conversation.conversation_store import ConversationStore
-from memoranda.conversation.formats.content import ROLES, SAME_ROLE
+from memoranda.conversation.formats.content import ROLES
 from memoranda.conversation.formats.parse import NewMessage
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import EPOCH, ErrorPrefix, clean, require_aware, to_ms
@@ -85,7 +85,7 @@ DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 VISIBLE = compile_pattern(r"\S")
 # How JSON writes NUL and the halves of a character.
 UNSTORABLE = compile_pattern(r"\\u(?:0000|[dD][89a-fA-F])")
-CHAT = frozenset({*ROLES, *SAME_ROLE})
+CHAT = frozenset(ROLES)
 # Arguments of ``remember`` that no chat message has.
 OWN_ARGUMENTS = frozenset(DRAFT_KEYS) - {"content", "role"}
 # The conversations of an export; large ones have several files: ``conversations-000.json``.

@@ -12,8 +12,13 @@ from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.documents import count_document
 
 Json = dict[str, Any]
-SAME_ROLE = {"developer": "system", "model": "assistant", "ai": "assistant", "human": "user"}
-ROLES = ("system", "user", "assistant", "tool")
+# The role that each name of a role means.
+ROLES = {
+    **dict.fromkeys(("system", "developer"), "system"),
+    **dict.fromkeys(("user", "human"), "user"),
+    **dict.fromkeys(("assistant", "model", "ai"), "assistant"),
+    "tool": "tool",
+}
 REASONING = ("thinking", "redacted_thinking", "reasoning")
 TEXTS = ("text", "input_text", "output_text")
 # The pictures that every provider takes.
@@ -35,9 +40,9 @@ class ItemContent:
     images: list[Image] = field(default_factory=list)
     calls: list[ToolCall] = field(default_factory=list)
     result: ToolResult | None = None
-    unread: list[object] = field(default_factory=list)
+    unread: list[Mapping[str, Any]] = field(default_factory=list)
 
-    def add(self, content: object) -> None:
+    def add(self, content: Any) -> None:
         """Add a text or blocks; a file or the like in a result leaves its type in the text.
 
         Any other JSON is text as it is written.

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter
@@ -21,7 +20,6 @@ from memoranda.conversation.formats.content import (
     PICTURE,
     REASONING,
     ROLES,
-    SAME_ROLE,
     ItemContent,
     Json,
     count_parts,
@@ -29,11 +27,11 @@ from memoranda.conversation.formats.content import (
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import json_text, refuse_unknown, require_json, several
 from memoranda.model.models import Image, Message, NamedMessage, ToolCall, ToolResult
-from memoranda.text.json_values import parse_as
+from memoranda.text.json_values import object_of, parse_as
 from memoranda.tokens.catalog import ChatMeter
 
 # In the order in which they are asked whose an item is: blocks that no form knows are Anthropic's.
-FORMS = MappingProxyType({"responses": responses, "openai": chat, "anthropic": anthropic})
+FORMS: Mapping[str, Any] = {"responses": responses, "openai": chat, "anthropic": anthropic}
 ANYTHING: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(ser_json_inf_nan="constants"))
 
 
@@ -66,8 +64,7 @@ class NewMessage(NamedMessage):
         for image in self.images:
             if not PICTURE.match(image.url):
                 raise InvalidInput(
-                    f"the image {image.url!r:.60} is no address; "
-                    f"use https://… or data:image/png;base64,… with the picture in it"
+                    f"the image {image.url!r:.60} is neither https://… nor data:image/png;base64,…"
                 )
 
 
@@ -86,9 +83,8 @@ def parse_role(role: object) -> str:
     Raises:
         InvalidInput: there is no such role.
     """
-    name = SAME_ROLE.get(role, role) if isinstance(role, str) else role
-    refuse_unknown([name], ROLES, "role")
-    return str(name)
+    refuse_unknown([role], ROLES, "role")
+    return ROLES[str(role)]
 
 
 def parse_messages(messages: Iterable[object]) -> list[NewMessage]:
@@ -112,14 +108,9 @@ def parse_message(message: object) -> list[NewMessage]:
     Raises:
         InvalidInput: it has no known form; the message names the part.
     """
-    match message:
-        case NewMessage():
-            return [message]
-        case Message():
-            return [NewMessage(**{name: getattr(message, name) for name in OWN_FIELDS})]
-    item = _json_of(message)
-    if not isinstance(item, dict):
-        raise InvalidInput(f"a message must be a mapping with role and content, got {item!r:.80}")
+    if isinstance(message, Message | NewMessage):
+        return [NewMessage(**{name: getattr(message, name) for name in OWN_FIELDS})]
+    item = object_of(_json_of(message))
     if responses.is_message(item) and not isinstance(item.get("role"), str):
         parse_role(item.get("role"))
     items = anthropic.split(item)
@@ -160,13 +151,12 @@ def form_of(item: Mapping[str, Any]) -> str | None:
 
 
 def _content_of(item: Mapping[str, Any]) -> ItemContent:
-    role = str(item.get("role"))
-    found = ItemContent(SAME_ROLE.get(role, role if role in ROLES else "assistant"))
+    found = ItemContent(ROLES.get(str(item.get("role")), "assistant"))
     FORMS[form_of(item) or "openai"].read(item, found)
     return found
 
 
-def unread_parts(raw: Mapping[str, Any] | None) -> list[object]:
+def unread_parts(raw: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
     """Return what a given item holds that the fields do not, such as reasoning and files."""
     return [] if raw is None else _content_of(raw).unread
 
@@ -192,8 +182,7 @@ def is_opening(message: Message) -> bool:
 def is_reasoning(message: Message) -> bool:
     """Whether a message is a model's reasoning alone, which no provider takes alone."""
     parts = unread_parts(message.raw) if is_opening(message) else []
-    kinds = {part.get("type") for part in parts if isinstance(part, Mapping)}
-    return bool(kinds) and kinds.issubset(REASONING)
+    return bool(parts) and all(part["type"] in REASONING for part in parts)
 
 
 def continues(before: Message, message: Message) -> bool:

@@ -16,8 +16,6 @@ from memoranda.text.patterns import compile_pattern
 SENDABLE_ID = compile_pattern(r"[a-zA-Z0-9_-]{1,64}")
 PICTURE_ROLES = ("user", "tool")
 KINDS = {"input_text", "output_text", "input_image", "input_file"}
-# The input of a call, by the names under which items have it.
-INPUTS = ("arguments", "input", "action")
 
 
 def is_message(item: Mapping[str, Any]) -> bool:
@@ -43,7 +41,7 @@ def read(item: Mapping[str, Any], found: ItemContent) -> None:
         found.role, found.result = "tool", ToolResult(call)
         found.add(item.get("output"))
     else:
-        given = next((item[name] for name in INPUTS if name in item), None)
+        given = item.get("arguments", item.get("input", item.get("action")))
         found.call(call, item.get("name", kind), given)
 
 
