@@ -35,7 +35,7 @@ ASKED = {
     "When is the school play?": "11 December",
     "what's my locker number?": "212",
 }
-UNKNOWN = ["What is my favourite colour?", "who won the world cup?"]
+UNKNOWN = ["What is my shoe size?", "who won the world cup?"]
 
 
 DAY = timedelta(days=1)
