@@ -74,9 +74,9 @@ def test_stats_show_what_waits_and_what_was_used(run, told):
     assert found["names"]["fast"] == ["regex"]
     out = run("stats").stdout
     assert "2 sessions: memoranda consolidate" in out
-    assert "without llm: no language model is set up; set llm.model" in " ".join(out.split())
+    assert "llm: no language model is set up; set llm.model" in " ".join(out.split())
     rows = {line.split()[0]: line.split() for line in out.splitlines() if line.strip()}
-    shown = ["openai:small", "3", "1", "12,345", "9,000", "67", "$0.01", "4.5", "s"]
+    shown = ["openai:small", "3", "12,345", "9,000", "67", "$0.01"]
     assert rows["consolidate"][1:] == shown
     assert "24,690" in rows["all"]
 

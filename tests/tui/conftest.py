@@ -91,7 +91,7 @@ class Person:
 
     def __init__(self, app, pilot):
         """Sit down at an application."""
-        self.app, self.pilot, self.runtime = app, pilot, app.runtime
+        self.app, self.pilot, self.runtime = app, pilot, app.chat.runtime
 
     async def settle(self):
         """Wait until all that was asked for is done and shown."""

@@ -14,7 +14,7 @@ from memoranda.cli.command import ChatName, Model, Session, System, command
 from memoranda.errors import InvalidInput, MissingExtra
 
 # Doors do not know each other: these are opened by their names.
-MCP, TUI = "memoranda.mcp.run", "memoranda.tui.run"
+MCP, TUI = "memoranda.mcp.run", "memoranda.tui.app"
 
 commands = typer.Typer()
 

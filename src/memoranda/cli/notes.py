@@ -147,6 +147,6 @@ def history(
     """
     notes, text = _open(session), read_words(words) if words else None
     found = notes.search(text, limit=limit) if text else notes.history(limit=limit)
-    session.show(found, *drawing.show_entries(found, session.view, text))
+    session.show(found, *drawing.show_entries(found, session.view))
     if not found:
         session.note("the history has no such entry")

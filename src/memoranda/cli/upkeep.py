@@ -52,8 +52,7 @@ def stats(session: Session) -> None:
         memoranda stats --json
     """
     found = session.memory().stats()
-    place = None if session.location is None else str(session.location)
-    session.show(found, *show_stats(found, session.view, place))
+    session.show(found, *show_stats(found, session.view))
 
 
 @command(commands, "audit")

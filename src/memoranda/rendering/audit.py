@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rich.console import RenderableType
+from rich.text import Text
 
 from memoranda.maintenance.audit import Audit
 from memoranda.rendering.layout import Column, Display, safe_text, table
@@ -19,7 +20,7 @@ FAULTS = (
 EXAMPLES = (
     Column("example", "example"),
     Column("why", "why", "yellow"),
-    Column("records", lambda finding, _: finding.ids[:IDS_SHOWN], "dim"),
+    Column("records", lambda finding, _: Text("\n".join(finding.ids[:IDS_SHOWN])), whole=True),
 )
 
 
@@ -31,6 +32,5 @@ def show_audit(found: Audit, view: Display, limit: int) -> Iterator[RenderableTy
     yield table(found.faults, FAULTS, view)
     for fault in found.faults:
         if fault.count and limit:
-            shown = f"; --limit {fault.count} shows all" if fault.count > limit else ""
-            yield safe_text(f"\n{fault.kind}{shown}", "bold")
+            yield safe_text(f"\n{fault.kind}", "bold")
             yield table(fault.findings[:limit], EXAMPLES, view)

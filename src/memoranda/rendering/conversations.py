@@ -24,14 +24,6 @@ from memoranda.model.models import (
 from memoranda.rendering.layout import Column, Display, bar, details, safe_text, table
 from memoranda.rendering.plain import join, one_line, pluralize
 
-ROLES = {"system": "magenta", "user": "green", "assistant": "cyan", "tool": "yellow"}
-STATES = {
-    MessageState.IN: "green",
-    MessageState.PINNED: "green",
-    MessageState.SHORTENED: "yellow",
-    MessageState.WAITING: "yellow",
-}  # and red where a message is out
-MISSING = (MessageState.PRUNED, MessageState.OUT, MessageState.WAITING)
 EXPAND = "memoranda conversations expand"
 # Why messages left the view, by what set it off (R7.2).
 REASONS = {
@@ -41,11 +33,10 @@ REASONS = {
     "overflow": "as the session has grown long",
 }
 SAVES = "to save space"  # otherwise
-BAR, PART_BAR = 30, 12
+BAR = 30
 ALERTS = ((0.9, "red"), (0.8, "yellow"), (0.0, "green"))  # R6.1, R6.2
 MESSAGE = " message"
 LONGEST = 120  # characters of a message in a list on a terminal
-ADDRESS = 200  # characters of an address
 
 
 def alert_colour(share: float) -> str:
@@ -53,26 +44,16 @@ def alert_colour(share: float) -> str:
     return next(colour for least, colour in ALERTS if share >= least)
 
 
-def _name(row: ConversationOverview, _: Display) -> Text:
-    name = safe_text(one_line(row.info.id), "bold")
-    return name if row.info.ended_at is None else name.append(" ended", "not bold dim")
-
-
 def _tokens(row: ConversationOverview, _: Display) -> str:
     return f"{'' if row.stats.exact else '~'}{row.stats.total_tokens:,}"
 
 
-def _used(row: ConversationOverview, _: Display) -> Text:
-    percent = row.stats.percent_used
-    return Text(f"{percent:.0f} %", alert_colour(percent / 100))
-
-
 OVERVIEW = (
-    Column("conversation", _name, wide=True),
+    Column("conversation", "info.id", "bold", wide=True),
     Column("messages", "info.messages", number=True),
     Column("in view", "stats.messages_in_context", number=True),
     Column("tokens", _tokens, number=True),
-    Column("used", _used, number=True),
+    Column("used", lambda row, _: f"{row.stats.percent_used:.0f} %", number=True),
     Column("last message", "last_message", "dim", whole=True),
 )
 PARTS = (
@@ -102,17 +83,14 @@ def _join_messages(receipt: ContextReceipt) -> Iterator[ReceiptLine]:
     """Yield the parts of a context, and the messages of the conversation as one."""
     messages = [item for item in receipt.included if item.what.endswith(MESSAGE)]
     yield from (item for item in receipt.included if item not in messages)
-    roles = Counter(item.what.removesuffix(MESSAGE) for item in messages)
-    why = ", ".join(f"{number} of {role}" for role, number in roles.items())
     tokens = sum(item.tokens for item in messages)
-    yield ReceiptLine(pluralize(len(messages), "message"), tokens, why)
+    yield ReceiptLine(pluralize(len(messages), "message"), tokens, "")
 
 
 def show_budget(receipt: ContextReceipt, view: Display) -> Iterator[RenderableType]:
     """Yield what a context takes of its budget as a bar, and the tokens of each part."""
     yield from view.wrap(_format_use(receipt.tokens, receipt.budget, exact=receipt.exact))
-    share = Column("", lambda item, _: bar(item.tokens / (receipt.tokens or 1), PART_BAR))
-    yield table(_join_messages(receipt), (*PARTS[:2], share, PARTS[2]), view)
+    yield table(_join_messages(receipt), PARTS, view)
     if receipt.left_out:
         out = sum(item.tokens for item in receipt.left_out)
         yield Text(f"{out:,} tokens stayed out; they can still be found", "dim")
@@ -137,14 +115,14 @@ def show_message(message: Message, view: Display) -> Iterator[Text]:
     """Yield a message with all that it says, to the letter."""
     head = Text(f"#{message.position}", "bold")
     head.append(f"  {view.minute(message.timestamp)}", "not bold dim")
-    head.append(f"  {message.role}", ROLES.get(message.role, ""))
+    head.append(f"  {message.role}", "cyan")
     if message.tool_result is not None and message.tool_result.is_error:
         head.append("  error", "red")
     yield head.append(f"  {message.tokens:,} tokens", "not bold dim")
     if message.content:
         yield safe_text(message.content)
     for image in message.images:
-        yield safe_text(f"[image] {one_line(image.url, ADDRESS)}", "blue")
+        yield safe_text(f"[image] {one_line(image.url, LONGEST)}", "blue")
     for call in message.tool_calls:
         yield safe_text(format_call(call), "yellow")
     yield Text()
@@ -198,31 +176,21 @@ def describe_usage(usage: ContextUsage) -> Text:
 
 def _text(line: ExplainedMessage, view: Display) -> Text:
     """Return what a message says and calls: its beginning on a terminal, elsewhere all of it."""
-    message, longest = line.message, None if view.width is None else LONGEST
-    images = "[image] " * len(message.images)
-    said = [f"{images}{message.content}".strip(), *map(format_call, message.tool_calls)]
-    if longest is not None:
-        said = [one_line(each, longest) for each in said]
-    return safe_text("\n".join(filter(None, said)))
+    message = line.message
+    images = ["[image]"] * len(message.images)
+    said = join(*images, message.content, *map(format_call, message.tool_calls))
+    return safe_text(view.brief(said, LONGEST))
 
 
 def _with_reason(line: ExplainedMessage, view: Display) -> Text:
     return _text(line, view).append_text(safe_text(f"\n{line.state}: {one_line(line.why)}", "dim"))
 
 
-def _role(line: ExplainedMessage, _: Display) -> Text:
-    return Text(line.message.role, ROLES.get(line.message.role, ""))
-
-
-def _state(line: ExplainedMessage, _: Display) -> Text:
-    return Text(line.state, STATES.get(line.state, "red"))
-
-
 MESSAGES = (
     Column("#", "message.position", "dim", number=True),
     Column("time", lambda line, view: view.minute(line.message.timestamp)[5:], "dim", whole=True),
-    Column("role", _role, whole=True),
-    Column("state", _state, whole=True),
+    Column("role", "message.role", "cyan", whole=True),
+    Column("state", "state", "yellow", whole=True),
     Column("tokens", "tokens", number=True),
     Column("text", _text),
 )
@@ -245,8 +213,9 @@ def show_conversation(
         yield from view.wrap(text, "dim")
     if found.info.system:
         yield from view.wrap(f"system prompt: {found.info.system}", "dim")
-    states = {*SHOWN, MessageState.WAITING} | ({*MISSING} if explain else set())
-    lines = [line for line in found.lines if everything or line.state in states]
+    out = {*MessageState} - SHOWN - {MessageState.WAITING}
+    hidden = {MessageState.CLEARED} if explain else out
+    lines = [line for line in found.lines if everything or line.state not in hidden]
     yield Text()
     yield table(lines, EXPLAINED if explain else MESSAGES, view, empty="no messages")
     if found.markers:
@@ -278,17 +247,13 @@ def _show_heading(found: ViewExplanation, view: Display) -> Iterator[Text]:
 def show_figures(found: ViewExplanation, view: Display) -> Iterator[RenderableType]:
     """Yield what is in memory: counts, the oldest message, the strategy (R7.2 to R7.4)."""
     figures, states = found.figures, Counter(line.state for line in found.lines)
-    missing = [f"{states[each]:,} {each}" for each in MISSING if states[each]]
+    missing = [f"{count:,} {state}" for state, count in states.items() if state not in SHOWN]
     held = Text(f"Memory: {pluralize(figures.messages_in_context, 'message')}", "bold")
     yield held.append(f" ({', '.join(missing)})" if missing else "", "not bold")
-    cleared = states[MessageState.CLEARED]
-    all_of_them = pluralize(figures.total_messages, "message")
     oldest = next((line.message for line in found.lines if line.state in SHOWN), None)
-    unknown = f"not known, {figures.token_limit:,} tokens assumed: set tokens.limits"
     rows = {
-        "in all": f"{all_of_them}, {cleared:,} of them cleared" if cleared else all_of_them,
+        "in all": pluralize(figures.total_messages, "message"),
         "oldest in view": oldest and f"#{oldest.position}, {view.minute(oldest.timestamp)}",
-        "window": None if figures.limit_known else unknown,
         "strategy": found.strategy,
         "last pruning": figures.last_prune and view.minute(figures.last_prune),
         "tokens": f"exact, by {found.counter}" if figures.exact else found.counter,

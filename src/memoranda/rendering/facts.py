@@ -8,31 +8,22 @@ from itertools import chain
 from rich.console import RenderableType
 from rich.text import Text
 
-from memoranda.maintenance.facts import BELIEVED, ENDED, Fact, LearnedFacts, Provenance
+from memoranda.maintenance.facts import BELIEVED, Fact, LearnedFacts, Provenance
 from memoranda.model.models import Record
-from memoranda.rendering.layout import LONGEST, Column, Display, bar, safe_text, table
-from memoranda.rendering.plain import DOT, join, one_line
+from memoranda.rendering.layout import LONGEST, Column, Display, safe_text, table
+from memoranda.rendering.plain import join, one_line
 from memoranda.rendering.records import NAME, show_changes
 
-CONFIDENCE = 6  # columns of a confidence
 SHORT = 80
-LEVELS = ((0.7, "green"), (0.4, "yellow"), (0.0, "red"))
-SIGNS = {"+": "bold green", "=": "bold cyan", "-": "bold red"}
-
-
-def _confidence(fact: Fact, _: Display) -> Text:
-    colour = next(colour for least, colour in LEVELS if fact.confidence >= least)
-    shown = bar(fact.confidence, CONFIDENCE, colour)
-    shown.pad_right(CONFIDENCE - shown.cell_len)
-    return shown.append(f" {fact.confidence:.2f}", "default")
 
 
 def describe_fact(fact: Fact, view: Display, longest: int | None = None) -> Iterator[Text]:
     """Yield a fact, cut to ``longest`` characters, who said it, and what it replaced."""
     gone = fact.state != BELIEVED
     yield safe_text(view.brief(fact.record.content, longest), "dim strike" if gone else "")
-    who = safe_text(name_source(fact.record), "cyan")
-    yield who.append(DOT.join(["", *_marks(fact, view), fact.record.id]), "dim")
+    fades = "" if fact.fades_on is None else f"fades {view.day(fact.fades_on)}"
+    who = one_line(fact.record.source_role or fact.record.trust.value, NAME)
+    yield safe_text(join(who, fact.state if gone else fades, fact.record.id), "dim")
     links = [("replaces", old) for old in fact.supersedes]
     links += [("replaced by", fact.superseded_by)] if fact.superseded_by else []
     for how, other in links:
@@ -41,7 +32,7 @@ def describe_fact(fact: Fact, view: Display, longest: int | None = None) -> Iter
 
 
 FACTS = (
-    Column("confidence", _confidence, whole=True),
+    Column("confidence", "confidence", number=True),
     Column("said", lambda fact, view: view.day(fact.said_at), whole=True),
     Column("what", lambda fact, view: view.stack(*describe_fact(fact, view, LONGEST))),
 )
@@ -53,7 +44,7 @@ SOURCES = (
     Column("#", "position", "dim", number=True),
 )
 LEARNED = (
-    Column("", lambda row, _: Text(row[0], SIGNS[row[0]]), whole=True),
+    Column("", lambda row, _: row[0], "bold"),
     Column("said", lambda row, view: view.day(row[1].event_time), whole=True),
     Column("what", lambda row, view: _learned(row[1], row[2], view)),
 )
@@ -62,27 +53,6 @@ LEARNED = (
 def show_facts(found: Sequence[Fact], view: Display) -> RenderableType:
     """Return facts with how far they are believed, since when and on whose word."""
     return table(found, FACTS, view, empty="no facts")
-
-
-def name_source(record: Record) -> str:
-    """Return who said a fact; how far they are trusted where nobody is named."""
-    return one_line(record.source_role or record.trust.value, NAME)
-
-
-def _marks(fact: Fact, view: Display) -> Iterator[str]:
-    if fact.state == ENDED and fact.record.valid_until is not None:
-        yield f"ended {view.day(fact.record.valid_until)}"
-    elif fact.state != BELIEVED:
-        yield fact.state
-    if fact.category:
-        yield one_line(fact.category, NAME)
-    happened = view.day(fact.record.event_time)
-    if happened != view.day(fact.said_at):
-        yield f"of {happened}"
-    if fact.said > 1:
-        yield f"said {fact.said} times"
-    if fact.state != ENDED:
-        yield "never fades" if fact.fades_on is None else f"fades {view.day(fact.fades_on)}"
 
 
 def show_provenance(found: Provenance, view: Display) -> Iterator[RenderableType]:

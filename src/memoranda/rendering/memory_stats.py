@@ -5,43 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
+from rich.filesize import decimal
 from rich.text import Text
 
 from memoranda.model.reports import MemoryStats
 from memoranda.model.sessions import describe_counts
 from memoranda.model.usage import NO_USAGE, StageUsage
 from memoranda.rendering.layout import Column, Display, details, table
-from memoranda.rendering.plain import format_size, one_line, pluralize
-from memoranda.store.locations import medium
+from memoranda.rendering.plain import one_line, pluralize
 
 CENT = 0.01
 USAGE = (
     Column("stage", "stage", "cyan"),
     Column("model", "model"),
     Column("asked", "usage.requests", number=True),
-    Column("failed", "usage.failures", number=True),
     Column("in", "usage.input_tokens", number=True),
     Column("cached", "usage.cached_tokens", number=True),
     Column("out", "usage.output_tokens", number=True),
     Column("cost", lambda row, _: format_cost(row.usage.cost), number=True),
-    Column("time", lambda row, _: f"{row.usage.seconds:,.1f} s", number=True),
 )
 
 
-def show_stats(
-    found: MemoryStats, view: Display, place: str | None = None
-) -> Iterator[RenderableType]:
-    """Yield how much is remembered, what waits, and what language models were used for.
-
-    Args:
-        found: the figures.
-        view: where they are shown.
-        place: where the memory is, if that is to be shown otherwise than in the figures.
-    """
+def show_stats(found: MemoryStats, view: Display) -> Iterator[RenderableType]:
+    """Yield how much is remembered, what waits, and what language models were used for."""
     ran = (f"{run.job}: {view.minute(run.finished_at)}, {describe_counts(run.counts)}"
            for run in found.upkeep)  # fmt: skip
-    names = [f"{name}: {', '.join(order) or 'nothing'}" for name, order in found.names.items()]
-    names += [f"without {name}: {why}" for name, why in found.missing.items()]
+    missing = (f"{name}: {why}" for name, why in found.missing.items())
     waiting = f"{pluralize(found.pending_sessions, 'session')}: memoranda consolidate"
     rows = {
         "user": one_line(found.user),
@@ -53,11 +42,11 @@ def show_stats(
         "to consolidate": waiting if found.pending_sessions else "0",
         "never read": f"{found.unread_messages:,} messages" if found.unread_messages else None,
         "language model": found.llm,
-        "names": "\n".join(names),
+        "without": "\n".join(missing),
         "notes": one_line(found.notes),
         "upkeep": "\n".join(ran) or "has not run on schedule yet",
-        "size": format_size(found.size),
-        medium(found.location): place or found.location,
+        "size": decimal(found.size),
+        "location": found.location,
     }
     yield details(rows.items())
     if found.usage:

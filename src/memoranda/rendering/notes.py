@@ -6,53 +6,44 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import RenderableType
+from rich.filesize import decimal
 from rich.text import Text
 
 from memoranda.model.notes import MEMORY_FILE, HistoryEntry
 from memoranda.notes.sync import NotesReport
 from memoranda.notes.writer import COMMENT
 from memoranda.rendering.layout import Display, details, safe_text
-from memoranda.rendering.plain import format_size, one_line, pluralize
-from memoranda.text.patterns import compile_pattern
+from memoranda.rendering.plain import one_line, pluralize
 
-HEADING = compile_pattern(r"#{1,6} ")
-REMARK = compile_pattern(r"\s*<!--.*-->\s*")
 EDITS = ("+", "~", "-")  # actions of a person
-ACTIONS = {"+": "green", "~": "yellow", "-": "red", "!": "bold yellow"}
 
 
 def show_markdown(text: str) -> Iterator[Text]:
-    """Yield a text line by line: headings stand out, remarks stand back."""
+    """Yield a text line by line; headings stand out."""
     for line in text.strip("\r\n").splitlines():
-        remark = "dim" if REMARK.fullmatch(line) else ""
-        yield safe_text(line, "bold cyan" if HEADING.match(line) else remark)
+        yield safe_text(line, "bold cyan" if line.startswith("#") else "")
 
 
-def show_entries(
-    found: Sequence[HistoryEntry], view: Display, keyword: str | None = None
-) -> Iterator[Text]:
-    """Yield entries of the history, each under its moment, with the keyword marked in them."""
+def show_entries(found: Sequence[HistoryEntry], view: Display) -> Iterator[Text]:
+    """Yield entries of the history, each under its moment."""
     for entry in found:
         head = safe_text(view.minute(entry.at), "bold cyan")
         yield head.append(f"  {entry.file}", "not bold dim")
         # The remark that says where an entry comes from is not for a person.
-        shown = safe_text(COMMENT.sub("", entry.text).strip("\r\n"))
-        if keyword is not None:
-            shown.highlight_words([keyword.strip()], "bold yellow", case_sensitive=False)
-        yield shown.append("\n")
+        yield safe_text(COMMENT.sub("", entry.text).strip("\r\n")).append("\n")
 
 
 def show_report(done: NotesReport) -> Iterator[Text]:
     """Yield what a sync of MEMORY.md did: each action, and all of it in a line."""
     for line in done.lines:
-        yield safe_text(one_line(line), ACTIONS.get(line[:1], ""))
+        yield safe_text(one_line(line))
     yield safe_text(str(done), "bold" if done.lines else "dim")
 
 
 def show_overview(found: Mapping[str, Any], done: NotesReport, accept: str) -> RenderableType:
     """Return the notes in figures; ``accept`` is the command that believes lines to be gone."""
     size, limit = found["size"], found["limit"]
-    room = f"{format_size(size)} of {format_size(limit)}" if size else "there is none yet"
+    room = f"{decimal(size)} of {decimal(limit)}" if size else "there is none yet"
     again = f"{pluralize(len(done.restored), 'line')} that were gone; if it was meant: {accept}"
     rows = {
         MEMORY_FILE: str(found["path"]),

@@ -31,13 +31,3 @@ def join(*parts: str) -> str:
 def pluralize(number: int, one: str, many: str | None = None) -> str:
     """Return ``number`` with its noun, in the singular or the plural."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def format_size(amount: int) -> str:
-    """Return a number of bytes as people write it."""
-    value = float(amount)
-    for unit in ("bytes", "KiB", "MiB"):
-        if value < 1024:  # noqa: PLR2004 - the base of these units
-            return f"{amount} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.1f} GiB"

@@ -1,4 +1,4 @@
-"""The application: its screens, and the keys that hold in all of them."""
+"""The application: its screens, and the keys that hold in all of them; the CLI calls ``run``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -14,8 +14,10 @@ from typing import ClassVar
 from textual.app import App
 from textual.binding import Binding, BindingType
 
+from memoranda.memory import Memory
 from memoranda.rendering.plain import one_line
 from memoranda.serving.signals import SIGNALLED, ending_signals
+from memoranda.settings.settings import Settings
 from memoranda.tui.chat import SHOWN, ChatScreen
 from memoranda.tui.runtime import ChatRuntime
 
@@ -60,16 +62,13 @@ class MemorandaApp(App[None]):
         *(
             Binding(f"f{number}", f"show('{name}')", name.title(), show=number == 1, priority=True)
             for number, name in enumerate(SHOWN, 1)
-        ),
-        Binding("ctrl+c", "interrupt", show=False, priority=True),
-        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
+        )
     ]
 
     def __init__(self, runtime: ChatRuntime) -> None:
         """Show nothing yet."""
         # Otherwise greys would stand for the colours that nobody wants.
         super().__init__(ansi_color="NO_COLOR" in os.environ or None)
-        self.runtime = runtime
         self.animation_level = "none"
         self.chat = ChatScreen(runtime)
         self._notices = NoticeHandler(partial(self.call_later, self.chat.tell, kind="notice"))
@@ -92,11 +91,26 @@ class MemorandaApp(App[None]):
         """Show a screen over the chat."""
         self.chat.show(name)
 
-    def action_interrupt(self) -> None:
-        """Stop an answer; otherwise copy what is selected, or say how to leave."""
-        if self.runtime.doing:
-            self.chat.action_stop()
-        elif chosen := self.screen.get_selected_text():
-            self.copy_to_clipboard(chosen)
-        else:
-            self.notify("Ctrl+Q leaves; the session stays", markup=False)
+
+def run(*, user: str, session: str, given: Mapping[str, tuple[str, str | None]]) -> None:
+    """Run the interface until the person leaves.
+
+    Args:
+        user: whose it is.
+        session: the conversation that goes on, or begins.
+        given: the options of the command line that win over settings, with their values, by the
+            names of the settings: of ``location`` and ``llm.model`` at least.
+    """
+    location, model = given["location"][1], given["llm.model"][1]
+
+    def open_memory(settings: Settings) -> Memory:
+        return Memory(location, user=user, settings=settings, llm=model)
+
+    runtime = ChatRuntime(open_memory, session=session, given=given)
+    app = MemorandaApp(runtime)
+    try:
+        app.run()
+    finally:
+        runtime.memory.close()
+    if app.return_code:  # A signal ended it, or a fault.
+        raise SystemExit(app.return_code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asyncio import to_thread
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from threading import Thread
 from typing import Any, ClassVar
@@ -198,12 +199,8 @@ class ChatScreen(Screen[None]):
     @work(group="state", exclusive=True)
     async def _read_stats(self) -> None:
         chat = self.runtime.agent.chat
-        try:
+        with suppress(MemorandaError):  # Such as a store that cannot be reached just now.
             self._state = await to_thread(lambda: (chat.id, chat.stats()))
-        except MemorandaError as error:  # Such as a store that cannot be reached just now.
-            if chat is self.runtime.agent.chat:
-                self._warn(error)
-        else:
             self._show_status()
 
     def _show_status(self) -> None:

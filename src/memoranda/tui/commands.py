@@ -29,7 +29,7 @@ MEANINGS = {
 KEYS = {
     "Enter": "send; Alt+Enter or Ctrl+J begins another line",
     "Escape": "stop an answer; leave a screen",
-    "Ctrl+C": "stop an answer; copy what is selected",
+    "Ctrl+C": "copy what is selected",
     "PgUp PgDn": "scroll",
     "F2": "what a model is sent (other programs use Ctrl+I, which is Tab in a terminal)",
     "Ctrl+Q": "leave; the session stays",

@@ -6,7 +6,7 @@ Text of models and of memory is always given as a Rich ``Text``, and so never re
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from rich.console import RenderableType
@@ -16,7 +16,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen, Screen
-from textual.suggester import SuggestFromList
 from textual.widget import Widget
 from textual.widgets import Button, Footer, Input, Static, TextArea
 
@@ -87,7 +86,6 @@ class EditScreen(ModalScreen[Any]):
         text: as it is now.
         save: does something with the text; called in a thread.
         many_lines: whether the text has several lines; otherwise Enter saves it, too.
-        allowed: values that are suggested.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -103,16 +101,11 @@ class EditScreen(ModalScreen[Any]):
         save: Callable[[str], object],
         *,
         many_lines: bool = False,
-        allowed: Sequence[str] = (),
     ) -> None:
         """Ask nothing yet."""
         super().__init__()
         self._heading, self._about, self._save = heading, about, save
-        self._field = (
-            TextArea(text, show_line_numbers=False)
-            if many_lines
-            else Input(text, suggester=SuggestFromList(allowed))
-        )
+        self._field = TextArea(text, show_line_numbers=False) if many_lines else Input(text)
 
     def compose(self) -> ComposeResult:
         """Yield what is edited, where it is typed, and what can be done with it."""

@@ -146,7 +146,6 @@ class ListPanel(Vertical, Generic[Row]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Narrow the rows by the words, and let the keys go to them."""
         self._words = event.value.strip()
-        self._tell(Text("looking…", "dim"))
         self.reload(focus=True)
 
     def action_words(self) -> None:

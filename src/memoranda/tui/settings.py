@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from memoranda.model.passwords import HIDDEN
 from memoranda.rendering.layout import Column, Display, safe_text
 from memoranda.rendering.plain import one_line
 from memoranda.settings.configure import Setting, format_value
 from memoranda.settings.fields import MASK
-from memoranda.settings.settings import DEFAULT, config_path
+from memoranda.settings.settings import config_path
 from memoranda.tui.layout import EditScreen
 from memoranda.tui.lists import ListPanel, act_on_row
 
 VALUE_WIDTH, SOURCE_WIDTH, DEFAULT_WIDTH = 26, 16, 60
-
-
-def _show_name(row: Setting, _: Display) -> Text:
-    return safe_text(row.name, "" if row.source == DEFAULT else "bold")
 
 
 def _show_source(row: Setting, _: Display) -> str:
@@ -35,25 +30,18 @@ class SettingsPanel(ListPanel[Setting]):
     question = "part of a name or of what it does; Enter narrows the list"
     empty = "no setting has that in its name or meaning"
     columns = (
-        Column("setting", _show_name),
+        Column("setting", "name"),
         Column("value", lambda row, _: one_line(format_value(row.value), VALUE_WIDTH)),
         Column("from", _show_source, "dim"),
     )
 
     def find(self, words: str) -> Sequence[Setting]:
-        """Return the settings about ``words``: of that name first, then those that speak of it.
-
-        Among settings of one name that of the language model comes first.
-        """
+        """Return the settings about ``words``; those of that name first, of the model before."""
         wanted = words.casefold()
-
-        def rank(each: Setting) -> tuple[int, bool]:
-            group, _, name = each.name.rpartition(".")
-            return 3 - (wanted == name) - (wanted in name) - (wanted in each.name), group != "llm"
-
         found = self.runtime.list_settings()
         about = [each for each in found if wanted in f"{each.name} {each.meaning}".casefold()]
-        return sorted(about, key=rank) if wanted else about
+        about.sort(key=lambda each: (not each.name.endswith(wanted), each.name != f"llm.{wanted}"))
+        return about
 
     def describe(self, row: Setting) -> RenderableType:
         """Return what a setting does, what it takes, and is where nothing says otherwise."""
@@ -71,7 +59,6 @@ class SettingsPanel(ListPanel[Setting]):
             self.describe(row),
             text,
             lambda text: self.runtime.save(row.name, text),
-            allowed=row.allowed,
         )
         if done := await self.app.push_screen_wait(asked):
             wins = f", but {done.overridden_by} is set in the environment, and wins"

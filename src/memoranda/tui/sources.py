@@ -14,12 +14,12 @@ from textual.binding import Binding, BindingType
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.conversation_store import ConversationOverview
 from memoranda.conversation.explain import ExplainedMessage, ViewExplanation
-from memoranda.maintenance.facts import BELIEVED, Fact
+from memoranda.maintenance.facts import Fact
 from memoranda.model.models import Hit, Message
 from memoranda.model.notes import MEMORY_FILE
-from memoranda.rendering.conversations import MESSAGES, OVERVIEW, STATES, show_message
+from memoranda.rendering.conversations import MESSAGES, OVERVIEW, show_message
 from memoranda.rendering.facts import FACTS, describe_fact, show_provenance
-from memoranda.rendering.layout import Column, Display, details, safe_text
+from memoranda.rendering.layout import Column, details, safe_text
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import HITS, show_reasons, show_record
 from memoranda.tui.layout import ConfirmScreen, EditScreen, OverlayScreen
@@ -28,11 +28,6 @@ from memoranda.tui.runtime import ChatRuntime
 
 FOUND = 20  # hits of a search
 QUOTED = 160  # characters of a fact in a question
-
-
-def _shorten_fact(fact: Fact, view: Display) -> Text:
-    text = safe_text(view.brief(fact.record.content))
-    return text if fact.state == BELIEVED else Text(f"({fact.state}) ", "dim").append_text(text)
 
 
 class FactsPanel(ListPanel[Fact]):
@@ -44,7 +39,7 @@ class FactsPanel(ListPanel[Fact]):
         Binding("f", "forget", "Forget"),
     ]
     title = "Facts · Enter shows where one comes from"
-    columns = (*FACTS[:2], Column("what", _shorten_fact))
+    columns = (*FACTS[:2], Column("what", "record.content"))
     question = "a question or words; Enter finds the facts about it"
     empty = "No facts yet. What you say of yourself becomes one; /new reads the whole session."
 
@@ -187,10 +182,8 @@ class MessagesPanel(ListPanel[ExplainedMessage]):
 
     def describe(self, row: ExplainedMessage) -> RenderableType:
         """Return the state of a message, and why it has that."""
-        shown = Text(f"#{row.message.position} ", "bold")
-        shown.append(row.state.value, STATES.get(row.state, "red"))
         more = "; Enter shows what is out there" if row.marker else ""
-        return shown.append_text(safe_text(f": {one_line(row.why)}{more}", "not bold"))
+        return safe_text(f"#{row.message.position} {row.state}: {one_line(row.why)}{more}")
 
     @act_on_row
     async def action_choose(self, row: ExplainedMessage) -> None:
