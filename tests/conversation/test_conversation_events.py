@@ -101,7 +101,7 @@ def test_what_does_nothing_tells_nothing(chat):
     with pytest.raises(errors.InvalidInput):
         chat.add("user", "")
     with pytest.raises(errors.InvalidInput):
-        chat.extend([{"role": "user", "content": "fine"}, {"role": "user", "content": 5}])
+        chat.extend([{"role": "user", "content": "fine"}, {"no": "role"}])
     assert events == []
     assert len(chat) == 4
 

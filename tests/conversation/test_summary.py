@@ -1,5 +1,7 @@
 """What markers quote of the messages that they stand for: what binds, word for word (R3.6)."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 from message_samples import call, message, result
@@ -10,7 +12,8 @@ from memoranda.conversation.summary import LONGEST, MOST, quote_binding
 
 def lines(messages, requests=()):
     """Return the lines that quote messages."""
-    return quote_binding([(each, signals(each)) for each in messages], requests).splitlines()
+    placed = [replace(each, position=place) for place, each in enumerate(messages)]
+    return quote_binding([(each, signals(each)) for each in placed], requests).splitlines()
 
 
 def test_what_binds_later_turns_is_quoted_in_order():

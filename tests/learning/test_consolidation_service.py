@@ -85,7 +85,7 @@ def test_of_one_talk_the_last_word_counts(tmp_path):
         *((each, None) for each in ([], user(" "), [{"no": "role"}])),
         (
             [user(MOVED)[0] | {"timestamp": "2026-05-01T10:00:00"}],
-            "timestamp=2026-05-01T10:00:00 has no time zone",
+            "2026-05-01T10:00:00 has no time zone",
         ),
     ],
 )

@@ -75,7 +75,6 @@ def prune(memory, name, *parts):
             since=places[first].timestamp,
             until=places[last].timestamp,
             why="older than what fits",
-            score=None if summary is None else 0.5,
             summary=summary,
         )
         for first, last, summary in parts

@@ -2,7 +2,7 @@
 
 from tables import each_text
 
-from memoranda import Agent, AsyncMemory, Memory
+from memoranda import AsyncMemory, Memory
 from memoranda.model.passwords import hide_password
 
 
@@ -19,7 +19,6 @@ def test_records_and_hits_are_one_line():
         assert repr(memory) == "Memory(location=':memory:', user='ana')"
         assert repr(memory.as_user("ben", agent="a")).endswith("user='ben', agent='a')")
         assert repr(memory.conversation("trip")) == "Conversation(id='trip')"
-        assert repr(Agent(memory)).startswith("Agent(user='ana', session='chat', model=")
     assert repr(AsyncMemory("x.db", user="ana")) == "AsyncMemory(user='ana', open=False)"
 
 

@@ -296,6 +296,8 @@ def test_an_export_of_version_0_2_is_read(tmp_path):
         again = exported(memory, tmp_path / "again")
     before = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
     kept = [line for line in before[1:] if line["type"] != "usage"]
+    for cut in (cut for line in kept for cut in line.get("cuts", ())):
+        del cut["score"], cut["torn"]  # Withdrawn since.
     assert [at_once(line) for line in again[1:]] == [at_once(line) for line in kept]
 
 

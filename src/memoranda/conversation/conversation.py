@@ -616,7 +616,7 @@ class Conversation:
         """
         with self._lock:
             state = self._states.read()
-            most = self._pruner.thresholds(state).prune_to
+            most = int(self._budget(None, state) * self._limits.settings.prune_to)
             if max_tokens is not None:
                 state, most = replace(state, carried=0), limited(max_tokens, "max_tokens")
                 self._fitting_view(state, most)  # Or nothing is done.

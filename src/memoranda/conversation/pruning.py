@@ -47,29 +47,6 @@ def reserve_recall(budget: int) -> int:
     return min(int(budget * RECALL_SHARE), RECALL_MOST)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thresholds:
-    """At how many tokens of a request what happens (R2.4, R6.1, R6.2).
-
-    Attributes:
-        limit: to which all shares refer: the context window, or the smaller cap.
-        warn_at: from where subscribers are told.
-        prune_from: below it nothing leaves by itself.
-        prune_at: from where messages leave the view.
-        prune_to: what an automatic pruning leaves.
-        aggressive_at: from where pruning goes further.
-        aggressive_to: what an aggressive pruning leaves.
-    """
-
-    limit: int
-    warn_at: int
-    prune_from: int
-    prune_at: int
-    prune_to: int
-    aggressive_at: int
-    aggressive_to: int
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The limits of one conversation, checked (see :class:`memoranda.Conversation`).
@@ -95,20 +72,6 @@ class Limits:
         """
         budget = self.budget(window)
         return budget if budget < int(window * self.settings.prune_at) else window
-
-    def thresholds(self, window: int, reserved: int) -> Thresholds:
-        """Return when to prune, with ``reserved`` tokens of a context left to memory."""
-        settings, budget, cap = self.settings, self.budget(window), self.cap(window)
-        prune_at = min(int(cap * settings.prune_at), budget - reserved)
-        return Thresholds(
-            limit=cap,
-            warn_at=min(int(cap * settings.warn_at), prune_at),
-            prune_from=int(cap * settings.prune_from),
-            prune_at=prune_at,
-            prune_to=int(budget * settings.prune_to),
-            aggressive_at=int(cap * settings.aggressive_at),
-            aggressive_to=int(budget * settings.aggressive_to),
-        )
 
 
 def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOptions]) -> Limits:
@@ -220,11 +183,11 @@ class Pruner:
         self._new_task = False  # whether one began whose pruning is yet to be done
         self._used: float = inf  # tokens in use when it was last asked whether pruning is due
 
-    def thresholds(self, state: ConversationState) -> Thresholds:
-        """Return when to prune; what memory recalls has a share of the context."""
-        budget = self._limits.budget(state.window)
+    def _prune_at(self, state: ConversationState) -> int:
+        """Return from how many tokens messages leave: recalled memory has a share of a context."""
+        budget, cap = self._limits.budget(state.window), self._limits.cap(state.window)
         reserved = 0 if self._services.recall is None else reserve_recall(budget)
-        return self._limits.thresholds(state.window, reserved)
+        return min(int(cap * self._limits.settings.prune_at), budget - reserved)
 
     def after_adding(
         self, state: ConversationState, begun: Sequence[Message], before: int
@@ -236,50 +199,47 @@ class Pruner:
             begun: the messages of it with which a task begins.
             before: how many tokens were in use without it.
         """
-        limits = self.thresholds(state)
         events: list[tuple[str, object]] = [("task_boundary", item) for item in begun]
         self._new_task = self._new_task or bool(begun)
-        used = state.used
+        used, cap = state.used, self._limits.cap(state.window)
+        warn_at = min(int(cap * self._limits.settings.warn_at), self._prune_at(state))
         # What requests carry may have grown since the last message, too.
-        if min(before, self._used) < limits.warn_at <= used:
-            usage = ContextUsage(tokens=used, limit=limits.limit)
-            events.append(("approaching_limit", usage))
+        if min(before, self._used) < warn_at <= used:
+            events.append(("approaching_limit", ContextUsage(tokens=used, limit=cap)))
         try:
-            for receipt in self._prune_due(state, limits, used):
+            for receipt in self._prune_due(state, cap):
                 events += [("pruned", receipt)] if receipt is not None else []
         except Exception:
             log.exception("pruning failed; the next message tries again")
         self._used = used
         return events
 
-    def _prune_due(
-        self, state: ConversationState, limits: Thresholds, used: int
-    ) -> Iterator[Pruning | None]:
+    def _prune_due(self, state: ConversationState, cap: int) -> Iterator[Pruning | None]:
         policy, settings = self._limits.policy, self._limits.settings
-        if used <= limits.prune_from:
+        budget, prune_at = self._limits.budget(state.window), self._prune_at(state)
+        prune_from = int(cap * settings.prune_from)
+        if state.used <= prune_from:
             return
         if self._new_task and settings.at_task_boundary == "prune":
-            room = state.room(limits.prune_at)
             finished = replace(policy, strategy=FINISHED_TASKS, always=True)
+            room = state.room(prune_at)
             yield self.prune(state, TASK_BOUNDARY, room, finished, "a new task starts")
-            used = state.used
         self._new_task = False
-        room = state.room(limits.prune_to)
-        saved = _saved_by_shortening(state, room, policy) if used > limits.prune_at else 0
-        if used - state.billed(saved) > limits.prune_at:
-            share = f"{used * PERCENT / limits.limit:.0f} %"
-            why = f"{used:,} of {limits.limit:,} tokens ({share}) in use"
+        used, room = state.used, state.room(int(budget * settings.prune_to))
+        saved = _saved_by_shortening(state, room, policy) if used > prune_at else 0
+        if used - state.billed(saved) > prune_at:
+            why = f"{used:,} of {cap:,} tokens ({used * PERCENT / cap:.0f} %) in use"
             trigger = AUTOMATIC
-            if used > limits.aggressive_at:
-                trigger, room = AGGRESSIVE, state.room(limits.aggressive_to)
+            if used > int(cap * settings.aggressive_at):
+                trigger, room = AGGRESSIVE, state.room(int(budget * settings.aggressive_to))
             yield self.prune(state, trigger, room + saved, policy, why)
         count = len(state.live.messages)
-        if count > policy.messages and state.used > limits.prune_from:
+        if count > policy.messages and state.used > prune_from:
             why = f"{count} messages, and a view holds {policy.max_messages}"
             fewer = max(int(policy.max_messages * policy.prune_to), policy.keep_recent)
             beyond = (policy.max_messages - fewer) // 2
             policy = replace(policy, max_messages=fewer, binding_messages=beyond, always=True)
-            yield self.prune(state, AUTOMATIC, state.room(limits.prune_at), policy, why)
+            yield self.prune(state, AUTOMATIC, state.room(prune_at), policy, why)
 
     def prune(
         self, state: ConversationState, trigger: str, room: int, policy: Policy, why: str
@@ -304,7 +264,7 @@ class Pruner:
         least, more = (
             sum(given.units[index].tokens for index in group) for group in (must, {*must, *request})
         )
-        whole = state.room(self.thresholds(state).prune_at)
+        whole = state.room(self._prune_at(state))
         marked = whole // 10  # what stands for the rest
         has_room = policy.pairs and more <= whole * MOST_OF_VIEW
         return max(room, more + marked if has_room else least)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from memoranda.conversation.signals import Signals, excerpt, signals_of
+from memoranda.conversation.transcript import place_of
 from memoranda.model.models import Message
 from memoranda.text.lines import cut
 from memoranda.text.terms import cut_sentences
@@ -15,6 +16,7 @@ from memoranda.text.terms import cut_sentences
 LONGEST = 180  # characters of a quoted sentence
 MOST = 12  # lines
 ASKED = "asked"  # what a line of the request of a task is about
+GREETING = 2  # words and one more have what asks for something
 
 
 def quote_binding(known: Sequence[tuple[Message, Signals]], requests: Collection[str] = ()) -> str:
@@ -24,13 +26,12 @@ def quote_binding(known: Sequence[tuple[Message, Signals]], requests: Collection
         known: messages with their signals.
         requests: the ids of messages that a task is about.
     """
-    lines = [
-        line
-        for message, said in known
-        if message.id in requests or said.constraint or said.decision
-        for line in _quote(message, request=message.id in requests)
-    ]
-    return "\n".join(limit_lines(lines))
+    binding = [item for item, said in known if said.decision or _is_rule(item, said)][-MOST:]
+    asked = [item for item, _ in known if item.id in requests and item not in binding][-MOST:]
+    lines = [*((item, each) for item in binding for each in _quote(item))]
+    lines += [(item, f"{ASKED}: {cut(_opening(item), LONGEST)}") for item in asked]
+    lines.sort(key=lambda line: place_of(line[0]))
+    return "\n".join(limit_lines([line for _, line in lines]))
 
 
 def limit_lines(lines: Sequence[str]) -> list[str]:
@@ -39,14 +40,25 @@ def limit_lines(lines: Sequence[str]) -> list[str]:
     return [lines[at] for at in sorted(by_worth[:MOST])]
 
 
-def _quote(message: Message, *, request: bool) -> Iterator[str]:
-    """Yield a line for each sentence of a message that binds, and for the first of a request."""
-    for sentence in cut_sentences(excerpt(message.content), titles=True):
-        words = " ".join(sentence.split())
-        said = signals_of(words, message.role)
-        binds = {"rule": said.constraint and message.role == "user", "decided": said.decision}
-        about = next((label for label, holds in binds.items() if holds), None)
-        if request and words and not said.casual:
-            about, request = about or ASKED, False
-        if about is not None:
-            yield f"{about}: {cut(words, LONGEST)}"
+def _is_rule(message: Message, said: Signals) -> bool:
+    return said.constraint and message.role == "user"
+
+
+def _quote(message: Message) -> Iterator[str]:
+    """Yield a line for each sentence of a message that binds."""
+    for sentence in _sentences(message):
+        said = signals_of(sentence, message.role)
+        if said.decision or _is_rule(message, said):
+            about = "rule" if _is_rule(message, said) else "decided"
+            yield f"{about}: {cut(sentence, LONGEST)}"
+
+
+def _opening(message: Message) -> str:
+    """Return the first sentence of a request that is more than a greeting."""
+    sentences = _sentences(message) or [""]
+    return next((each for each in sentences if each.count(" ") >= GREETING), sentences[0])
+
+
+def _sentences(message: Message) -> list[str]:
+    parts = cut_sentences(excerpt(message.content), titles=True)
+    return [" ".join(part.split()) for part in parts if part.strip()]

@@ -106,8 +106,9 @@ def _given_item(message: Message) -> Json:
     item = {key: given[key] for key in known if given[key] is not None}
     for call, sent in zip(message.tool_calls, item.get("tool_calls") or (), strict=False):
         sent |= {"id": call.id, "type": sent.get("type", "function")}
+    item.pop("name", None)
     if message.tool_result is not None:
         item["tool_call_id"] = message.tool_result.call_id
-    if message.name:
+    elif message.name:
         item["name"] = SPEAKER_NAME.sub("_", message.name)[:LONGEST_NAME]
     return item
