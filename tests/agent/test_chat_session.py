@@ -145,7 +145,7 @@ def test_commands_say_what_they_did(opened):
         ("/und", "/undo"),
         ("/cleer", "did you mean /clear?"),
         ("/cost now", "/cost takes nothing"),
-        ("/edit", "/edit needs more"),
+        ("/attach", "/attach needs more"),
     ],
 )
 def test_a_wrong_command_is_one_clear_error(opened, line, told):

@@ -210,27 +210,17 @@ class Agent:
         waits = info is not None and info.consolidated_at is None
         return Answer(f"{text} {WAITS}" if waits else text, command=END)
 
-    def last_message(self) -> Message:
-        """Return the last message of the user.
-
-        Raises:
-            InvalidInput: there is none in this conversation.
-        """
-        said = self._chat.by_role("user")
-        if not said:
-            raise InvalidInput("nothing was said in this conversation yet")
-        return said[-1]
-
     def undo(self) -> Message:
         """Take back the last message of the user with all that was answered to it; return it.
 
         Raises:
             InvalidInput: there is none in this conversation.
         """
-        last = self.last_message()
-        since = self._chat.messages[::-1]
-        self._chat.pop(1 + [message.id for message in since].index(last.id))
-        return last
+        for back, message in enumerate(reversed(self._chat.messages), 1):
+            if message.role == "user":
+                self._chat.pop(back)
+                return message
+        raise InvalidInput("nothing was said in this conversation yet")
 
     def use_model(self, model: ChatModel) -> None:
         """Let another model answer from now on."""

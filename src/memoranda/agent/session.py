@@ -289,14 +289,15 @@ class ChatSession:
 
     def do_retry(self) -> Events:
         """Ask your last message again."""
-        return self.do_edit(self.agent.last_message().content)
+        return self.do_edit()
 
-    def do_edit(self, words: str) -> Events:
+    def do_edit(self, words: str = "") -> Events:
         """Say your last message in other words: /edit WORDS."""
         last = self.agent.undo()
-        yield ConversationChanged(f"asked again: {words:.200}")
+        said = words or last.content
+        yield ConversationChanged(f"asked again: {said:.200}")
         yield from self._turn(
-            lambda hear: self.agent.process(words, files=last.images, on_text=hear)
+            lambda hear: self.agent.process(said, files=last.images, on_text=hear)
         )
 
     def do_attach(self, words: str) -> Events:
