@@ -174,7 +174,6 @@ WRONG = [
     (("conversations", "expand", "trip", "cut_90-99"), "90 to 99"),
     (("import", "absent.json"), "absent.json"),
     (("export", "no/such/folder/out.jsonl"), "no/such/folder"),
-    (("copy", "agent.db", "b.db", "--db", "c.db"), "leave out --db"),
     (("copy", "chroma:///no/where", "b.db"), "there is no memory at"),
     (("stats", "--db", "postgresql://localhost/x?nothing=1"), "cannot be read"),
     (("stats", "--db", "postgresql://ana@127.0.0.1:1/none"), "start the server and try again"),

@@ -65,7 +65,7 @@ COMMANDS = (
     ("confirm", "{green}"),
     ("show", "fact_01KE6HHSG00000000000000000"),
     ("context", "What should I cook?", "--conversation", "january", "--budget", "300"),
-    ("context", "What should I cook?", "--system", "You cook."),
+    ("context", "What should I cook?"),
     ("consolidate", "january", "--dry-run"),
     ("consolidate",),
     ("facts",),

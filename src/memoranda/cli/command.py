@@ -381,9 +381,8 @@ def handle_signals(numbers: Sequence[signal.Signals], handler: Handler) -> Itera
             signal.signal(number, handled)
 
 
-def exit_on_signal(number: int, frame: FrameType | None) -> NoReturn:
+def exit_on_signal(number: int, _frame: FrameType | None) -> NoReturn:
     """End the program in order: its terminal is as before, and no temporary file is left."""
-    del frame
     raise SystemExit(SIGNALLED + number)
 
 

@@ -47,11 +47,9 @@ def show(session: Session) -> None:
     """
     found = configure.list_settings(session.settings, **session.given)
     file = config_path()
-    state = "" if file.is_file() else "  (there is none yet)"
-    line = safe_text(f"settings file  {file}{state}")
     told = [{"name": each.name, "value": each.value, "source": each.source} for each in found]
     shown = _group((each.name, _show_value(each, file)) for each in found)
-    session.show(told, line, *shown)
+    session.show(told, safe_text(f"settings file  {file}"), *shown)
 
 
 @command(config, "explain")

@@ -14,9 +14,8 @@ from memoranda.errors import ConfigError
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.notes.sync import NotesReport, SyncedNotes
 from memoranda.rendering import notes as drawing
-from memoranda.rendering.plain import one_line, pluralize
+from memoranda.rendering.plain import pluralize
 
-LONGEST = 120  # characters of an edit that was read by the way
 ACCEPT = "memoranda notes sync --accept-removals"
 NO_FOLDER = (
     "a memory on a server has notes only in a folder that is set: "
@@ -40,9 +39,7 @@ def _sync(session: Session, notes: SyncedNotes) -> NotesReport:
     """Read edits of MEMORY.md before anything else, and tell a person what was read."""
     report = notes.sync()
     if report.changes:
-        done = (one_line(each, LONGEST) for each in report.lines if each[:1] in drawing.EDITS)
-        lines = pluralize(report.changes, "changed line")
-        session.note(f"read {lines} from {MEMORY_FILE}: {'; '.join(done)}")
+        session.note(f"read {pluralize(report.changes, 'changed line')} from {MEMORY_FILE}")
     return report
 
 
@@ -86,8 +83,6 @@ def status(session: Session) -> None:
         "report": report,
     }
     session.show(found, drawing.show_overview(found, report, ACCEPT))
-    if session.as_json:
-        _warn_of_restored(session, report)
 
 
 @command(group, "show")

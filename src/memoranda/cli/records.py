@@ -257,7 +257,6 @@ def context(
     *,
     conversation: Annotated[str | None, Option(help="A stored one that goes on.")] = None,
     budget: Annotated[int | None, Option(help="Most tokens; else 80 % of the window.")] = None,
-    system: Annotated[str | None, Option(help="The system prompt of a new one.")] = None,
 ) -> None:
     """Print all that a model would be sent for a prompt.
 
@@ -271,10 +270,7 @@ def context(
     from memoranda.rendering.conversations import show_context  # noqa: PLC0415 - a search is faster
 
     stored = session.memory().stored_conversations
-    if conversation is None:
-        chat = stored.unsaved(system=system)
-    else:
-        chat = stored.open_existing(conversation)
+    chat = stored.unsaved() if conversation is None else stored.open_existing(conversation)
     built = chat.context(read_words(prompt), budget=budget)
     session.show(built, *show_context(built, session.view))
 

@@ -140,8 +140,6 @@ def copy(
         memoranda copy postgresql://ana@db.example/memory agent.db --user ana
         memoranda copy agent.db chroma:///srv/memory --json
     """
-    if session.db is not None:
-        raise InvalidInput("copy takes two places, FROM and TO; leave out --db")
     existing.require_place(place(source, session.settings))
     users = [session.user] if "user" in session.meta else None
     memory = session.memory(source)

@@ -59,7 +59,7 @@ def stats(session: Session) -> None:
 def audit(
     session: Session,
     *,
-    limit: Annotated[int, Option("--limit", "-n", min=0, help="How many of a kind.")] = 3,
+    limit: options.Limit = 3,
     strict: Annotated[bool, Option("--strict", help="Exit with 1 if anything is found.")] = False,
 ) -> None:
     """Look for junk: duplicates, contradictions, loops, secrets and more. Changes nothing.

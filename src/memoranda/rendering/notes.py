@@ -15,8 +15,6 @@ from memoranda.notes.writer import COMMENT
 from memoranda.rendering.layout import Display, details, safe_text
 from memoranda.rendering.plain import one_line, pluralize
 
-EDITS = ("+", "~", "-")  # actions of a person
-
 
 def show_markdown(text: str) -> Iterator[Text]:
     """Yield a text line by line; headings stand out."""
