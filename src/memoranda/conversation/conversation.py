@@ -285,7 +285,8 @@ class Conversation:
         """
         with self._lock:
             state = self._states.read()
-            return self._figures(state, self._builder(state, beside=self._beside))
+            builder = self._builder(state, beside=self._beside)
+            return conversation_stats(state, builder, self._limits, self._recalled)
 
     def explain(self, *, budget: int | None = None) -> ViewExplanation:
         """Return why each message is in the view or not. Looking changes nothing.
@@ -299,7 +300,7 @@ class Conversation:
         with self._lock:
             state = self._states.read()
             builder = self._builder(state, budget=budget, beside=self._beside)
-            figures = self._figures(state, builder)
+            figures = conversation_stats(state, builder, self._limits, self._recalled)
             messages = self._transcript.messages(cleared=True)
         most, policy = self._budget(budget, state), self._limits.policy
         return ViewExplanation(
@@ -312,10 +313,6 @@ class Conversation:
             lines=tuple(explain_view(state, builder.view, messages)),
             markers=builder.view.markers,
         )
-
-    def _figures(self, state: ConversationState, builder: ContextBuilder) -> ConversationStats:
-        tokens = builder.count(self._recalled)
-        return conversation_stats(state, builder.view, self._limits, tokens)
 
     # Adding
 

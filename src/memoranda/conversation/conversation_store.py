@@ -19,15 +19,7 @@ from memoranda.conversation.transcript import DryRunTranscript, Transcript
 from memoranda.errors import NotFound
 from memoranda.model.checks import clean, nearest
 from memoranda.model.clock import IdFactory
-from memoranda.model.models import (
-    ConversationInfo,
-    ForgetReceipt,
-    Kind,
-    Message,
-    Recall,
-    Record,
-    Scope,
-)
+from memoranda.model.models import ConversationInfo, ForgetReceipt, Kind, Message, Recall, Scope
 from memoranda.model.ports import ConversationOptions
 from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
@@ -36,7 +28,6 @@ from memoranda.settings.sections import ConversationSettings
 from memoranda.tokens.catalog import Catalog
 
 NEARBY = 3  # ids that are named where one is not found
-ALIKE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +99,7 @@ class ConversationStore:
         """
         given: ConversationOptions = {"system": system, "model": model}
         transcript = Transcript.alone(id, self.records.now(), given)
-        services = replace(self._services(None, self.notes), recall=self.recall)
+        services = replace(self._services(id, self.notes), recall=self.recall)
         return Conversation.over(transcript, check_limits(self.settings), services)
 
     def open_existing(
@@ -132,7 +123,7 @@ class ConversationStore:
         settings = self.settings.model_copy(update={"at_session_start": "keep"})
         transcript = self.transcript(id, DryRunTranscript if dry_run else Transcript)
         limits = check_limits(settings, strategy=strategy)
-        return Conversation.over(transcript, limits, self._services(None, None))
+        return Conversation.over(transcript, limits, self._services(id))
 
     def overviews(self, limit: int | None = None) -> list[ConversationOverview]:
         """Return the ``limit`` conversations that were begun last, or all, the newest first."""
@@ -178,8 +169,8 @@ class ConversationStore:
         ids = [each.id for each in store.records(scope, said)]
         return [*ids, *store.learned_from(scope, ids)]
 
-    def _services(self, id: str | None, notes: Callable[[], str] | None) -> ConversationServices:
-        """Return what a conversation works with: memory has ``notes``, and facts of ``id``."""
+    def _services(self, id: str, notes: Callable[[], str] | None = None) -> ConversationServices:
+        """Return what a conversation works with; memory tells it ``notes``, if any."""
         return ConversationServices(
             catalog=self.catalog,
             clock=self.records.clock,
@@ -187,13 +178,12 @@ class ConversationStore:
             notes=partial(self._read_notes, id, notes),
         )
 
-    def _read_notes(self, id: str | None, notes: Callable[[], str] | None) -> MemoryNotes:
+    def _read_notes(self, id: str, notes: Callable[[], str] | None) -> MemoryNotes:
         """Return what memory has to say in every context of a conversation."""
-        learned: Sequence[Record] = ()
-        if notes is not None and id is not None:
-            where = Filter(now=self.records.now(), kinds=(Kind.FACT,), session=id)
-            learned = self.records.store.records(self.records.scope, where)
-        return MemoryNotes(notes() if notes else "", self.records.instructions(), learned)
+        records = self.records
+        where = Filter(now=records.now(), kinds=(Kind.FACT,), session=id)
+        learned = records.store.records(records.scope, where) if notes else ()
+        return MemoryNotes(notes() if notes else "", records.instructions(), learned)
 
 
 def message_at(conversation: Conversation, place: str) -> Message:
@@ -210,5 +200,5 @@ def message_at(conversation: Conversation, place: str) -> Message:
 
 def name_similar(id: str, known: Sequence[str]) -> str:
     """Return which of the names that are known ``id`` may have meant, as the end of a message."""
-    names = nearest(id, known, most=NEARBY, alike=ALIKE) or known[:NEARBY]
+    names = nearest(id, known, most=NEARBY) or known[:NEARBY]
     return f"there is {', '.join(map(repr, names))}" if names else "there are none yet"

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from memoranda.conversation.context import ContextBuilder
 from memoranda.conversation.live import ConversationState, start_of
 from memoranda.conversation.pruning import Limits
 from memoranda.conversation.selection import Policy
 from memoranda.conversation.transcript import place_of
 from memoranda.conversation.view import NO_ROOM, ORPHAN, ConversationView
-from memoranda.model.models import ConversationInfo, Marker, Message
+from memoranda.model.models import ConversationInfo, Marker, Message, Recall
 
 PERCENT = 100
 WAITING = "its results are still to come"
@@ -55,9 +56,10 @@ class ConversationStats:
 
 
 def conversation_stats(
-    state: ConversationState, shown: ConversationView, limits: Limits, tokens: int
+    state: ConversationState, builder: ContextBuilder, limits: Limits, memory: Recall
 ) -> ConversationStats:
-    """Return the figures of a conversation that a context of ``tokens`` shows as ``shown``."""
+    """Return the figures of a conversation, of which a context is built with recalled memory."""
+    shown, tokens = builder.view, builder.count(memory)
     limit, scale = limits.cap(state.window), state.info.calibration.scale
     said = Counter[str]()
     for message in shown.messages:

@@ -84,7 +84,7 @@ def write(path: str | Path, transcript: Transcript) -> None:
         InvalidInput: the file cannot be written.
     """
     target = file_path(path)
-    with transcript.snapshot():
+    with transcript.store.snapshot():
         info, messages = transcript.info(), transcript.messages(cleared=True)
     try:
         write_whole(target, dump(info, messages))

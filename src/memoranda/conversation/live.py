@@ -294,7 +294,7 @@ class StateReader:
         return read_again(self._read)
 
     def _read(self) -> ConversationState:
-        with self._transcript.snapshot():
+        with self._transcript.store.snapshot():
             info, expired = self._transcript.info(), self._transcript.expired_through()
             if self._seen != (info.revision, expired):
                 self._read_all(info, expired)

@@ -38,7 +38,7 @@ _GAP = 6  # most words that {gap} stands for
 HEAD, TAIL = 2_500, 1_500  # characters that are read of a longer text
 
 # Accents of Latin, Greek and Cyrillic letters, vowels of Arabic, apostrophes.
-_MARKS = compile_scanner("[\u0300-\u036f\u064b-\u0655\u2018\u2019\u02bc]")
+_MARKS = compile_scanner("[\u0300-\u036f\u064b-\u0655\u2018\u2019\u02bc']")
 _TOKENS = compile_scanner(
     r"\w++(?:\.\w++)*+|[,;:\u3001\u060c\u061b\u2013\u2014]|(?<= )-(?= )|[.!?\n\u3002\u0964\u061f]"
 )
@@ -64,10 +64,8 @@ def excerpt(text: str, head: int = HEAD, tail: int = TAIL) -> str:
 
 def fold(text: str) -> str:
     """Return the text without case, accents and apostrophes."""
-    if not text.isascii():
-        bare = _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
-        text = unicodedata.normalize("NFC", bare)
-    return text.lower().replace("'", "")
+    bare = _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    return unicodedata.normalize("NFC", bare)
 
 
 def write_plain(text: str) -> str:

@@ -191,10 +191,6 @@ class Transcript:
         now = None if self.records is None else self.records.now()
         return self.store.messages(self.scope, self.id, now=now, **which)
 
-    def snapshot(self) -> AbstractContextManager[object]:
-        """Let all reads of this thread inside the block see one moment."""
-        return self.store.snapshot()
-
     def expired_through(self) -> int:
         """Return the position of the message that expired last; -1, if none has."""
         if self.records is None:

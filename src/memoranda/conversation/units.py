@@ -38,10 +38,6 @@ class Unit:
 def unit_of(messages: Iterable[Message]) -> Unit:
     """Return the unit that these messages are."""
     every = tuple(messages)
-    if len(every) == 1:
-        (only,) = every
-        fixed = only.pinned or only.role == "system"
-        return Unit(only, every, place_of(only), only.tokens, fixed)
     tokens = sum(message.tokens for message in every)
     fixed = any(message.pinned or message.role == "system" for message in every)
     calling = (message for message in every if message.tool_calls)
@@ -114,11 +110,8 @@ def _answers(messages: Iterable[Message]) -> Iterator[list[Message]]:
     answer: list[Message] = []
     for message in messages:
         if answer and continues(answer[-1], message):
-            # Two calls under one id cannot both be answered in a way that a provider takes.
-            ids = [call.id for item in (*answer, message) for call in item.tool_calls]
-            if len(set(ids)) == len(ids):
-                answer.append(message)
-                continue
+            answer.append(message)
+            continue
         if answer:
             yield answer
         answer = [message]
