@@ -21,18 +21,9 @@ from memoranda.settings.settings import Settings
 from memoranda.tui.chat import SHOWN, ChatScreen
 from memoranda.tui.runtime import ChatRuntime
 
-# Where work is done that nobody waits for.
-BACKGROUND = tuple(
-    f"memoranda.{room}" for room in ("learning", "entities", "maintenance", "services")
-)
-
 
 class NoticeHandler(logging.Handler):
-    """Tells what the library warns of, each kind of warning once.
-
-    Work in the background that fails is told of once, however many parts of it fail: most often
-    it is one model that cannot be reached.
-    """
+    """Tells what the library warns of, each kind of warning once."""
 
     def __init__(self, tell: Callable[[str], object]) -> None:
         """Tell nothing yet."""
@@ -42,7 +33,7 @@ class NoticeHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Tell the message of ``record``, without its traceback, unless its kind was told."""
-        kind = "background" if record.name.startswith(BACKGROUND) else str(record.msg)
+        kind = str(record.msg)
         if kind not in self._told:
             self._told.add(kind)
             self._tell(one_line(record.getMessage()))

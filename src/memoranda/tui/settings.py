@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import RenderableType
 
 from memoranda.model.passwords import HIDDEN
-from memoranda.rendering.layout import Column, Display, safe_text
+from memoranda.rendering.layout import Column, safe_text
 from memoranda.rendering.plain import one_line
 from memoranda.settings.configure import Setting, format_value
 from memoranda.settings.fields import MASK
-from memoranda.settings.settings import config_path
 from memoranda.tui.layout import EditScreen
 from memoranda.tui.lists import ListPanel, act_on_row
 
 VALUE_WIDTH, SOURCE_WIDTH, DEFAULT_WIDTH = 26, 16, 60
-
-
-def _show_source(row: Setting, _: Display) -> str:
-    file = config_path()  # Of the settings file its name alone.
-    return file.name if row.source == str(file) else one_line(row.source, SOURCE_WIDTH)
 
 
 class SettingsPanel(ListPanel[Setting]):
@@ -32,7 +27,8 @@ class SettingsPanel(ListPanel[Setting]):
     columns = (
         Column("setting", "name"),
         Column("value", lambda row, _: one_line(format_value(row.value), VALUE_WIDTH)),
-        Column("from", _show_source, "dim"),
+        # Of the settings file its name alone.
+        Column("from", lambda row, _: one_line(Path(row.source).name, SOURCE_WIDTH), "dim"),
     )
 
     def find(self, words: str) -> Sequence[Setting]:
