@@ -105,9 +105,7 @@ def _line(value: Json) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return iso(value)
-    return dict(value) if isinstance(value, Mapping) else asdict(value)
+    return iso(value) if isinstance(value, datetime) else asdict(value)
 
 
 # In

@@ -20,7 +20,6 @@ from memoranda.model.models import Image, Message, ToolCall, ToolResult
 from memoranda.text.patterns import compile_pattern
 
 SENDABLE_ID = compile_pattern(r"[a-zA-Z0-9_-]{1,64}")
-PICTURE_ROLES = ("user", "tool")
 CACHED = {"cache_control": {"type": "ephemeral"}}
 # Holds arguments that are no JSON object: nothing else is taken.
 UNPARSED = "unparsed_arguments"

@@ -13,7 +13,6 @@ from memoranda.model.models import Message, ToolCall, ToolResult
 from memoranda.text.patterns import compile_pattern
 
 SENDABLE_ID = compile_pattern(r"(?s).{1,40}")
-PICTURE_ROLES = ("user",)
 KINDS = ("refusal", "image_url", "input_audio", "file")
 # What only messages of this form have; some servers give reasoning beside them.
 KEYS = ("name", "tool_calls", "tool_call_id", "refusal", "audio")
@@ -50,7 +49,7 @@ def read(item: Mapping[str, Any], found: ItemContent) -> None:
     ]
 
 
-def parse_calls(calls: Iterable[object]) -> list[ToolCall]:
+def parse_calls(calls: Iterable[Any]) -> list[ToolCall]:
     """Return calls of tools: our own, or those of this form.
 
     Raises:
@@ -61,10 +60,8 @@ def parse_calls(calls: Iterable[object]) -> list[ToolCall]:
         match call:
             case ToolCall():
                 found.calls.append(call)
-            case {"function": {"name": name, **given}, **rest}:
-                found.call(rest.get("id"), name, given.get("arguments"))
-            case {"custom": {"name": name, **given}, **rest}:
-                found.call(rest.get("id"), name, given.get("input"))
+            case {"function": {"name": name, **rest}} | {"custom": {"name": name, **rest}}:
+                found.call(call.get("id"), name, rest.get("arguments", rest.get("input")))
             case _:
                 raise InvalidInput(f"a tool call needs function.name, got {call!r:.80}")
     return found.calls

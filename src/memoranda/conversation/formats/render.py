@@ -166,10 +166,12 @@ def _by_fields(message: Message, form: str) -> Message | None:
 
 def _sendable(message: Message, form: str, ids: dict[str, str], taken: set[str]) -> Message:
     """Return a message with the ids, names and pictures that the provider takes."""
-    result, provider = message.tool_result, FORMS[form]
+    result, accepts = message.tool_result, FORMS[form].SENDABLE_ID.fullmatch
     for call in message.tool_calls:
-        ids[call.id] = sendable_id(call.id, taken, provider.SENDABLE_ID.fullmatch)
-    shown = message.role in provider.PICTURE_ROLES and not (result and result.is_error)
+        ids[call.id] = sendable_id(call.id, taken, accepts)
+    shown = message.role == "user"
+    if result and form != "openai":
+        shown = not result.is_error
     named = [] if shown else ["[image]" for _ in message.images]
     return replace(
         message,

@@ -14,7 +14,6 @@ from memoranda.model.models import Message, ToolResult
 from memoranda.text.patterns import compile_pattern
 
 SENDABLE_ID = compile_pattern(r"[a-zA-Z0-9_-]{1,64}")
-PICTURE_ROLES = ("user", "tool")
 KINDS = {"input_text", "output_text", "input_image", "input_file"}
 
 
