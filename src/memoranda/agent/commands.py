@@ -25,18 +25,17 @@ def split_command(line: str) -> tuple[str, str] | None:
 
 
 def find_command(name: str, known: Collection[str]) -> str:
-    """Return the command that is meant: itself, or the only one that begins with it.
+    """Return the command of a name, or of another name for it.
 
     Raises:
         InvalidInput: there is no such command; the message names what is near.
     """
     name = ALIASES.get(name, name)
-    found = [name] if name in known else [each for each in known if each.startswith(name)]
-    if len(found) != 1:
-        near = found or nearest(name, list(known), alike=LIKE)
+    if name not in known:
+        near = nearest(name, list(known), alike=LIKE)
         hint = f"did you mean {' or '.join(near)}?" if near else "/help lists what there is"
         raise InvalidInput(f"there is no {name}; {hint}")
-    return found[0]
+    return name
 
 
 def describe_command(method: Callable[..., object]) -> str:
