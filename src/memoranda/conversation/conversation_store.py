@@ -28,6 +28,7 @@ from memoranda.settings.sections import ConversationSettings
 from memoranda.tokens.catalog import Catalog
 
 NEARBY = 3  # ids that are named where one is not found
+ALIKE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,5 +201,5 @@ def message_at(conversation: Conversation, place: str) -> Message:
 
 def name_similar(id: str, known: Sequence[str]) -> str:
     """Return which of the names that are known ``id`` may have meant, as the end of a message."""
-    names = nearest(id, known, most=NEARBY) or known[:NEARBY]
+    names = nearest(id, known, most=NEARBY, alike=ALIKE) or known[:NEARBY]
     return f"there is {', '.join(map(repr, names))}" if names else "there are none yet"
