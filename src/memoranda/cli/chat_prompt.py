@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 
-from prompt_toolkit import PromptSession, prompt
+from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.shortcuts import CompleteStyle
 
+from memoranda.cli.command import exit_on_signal, handle_signals
+from memoranda.serving.signals import ending_signals
 from memoranda.text.files import PRIVATE
 
 PRIVATE_FOLDER = 0o700
@@ -60,9 +63,7 @@ class TerminalPrompt:
         """Return what was typed; ``None`` for Ctrl+D, and for Ctrl+C on an empty line."""
         while True:
             try:
-                # What the library warns of meanwhile is printed above the prompt.
-                with patch_stdout():
-                    return self._session.prompt()
+                return _read_line(self._session)
             except EOFError:
                 return None
             except KeyboardInterrupt:
@@ -72,7 +73,36 @@ class TerminalPrompt:
     def confirm(self, question: str) -> bool:
         """Ask a question whose answer is no unless it is yes."""
         try:
-            answer = prompt(f"{question} [y/N] ")
+            answer = _read_line(PromptSession[str](f"{question} [y/N] "))
         except (EOFError, KeyboardInterrupt):
             return False
         return answer.strip().casefold() in {"y", "yes"}
+
+
+def _read_line(session: PromptSession[str]) -> str:
+    """Return what is typed; a signal that ends the program does so once the prompt is gone.
+
+    In the middle of it, the terminal would be left as the prompt has it.
+
+    Raises:
+        SystemExit: such a signal came.
+    """
+    numbers: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        numbers.append(number)
+        if session.app.loop is not None:
+            session.app.loop.call_soon_threadsafe(leave)
+
+    def leave() -> None:
+        waiting = session.app.future
+        if numbers and waiting is not None and not waiting.done():
+            session.app.exit(exception=EOFError)
+
+    # What the library warns of meanwhile is printed above the prompt.
+    with handle_signals(ending_signals(), note), patch_stdout():
+        try:
+            return session.prompt(pre_run=leave)
+        finally:
+            if numbers:
+                exit_on_signal(numbers[0], None)
