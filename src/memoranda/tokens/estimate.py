@@ -73,7 +73,6 @@ def _members(every: Sequence[str], wanted: set[str]) -> str:
 ENCODINGS = ("cl100k_base", "o200k_base")
 SUFFIX = ".sketch"
 START = 3  # bytes: one character of most scripts beyond Europe
-SPACED = 128  # the bit that says that a space stands before a token
 NEVER = 255  # the level of what is no token
 KNOWN_WORDS = 16_384
 # A word with the spaces before and the line breaks behind it. No token reaches beyond it, but for
@@ -156,28 +155,31 @@ def load(encoding: str) -> VocabularySketch:
     return VocabularySketch(unpack(file.read_bytes()), pieces(encoding))
 
 
+# By six bits that say which forms of a stem are tokens: what stands before it, and its case.
+CASES: tuple[Callable[[bytes], bytes], ...] = (bytes, bytes.capitalize, bytes.upper)
+FORMS = [(before, case) for case in CASES for before in (b"", b" ")]
+FORMS_OF = [[form for at, form in enumerate(FORMS) if bits >> at & 1] for bits in range(64)]
+
+
 def unpack(data: bytes) -> dict[bytes, int]:
     """Return the tokens and their levels in the content of a ``.sketch`` file.
 
-    It is compressed by zlib. Inside are the number of tokens (4 bytes, little-endian); for each
-    token, in the alphabetical order of their words, two bytes: how many bytes its word shares with
-    the one before it, and 128 if there is a space before it; how many bytes follow on these. Then
-    come the levels (a byte each, 0 where characters of three bytes occur), and the bytes that
-    follow.
+    It is compressed by zlib. Inside are the number of stems and that of tokens (4 bytes each,
+    little-endian); for each stem how many bytes it shares with the one before it, how many
+    follow on these, and which forms of it are tokens (a byte each); the levels of the tokens (a
+    byte each, 0 where characters of three bytes occur); at last the bytes that follow. Forms
+    are six bits: as it is, with a capital, in capitals, each without and with a space before.
     """
     plain = zlib.decompress(data)
-    size = int.from_bytes(plain[:4], "little")
-    at = 4 + 3 * size
-    shared, added, levels = (
-        plain[4 : at - size : 2],
-        plain[5 : at - size : 2],
-        plain[at - size : at],
-    )
-    found, word = {}, b""
-    for keep, more, level in zip(shared, added, levels, strict=True):
-        word = word[: keep & ~SPACED] + plain[at : at + more]
+    stems, tokens = (int.from_bytes(plain[at : at + 4], "little") for at in (0, 4))
+    shared, added, forms = (plain[8 + stems * part : 8 + stems * (part + 1)] for part in range(3))
+    levels = iter(plain[8 + 3 * stems : 8 + 3 * stems + tokens])
+    found, stem, at = dict[bytes, int](), b"", 8 + 3 * stems + tokens
+    for keep, more, bits in zip(shared, added, forms, strict=True):
+        stem = stem[:keep] + plain[at : at + more]
         at += more
-        found[b" " * (keep >= SPACED) + word] = level
+        for before, case in FORMS_OF[bits]:
+            found[before + case(stem)] = next(levels)
     return found
 
 
