@@ -62,7 +62,7 @@ def test_a_talk_with_memory_alone(opened):
         wrong = [text for text, word in zip(first, ASKED.values(), strict=True) if word not in text]
         assert not wrong
         assert f"You said {when}: “gaz owes me 40 quid”" in first
-        assert say(*UNKNOWN) == [NOTHING] * len(UNKNOWN)
+        assert all(line.startswith(NOTHING) for line in say(*UNKNOWN))
         assert len(say("hello?", *ASKED)[-1].splitlines()) <= 3
         if when == "today":
             (ended,) = say("/new")

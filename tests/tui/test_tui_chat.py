@@ -227,7 +227,7 @@ async def test_commands_open_screens(runtimes, sitting):
             "/search Rita": "Rita",
             "/memory": "MEMORY.md",
             "/history": "History",
-            "/set": "Settings",
+            "/settings": "Settings",
         }.items():
             assert shown in await person.say(command), command
             assert person.app.screen is not person.app.chat

@@ -24,6 +24,8 @@ RECALL_BUDGET = 1_000
 # How like the question an answer is at least. Measured on three people whom nobody tuned on: 45 of
 # 60 questions are answered rightly, and 33 of 36 that have no answer get none.
 LEAST_LIKE = 0.34
+# How like it what is told as the nearest is, where nothing answers: it is right for 5 of 13 more.
+NEAR = 0.2
 # Or the share of its telling words that the answer has: without vectors there is nothing else.
 LEAST_SHARED = 0.6
 # Further answers, and the share of the best one's score that they have at least.
@@ -80,9 +82,13 @@ class MemoryAnswerer:
     def _find(self, question: str) -> tuple[str, tuple[Hit, ...]]:
         """Return what answers a question best, with when it was said, and what else may."""
         found = self.memory.recall(question, budget=RECALL_BUDGET).hits
-        hits = [hit for hit in found if _states(hit.record) and _answers(hit, question)]
+        stated = [hit for hit in found if _states(hit.record)]
+        hits = [hit for hit in stated if _answers(hit, question)]
         if not hits:
-            return NOTHING, ()
+            near = [hit for hit in stated if _likeness(hit) >= NEAR][:1]
+            return " ".join(
+                [NOTHING, *(f"Nearest: {self._quote(each.record)}" for each in near)]
+            ), ()
         near = [hit for hit in hits[1:] if hit.score >= LEAST_MORE * hits[0].score][:MOST_MORE]
         also = [f"also: {self._quote(hit.record, short=True)}" for hit in near]
         return "\n".join([self._quote(hits[0].record), *also]), (hits[0], *near)
@@ -160,10 +166,14 @@ def _shorten(told: Iterable[str]) -> list[str]:
 
 def _answers(hit: Hit, question: str) -> bool:
     """Return whether a hit has so much to do with the question that it can be its answer."""
-    arms = hit.why.arms
-    if "attribute" in arms or ("vector" in arms and arms["vector"].score >= LEAST_LIKE):
+    if "attribute" in hit.why.arms or _likeness(hit) >= LEAST_LIKE:
         return True
     return share_words(question, hit.record.content) >= LEAST_SHARED
+
+
+def _likeness(hit: Hit) -> float:
+    """Return how like the question a hit is by its vector; 0 without one."""
+    return hit.why.arms["vector"].score if "vector" in hit.why.arms else 0.0
 
 
 def _states(record: Record) -> bool:

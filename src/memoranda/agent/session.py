@@ -323,6 +323,14 @@ class ChatSession:
         """Search memory: /search WORDS."""
         yield SearchResults(self.agent.memory.search(words, limit=5))
 
+    def do_prune(self, words: str = "") -> Events:
+        """Take older messages out of view now; with TOKENS, down to so many."""
+        if words and not words.isdecimal():
+            raise InvalidInput(f"/prune takes a number of tokens, got {words!r:.80}")
+        receipt = self.agent.chat.prune(int(words) if words else None)
+        many = "no message" if receipt is None else f"{receipt.messages:,} messages"
+        yield Notice(f"{many} left the view; /search still finds all")
+
     def do_cost(self) -> Events:
         """Show what this session took of models, and what it cost."""
         yield CostReport(self.agent.spending())

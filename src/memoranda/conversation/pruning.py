@@ -32,7 +32,7 @@ log = logging.getLogger("memoranda.conversation")
 PERCENT = 100
 # Of a context that memory may fill, and the most tokens of it: so much of the budget is left to
 # what it recalls.
-RECALL_SHARE, RECALL_MOST = 0.1, 1_000
+RECALL_SHARE, RECALL_MOST = 0.08, 1_000
 MOST_OF_VIEW = 0.75  # of a view that the newest messages and the request of the task may take
 
 MANUAL = "manual"
@@ -237,8 +237,7 @@ class Pruner:
         if count > policy.messages and state.used > prune_from:
             why = f"{count} messages, and a view holds {policy.max_messages}"
             fewer = max(int(policy.max_messages * policy.prune_to), policy.keep_recent)
-            beyond = (policy.max_messages - fewer) // 2
-            policy = replace(policy, max_messages=fewer, binding_messages=beyond, always=True)
+            policy = replace(policy, max_messages=fewer, always=True)
             yield self.prune(state, AUTOMATIC, state.room(prune_at), policy, why)
 
     def prune(

@@ -57,7 +57,6 @@ class Policy:
         keep_recent: how many of the newest stay while they fit (R3.3, R8.4).
         prune_to: share of a budget that is filled again where it is exceeded.
         always: whether the strategy also chooses where everything fits.
-        binding_messages: how many messages beyond ``max_messages`` what binds later turns may take.
     """
 
     strategy: Strategy
@@ -65,7 +64,6 @@ class Policy:
     keep_recent: int = 10
     prune_to: float = 0.5
     always: bool = False
-    binding_messages: int = 0
 
     @property
     def messages(self) -> float:
@@ -276,15 +274,13 @@ class Selection:
         """Keep the request of the current task, then what binds, within shares of what is free."""
         if given.request is not None:
             self.take([given.request], REQUEST)
-        tokens, others = int(self.tokens * BINDING_TOKENS), self.messages
-        messages = others * BINDING_MESSAGES + given.policy.binding_messages
-        self.messages += given.policy.binding_messages
+        tokens = int(self.tokens * BINDING_TOKENS)
+        messages = self.messages * BINDING_MESSAGES
         for group, why in given.binding:
             more, count = self.cost(group)
             if more <= tokens and count <= messages and self.take(group, why):
                 tokens -= more
                 messages -= count
-        self.messages = min(self.messages, others)
 
     def take_turns(self, turns: Sequence[UserTurn], why: str) -> None:
         """Keep turns from the newest back until one does not fit.

@@ -14,8 +14,8 @@ from memoranda.text.lines import cut
 from memoranda.text.terms import cut_sentences
 
 LONGEST = 180  # characters of a quoted sentence
-MOST = 12  # lines
-ASKED = "asked"  # what a line of the request of a task is about
+MOST = 16  # lines
+RULE, DECIDED, ASKED = "rule", "decided", "asked"  # what a line is about
 GREETING = 2  # words and one more have what asks for something
 
 
@@ -35,8 +35,9 @@ def quote_binding(known: Sequence[tuple[Message, Signals]], requests: Collection
 
 
 def limit_lines(lines: Sequence[str]) -> list[str]:
-    """Return the lines that are told where they are too many: the newest, requests last of all."""
-    by_worth = sorted(range(len(lines)), key=lambda at: (lines[at].startswith(ASKED), -at))
+    """Return the lines that are told where they are too many: rules first, requests last."""
+    worth = {label: rank for rank, label in enumerate((RULE, DECIDED, ASKED))}
+    by_worth = sorted(range(len(lines)), key=lambda at: (worth[lines[at].partition(":")[0]], -at))
     return [lines[at] for at in sorted(by_worth[:MOST])]
 
 
@@ -49,7 +50,7 @@ def _quote(message: Message) -> Iterator[str]:
     for sentence in _sentences(message):
         said = signals_of(sentence, message.role)
         if said.decision or _is_rule(message, said):
-            about = "rule" if _is_rule(message, said) else "decided"
+            about = RULE if _is_rule(message, said) else DECIDED
             yield f"{about}: {cut(sentence, LONGEST)}"
 
 
