@@ -254,7 +254,7 @@ def test_an_unknown_name_suggests_the_nearest(subtests):
         ("zzz", None),
     ]:
         with subtests.test(name):
-            hint = f"did you mean {near}?" if near else "memoranda config explain lists all there"
+            hint = f"did you mean {near}?" if near else "memoranda config show lists all there"
             with pytest.raises(errors.InvalidInput, match="is unknown") as caught:
                 explain(name)
             assert hint in str(caught.value)

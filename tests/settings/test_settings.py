@@ -268,7 +268,7 @@ def test_what_is_wrong_is_named_with_its_file_and_a_remedy(written, subtests):
     """The message says in which file, what is there, and what helps; no secret is in it."""
     for content, message in [
         ("embeding: {model: none}", "embeding is unknown; did you mean embedding?"),
-        ("zzz: {keep: 3}", "zzz is unknown; memoranda config explain lists all there are"),
+        ("zzz: {keep: 3}", "zzz is unknown; memoranda config show lists all there are"),
         ("conversation: {keep_recent: 0}",
          "conversation.keep_recent='0' should be greater than 0; see memoranda "),
         ("embedding: 3", "embedding='3' should be a valid dictionary or instance of Embedding"),
@@ -299,7 +299,7 @@ def test_a_wrong_variable_is_named(monkeypatch, subtests):
         ("MEMORANDA_TOKENS__LIMITS__GPT", "x", settings + "tokens.limits.gpt='x' should be"),
         ("MEMORANDA_EMBEDING__MODEL", "x", nothing + "did you mean embedding.model?"),
         ("MEMORANDA_TIMEZON", "x", nothing + "did you mean timezone?"),
-        ("MEMORANDA_ZZZ__X", "x", nothing + "memoranda config explain lists all there are"),
+        ("MEMORANDA_ZZZ__X", "x", nothing + "memoranda config show lists all there are"),
     ]:
         with subtests.test(name), monkeypatch.context() as patch:
             patch.setenv(name, value)

@@ -12,7 +12,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -305,8 +304,7 @@ class SharedHelp:
             lines = (each.strip() for each in examples.split("\n"))
             given["epilog"] = "\n\n".join(("Examples:", *lines))
         super().__init__(name=name, **given)  # type: ignore[call-arg] # its sibling in a command
-        self.own = self.params
-        self.params = [*self.own, *self.options]
+        self.params = [*self.params, *self.options]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; what is wrong with them says of which command."""
@@ -347,13 +345,6 @@ class CommandGroup(SharedHelp, TyperGroup):
         if self.default and bare and not named and not ctx.resilient_parsing:
             args = [self.default, *args]
         return super().parse_args(ctx, args)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Show the options of the command that is meant where none is named, too."""
-        shown = copy(self)
-        meant: Any = self.commands.get(self.default or "")
-        shown.params = [*self.own, *(meant.own if meant else ())]
-        super(CommandGroup, shown).format_help(ctx, formatter)
 
 
 def command(

@@ -53,22 +53,12 @@ def show(session: Session) -> None:
 
 
 @command(config, "explain")
-def explain_(
-    session: Session,
-    name: Annotated[str | None, Argument(help="A setting or a group; else all.")] = None,
-) -> None:
+def explain_(session: Session, name: Name) -> None:
     """Say what a setting means, takes and is.
 
     Examples:
-        memoranda config explain
-        memoranda config explain conversation
         memoranda config explain conversation.strategy
     """
-    if name is None or name in groups():
-        fields = configure.list_fields(name)
-        told = [{"name": each.name, "meaning": each.summary} for each in fields]
-        session.show(told, *_group((each.name, safe_text(each.summary)) for each in fields))
-        return
     found = configure.explain(name)
     known = bool(found.source)
     rows = {

@@ -13,7 +13,7 @@ from memoranda.cli.command import CommandGroup, Session, command, make_group
 from memoranda.conversation.conversation_store import message_at
 from memoranda.rendering import conversations as drawing
 from memoranda.rendering.forms import to_json
-from memoranda.rendering.layout import safe_text
+from memoranda.rendering.layout import safe_text, table
 from memoranda.rendering.plain import one_line, pluralize
 
 Id = Annotated[str, Argument(help="The conversation.")]
@@ -47,7 +47,7 @@ def list_(session: Session, *, limit: options.Limit = 50) -> None:
     memory = session.memory()
     found = memory.stored_conversations.overviews(limit)
     told = [{"id": each.info.id, **to_json(each)} for each in found]
-    session.show(told, *drawing.show_overviews(found, session.view))
+    session.show(told, table(found, drawing.OVERVIEW, session.view, empty="no conversations"))
 
 
 @command(conversations, "show")

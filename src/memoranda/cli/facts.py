@@ -58,8 +58,6 @@ def list_facts(
     words = read_words(query) if query else None
     found = session.memory().facts(words, everything=everything, limit=limit)
     session.show(found, known.show_facts(found, session.view))
-    if len(found) == limit:
-        session.note(f"there may be more: --limit {limit * 2}")
 
 
 @command(facts, "show")

@@ -43,12 +43,6 @@ def _sync(session: Session, notes: SyncedNotes) -> NotesReport:
     return report
 
 
-def _warn_of_restored(session: Session, report: NotesReport) -> None:
-    if report.restored:
-        lines = pluralize(len(report.restored), "line")
-        session.warn(f"{lines} gone at once and written again; if it was meant: {ACCEPT}")
-
-
 class NotesGroup(CommandGroup):
     """Read MEMORY.md and what you changed in it, and look through the history.
 
@@ -121,7 +115,9 @@ def sync(
     """
     report = _open(session, writes=True).sync(accept_removals=accept_removals)
     session.show(report, *drawing.show_report(report))
-    _warn_of_restored(session, report)
+    if report.restored:
+        lines = pluralize(len(report.restored), "line")
+        session.warn(f"{lines} gone at once and written again; if it was meant: {ACCEPT}")
 
 
 @command(group, "history")

@@ -315,8 +315,6 @@ def list_(
     where = read_filters(session)
     found = session.memory().records(limit=limit, offset=offset, newest_first=newest_first, **where)
     session.show(found, drawing.show_records(found, session.view))
-    if len(found) == limit:
-        session.note(f"there may be more: --offset {offset + limit}")
 
 
 @command(commands, "history")

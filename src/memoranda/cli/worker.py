@@ -22,6 +22,7 @@ from memoranda.errors import MissingExtra
 from memoranda.maintenance.schedule import StoreWorker, WorkerMetrics
 from memoranda.memory import services_of
 from memoranda.model.reports import StageReport
+from memoranda.model.sessions import describe_counts
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line
 from memoranda.serving.addresses import ListenAddress
@@ -75,9 +76,7 @@ def worker(
     if not once:
         session.note("it runs until Ctrl+C")
     work_until_signal(running.run_once if once else running.run, stop)
-    stages = sum(figures.stages.values()), sum(figures.stage_failures.values())
-    line = "ended; derived: {}; stages run {:,} times, {:,} failed"
-    session.note(line.format(_counted(figures.derived), *stages))
+    session.note("ended")
     if once and any(figures.stage_failures.values()):
         raise typer.Exit(FAILED)
 
@@ -108,7 +107,7 @@ def show_report(session: Session, now: Clock, user: str, report: StageReport) ->
 
 def show_derived(session: Session, now: Clock, figures: WorkerMetrics) -> None:
     """Write how far the derivations are."""
-    line = Text(f"derived: {_counted(figures.derived)} since the start")
+    line = Text(f"derived since the start: {describe_counts(figures.derived)}")
     write_line(session, now(), line, derived=figures.derived)
 
 
@@ -116,10 +115,6 @@ def write_line(session: Session, at: datetime, line: Text, **found: Any) -> None
     """Write a line for a person, or of JSON, with its moment."""
     shown = Text(f"{session.view.minute(at)}  ").append_text(line)
     session.show({"at": at, **found}, shown, indent=None)
-
-
-def _counted(records: dict[str, int]) -> str:
-    return ", ".join(f"{work} {number:,}" for work, number in records.items())
 
 
 def stage_outcome(report: StageReport) -> list[Text]:

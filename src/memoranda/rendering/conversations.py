@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -21,7 +21,7 @@ from memoranda.model.models import (
     ReceiptLine,
     ToolCall,
 )
-from memoranda.rendering.layout import Column, Display, bar, details, safe_text, table
+from memoranda.rendering.layout import Column, Display, details, safe_text, table
 from memoranda.rendering.plain import join, one_line, pluralize
 
 EXPAND = "memoranda conversations expand"
@@ -63,18 +63,12 @@ PARTS = (
 )
 
 
-def show_overviews(
-    found: Sequence[ConversationOverview], view: Display
-) -> Iterator[RenderableType]:
-    """Yield conversations, each with how much of the model's window it takes."""
-    yield table(found, OVERVIEW, view, empty="no conversations")
-
-
 def _format_use(tokens: int, whole: int, *, exact: bool) -> Text:
     """Return how many tokens of how many are used: as a bar, in figures and as a share."""
     share = tokens / whole
-    made = bar(share, BAR, alert_colour(share))
-    made.append("─" * (BAR - made.cell_len), "dim").append("  " if exact else "  about ", "default")
+    filled = min(BAR, round(share * BAR))
+    made = Text().append("━" * filled, alert_colour(share)).append("─" * (BAR - filled), "dim")
+    made.append("  " if exact else "  about ", "default")
     made.append(f"{tokens:,} of {whole:,} tokens ", "bold default")
     return made.append(f"({100 * share:.0f} %)", alert_colour(share))
 

@@ -22,7 +22,6 @@ from rich.text import Text
 from memoranda.rendering.plain import DOT, escape_controls, one_line
 
 LONGEST = 280  # characters of a text in a list; a view of one value has all of it
-BAR = 16
 
 
 def safe_text(text: str, style: str = "") -> Text:
@@ -138,9 +137,3 @@ def details(rows: Iterable[tuple[str, Any]]) -> Table:
         if value is not None and value != "":
             made.add_row(Text(name), safe_text(value) if isinstance(value, str) else value)
     return made
-
-
-def bar(share: float, width: int = BAR, colour: str = "cyan") -> Text:
-    """Return ``share``, 1 at most, as the length of a line."""
-    filled = max(1, round(min(share, 1.0) * width)) if share > 0 else 0
-    return Text().append("━" * filled, colour)

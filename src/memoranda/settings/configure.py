@@ -76,11 +76,6 @@ def list_settings(settings: Settings, **given: tuple[str, str | None]) -> list[S
     return found
 
 
-def list_fields(group: str | None = None) -> list[Field]:
-    """Return every setting, or those of a group."""
-    return [each for each in fields() if group in {None, split_name(each.name)[0]}]
-
-
 def explain(name: str) -> Setting:
     """Return all there is to say about a setting, even while the settings are wrong.
 

@@ -124,7 +124,7 @@ def nearest_setting(name: str) -> str | None:
 def suggest(name: str) -> str:
     """Return what to do about a ``name`` that is unknown: the nearest one, or where all are."""
     near = nearest_setting(name)
-    return f"did you mean {near}?" if near else "memoranda config explain lists all there are"
+    return f"did you mean {near}?" if near else "memoranda config show lists all there are"
 
 
 def _group(info: FieldInfo) -> type[BaseModel] | None:

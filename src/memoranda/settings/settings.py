@@ -183,5 +183,5 @@ def _explain_error(error: Mapping[str, Any], levels: Levels) -> str:
         problem = f"{name}: {message.removeprefix('Value error, ')}"
     else:
         problem = f"{name}={shown} {message}"
-    about = setting.name if setting else name
-    return f"{where}{problem}; see memoranda config explain {about}"
+    about = f"explain {setting.name}" if setting else "show"
+    return f"{where}{problem}; see memoranda config {about}"
