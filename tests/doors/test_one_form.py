@@ -26,7 +26,7 @@ DOORS = (
     ),
     (("recall", "what does Ana eat?"), "recall_context", {"query": "what does Ana eat?"}),
     (("entity", "Ana Silva"), "get_entity_info", {"name": "Ana Silva"}),
-    (("notes", "search", "offsite"), "search_history", {"query": "offsite"}),
+    (("notes", "history", "offsite"), "search_history", {"query": "offsite"}),
     (("conversations", "expand", "trip", "cut_0-1"), "expand_messages", {"marker": "cut_0-1"}),
     (("stats",), "memory_stats", {}),
     (("confirm", "FACT"), "confirm_fact", {"memory_id": "FACT"}),

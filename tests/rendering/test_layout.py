@@ -4,7 +4,7 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 from zoneinfo import ZoneInfo
@@ -19,7 +19,7 @@ from memoranda.rendering.plain import one_line, pluralize
 MOMENT = datetime(2026, 7, 1, 22, 30, tzinfo=UTC)
 
 
-class Colour(Enum):
+class Colour(StrEnum):
     """A value with a name."""
 
     RED = "red"

@@ -20,6 +20,7 @@ from memoranda.text.patterns import compile_pattern
 
 EXIT = "/exit"
 HINT = "/expand shows them"
+LIKELY = 0.2  # the least score of a fact that is meant
 MEANINGS = {
     "/context": "show what a model would be sent; with WORDS, if you said them",
     "/stats": "show how full the context is, and what is in view",
@@ -81,7 +82,7 @@ def _forget(talk: ChatSession, view: Display, words: str) -> Shown:
     if not words:
         raise InvalidInput("say what: /forget WORDS, or /forget ID")
     if not ID.fullmatch(words):
-        yield show_hits(memory.search(words, kind="fact"), view)
+        yield show_hits(memory.search(words, kind="fact", min_score=LIKELY), view)
         yield Text("/forget ID forgets one", "dim")
         return
     receipt = memory.forget(words)

@@ -35,11 +35,14 @@ def _open(session: Session, *, writes: bool = False) -> SyncedNotes:
     return notes
 
 
-def _sync(session: Session, notes: SyncedNotes) -> NotesReport:
-    """Read edits of MEMORY.md before anything else, and tell a person what was read."""
-    report = notes.sync()
+def _sync(session: Session, notes: SyncedNotes, *, accept_removals: bool = False) -> NotesReport:
+    """Read edits of MEMORY.md, and tell a person what was read and what was written again."""
+    report = notes.sync(accept_removals=accept_removals)
     if report.changes:
         session.note(f"read {pluralize(report.changes, 'changed line')} from {MEMORY_FILE}")
+    if report.restored:
+        lines = pluralize(len(report.restored), "line")
+        session.warn(f"{lines} gone at once and written again; if it was meant: {ACCEPT}")
     return report
 
 
@@ -76,7 +79,7 @@ def status(session: Session) -> None:
         "entries": len(notes.history()),
         "report": report,
     }
-    session.show(found, drawing.show_overview(found, report, ACCEPT))
+    session.show(found, drawing.show_overview(found))
 
 
 @command(group, "show")
@@ -113,11 +116,8 @@ def sync(
         memoranda notes sync
         memoranda notes sync --accept-removals
     """
-    report = _open(session, writes=True).sync(accept_removals=accept_removals)
+    report = _sync(session, _open(session, writes=True), accept_removals=accept_removals)
     session.show(report, *drawing.show_report(report))
-    if report.restored:
-        lines = pluralize(len(report.restored), "line")
-        session.warn(f"{lines} gone at once and written again; if it was meant: {ACCEPT}")
 
 
 @command(group, "history")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -15,7 +13,7 @@ from memoranda.cli import options
 from memoranda.cli.command import FAILED, CommandGroup, Session, command, make_group
 from memoranda.cli.worker import stage_outcome
 from memoranda.maintenance.service import STAGES, parse_stages
-from memoranda.memory import Memory, services_of
+from memoranda.memory import services_of
 from memoranda.model.reports import Check, StageReport
 from memoranda.rendering.audit import show_audit
 from memoranda.rendering.facts import show_learned
@@ -23,9 +21,7 @@ from memoranda.rendering.layout import Column, Display, safe_text, table
 from memoranda.rendering.memory_stats import show_stats
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.store.locations import MEMORY
-from memoranda.text.patterns import compile_pattern
 
-RECORD = compile_pattern(r"\b(?:fact|ep|ctx|ref)_\w+", re.ASCII)
 FACTS, ACTIONS = 200, 8  # of a consolidation and of a stage that are shown
 DRY = "dry run, nothing was changed"
 RESULTS = {True: "ok", False: "FAIL", None: "note"}
@@ -173,7 +169,7 @@ def maintain(
         )
     reports = [report for each in done for report in each.stages]
     title = "what would be done" if dry_run else "what was done"
-    columns = Column("stage", "stage", "cyan"), Column(title, partial(_describe, memory))
+    columns = Column("stage", "stage", "cyan"), Column(title, _describe)
     session.show(done, table(reports, columns, session.view))
     if dry_run:
         session.note(DRY)
@@ -181,14 +177,10 @@ def maintain(
         raise typer.Exit(FAILED)
 
 
-def _describe(memory: Memory, report: StageReport, view: Display) -> RenderableType:
-    """Return what a stage did, with the texts of the records that it names."""
-    lines = [*stage_outcome(report)]
-    for line in report.lines[:ACTIONS]:
-        named = RECORD.search(line)
-        record = memory.get(named[0]) if named else None
-        told = f"{line}: {record.content}" if record is not None else line
-        lines.append(safe_text(view.brief(told), "dim"))
+def _describe(report: StageReport, view: Display) -> RenderableType:
+    """Return what a stage did, and the first of its deeds."""
+    deeds = (safe_text(view.brief(line), "dim") for line in report.lines[:ACTIONS])
+    lines = [*stage_outcome(report), *deeds]
     if len(report.lines) > ACTIONS:
         lines.append(Text(f"… {len(report.lines) - ACTIONS:,} more: --json"))
     return Group(*lines)

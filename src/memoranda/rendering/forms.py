@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from enum import Enum
 from typing import Any
 
 from memoranda.model.models import Entity, ForgetReceipt, Hit, Kind, Recall, Record
@@ -65,8 +64,6 @@ def _plain(value: Any) -> object:
     """Return what JSON does not know as something that it does."""
     if isinstance(value, datetime):
         return value.isoformat()
-    if isinstance(value, Enum):
-        return value.value
     if isinstance(value, AbstractSet | Sequence):
         return [*value]
     if is_dataclass(value):

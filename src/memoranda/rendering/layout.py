@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from enum import Enum
 from operator import attrgetter
 from typing import Any
 
@@ -61,8 +60,6 @@ class Display:
         """Return a value as it stands in a table."""
         if isinstance(value, datetime):
             value = self.minute(value)
-        elif isinstance(value, Enum):
-            value = value.value
         elif isinstance(value, Mapping):
             value = ", ".join(f"{key}={each}" for key, each in value.items())
         elif isinstance(value, tuple | list):

@@ -30,7 +30,6 @@ def show_stats(found: MemoryStats, view: Display) -> Iterator[RenderableType]:
     """Yield how much is remembered, what waits, and what language models were used for."""
     ran = (f"{run.job}: {view.minute(run.finished_at)}, {describe_counts(run.counts)}"
            for run in found.upkeep)  # fmt: skip
-    missing = (f"{name}: {why}" for name, why in found.missing.items())
     waiting = f"{pluralize(found.pending_sessions, 'session')}: memoranda consolidate"
     rows = {
         "user": one_line(found.user),
@@ -42,7 +41,6 @@ def show_stats(found: MemoryStats, view: Display) -> Iterator[RenderableType]:
         "to consolidate": waiting if found.pending_sessions else "0",
         "never read": f"{found.unread_messages:,} messages" if found.unread_messages else None,
         "language model": found.llm,
-        "without": "\n".join(missing),
         "notes": one_line(found.notes),
         "upkeep": "\n".join(ran) or "has not run on schedule yet",
         "size": decimal(found.size),

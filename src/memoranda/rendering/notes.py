@@ -38,16 +38,13 @@ def show_report(done: NotesReport) -> Iterator[Text]:
     yield safe_text(str(done), "bold" if done.lines else "dim")
 
 
-def show_overview(found: Mapping[str, Any], done: NotesReport, accept: str) -> RenderableType:
-    """Return the notes in figures; ``accept`` is the command that believes lines to be gone."""
+def show_overview(found: Mapping[str, Any]) -> RenderableType:
+    """Return the notes in figures."""
     size, limit = found["size"], found["limit"]
     room = f"{decimal(size)} of {decimal(limit)}" if size else "there is none yet"
-    again = f"{pluralize(len(done.restored), 'line')} that were gone; if it was meant: {accept}"
     rows = {
         MEMORY_FILE: str(found["path"]),
         "size": f"{room}, too long: what is left was written by hand" if size > limit else room,
         "history": pluralize(found["entries"], "entry", "entries"),
-        "read just now": str(done).removeprefix("notes: ") if done.lines else None,
-        "written again": again if done.restored else None,
     }
     return details(rows.items())
