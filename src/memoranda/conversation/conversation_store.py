@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from typing import Unpack
 
@@ -37,12 +36,10 @@ class ConversationOverview:
 
     Attributes:
         info: its settings, and how many messages the transcript holds.
-        last_message: when the newest was said.
         stats: its view in figures.
     """
 
     info: ConversationInfo
-    last_message: datetime | None
     stats: ConversationStats
 
 
@@ -88,18 +85,12 @@ class ConversationStore:
         )
         return Conversation.over(transcript, chosen, services, other_model=other)
 
-    def unsaved(
-        self, id: str = "unsaved", *, system: str | None = None, model: str | None = None
-    ) -> Conversation:
+    def unsaved(self, id: str = "unsaved", *, model: str | None = None) -> Conversation:
         """Return an empty conversation that recalls from memory but is itself not stored.
 
         So one can look at a context without leaving a trace.
-
-        Raises:
-            InvalidInput: the system prompt is no text, or blank.
         """
-        given: ConversationOptions = {"system": system, "model": model}
-        transcript = Transcript.alone(id, self.records.now(), given)
+        transcript = Transcript.alone(id, self.records.now(), {"model": model})
         services = replace(self._services(id, self.notes), recall=self.recall)
         return Conversation.over(transcript, check_limits(self.settings), services)
 
@@ -129,15 +120,10 @@ class ConversationStore:
     def overviews(self, limit: int | None = None) -> list[ConversationOverview]:
         """Return the ``limit`` conversations that were begun last, or all, the newest first."""
         found = self.records.store.conversations(self.records.scope)
-        return [self._overview(info) for info in list(found.values())[:limit]]
-
-    def _overview(self, info: ConversationInfo) -> ConversationOverview:
-        newest = self.transcript(info.id).messages(last=1, cleared=True)
-        return ConversationOverview(
-            info=info,
-            last_message=newest[0].timestamp if newest else None,
-            stats=self.open_existing(info.id).stats(),
-        )
+        return [
+            ConversationOverview(info=info, stats=self.open_existing(info.id).stats())
+            for info in list(found.values())[:limit]
+        ]
 
     def _not_found(self, id: str) -> NotFound:
         scope = self.records.scope

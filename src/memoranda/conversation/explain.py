@@ -126,7 +126,7 @@ class ViewExplanation:
         counter: what counts the tokens.
         figures: messages and tokens by role.
         strategy: how messages are chosen.
-        told: two sentences on that (R7.5).
+        told: what it keeps, and what stays whatever it says (R7.5).
         lines: all messages, in order, also those that were cleared.
         markers: what stands in the view for what is left out.
     """
@@ -136,7 +136,7 @@ class ViewExplanation:
     counter: str
     figures: ConversationStats
     strategy: str
-    told: tuple[str, str]
+    told: str
     lines: tuple[ExplainedMessage, ...]
     markers: tuple[Marker, ...]
 
@@ -169,11 +169,8 @@ def explain_view(
         )
 
 
-def describe_policy(policy: Policy, budget: int) -> tuple[str, str]:
-    """Return two sentences: what the strategy keeps, and what stays whatever it says (R7.5)."""
+def describe_policy(policy: Policy, budget: int) -> str:
+    """Return what the strategy keeps, and what stays whatever it says (R7.5)."""
     newest = f"the {policy.keep_recent} newest messages; at most {budget:,} tokens"
-    out = "What is left out stays in the transcript: it can be searched and expanded."
-    return (
-        f"{policy.strategy.name} keeps {policy.strategy.description}.",
-        f"Always in: system messages, pins and {newest}. {out}",
-    )
+    kept = f"{policy.strategy.name} keeps {policy.strategy.description}."
+    return f"{kept}\nAlways in: system messages, pins and {newest}."

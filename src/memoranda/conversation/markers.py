@@ -57,7 +57,8 @@ def make_marker(gap: PrunedSpan, meter: ChatMeter) -> Marker:
     """Return the marker of a gap, with what it costs."""
     name = reference(gap.first, gap.last)
     noun = "message" if gap.messages == 1 else "messages"
-    when = join_period(*(f"{at.astimezone(UTC):%Y-%m-%d %H:%M}" for at in (gap.since, gap.until)))
+    since, until = (f"{at.astimezone(UTC):%Y-%m-%d %H:%M}" for at in (gap.since, gap.until))
+    when = since if since == until else f"{since} to {until.removeprefix(since[:11])}"
     text = f"... [{gap.messages} {noun} removed] ... ({when} UTC; expand {name})"
     if gap.named:
         text += f"\nNamed there: {', '.join(gap.named)}"
@@ -66,12 +67,6 @@ def make_marker(gap: PrunedSpan, meter: ChatMeter) -> Marker:
     place = {each: getattr(gap, each) for each in SPAN}
     cost, quotes = meter.message(text), bool(gap.summary or gap.named)
     return Marker(id=name, text=text, cost=cost, quotes=quotes, **place)
-
-
-def join_period(first: str, last: str) -> str:
-    """Return a period of two dates with times, without what its ends have in common."""
-    day, _, time = last.partition(" ")
-    return first if first == last else f"{first} to {time if first.startswith(day) else last}"
 
 
 def mark_gaps(gaps: Sequence[PrunedSpan], meter: ChatMeter, budget: int) -> list[Marker]:

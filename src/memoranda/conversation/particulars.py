@@ -12,12 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import accumulate, zip_longest
-from typing import NamedTuple
 
 from memoranda.conversation.signals import excerpt
 from memoranda.model.models import Message
 from memoranda.text.calendar import calendar_numbers
-from memoranda.text.linear_patterns import LinearMatch
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import has_secret, mentions_secret
 
@@ -35,8 +33,6 @@ def _months() -> Iterable[str]:
 
 _QUOTED = LanguageData("mul", "quotations", {"months": _months})
 _NAME = _QUOTED.pattern("name")
-_NAME_WITHOUT_DIGITS = _QUOTED.pattern("bare")
-_DIGIT = compile_pattern(r"\d")
 FIGURE = _QUOTED.pattern("figure")
 # Parts in which a secret and what it is called stand together.
 _PARTS = compile_pattern(r"[\n;{}\[\]]|,(?!\d)|[.!?](?:\s|$)")
@@ -46,14 +42,6 @@ _MAY_HIDE = compile_pattern(r"\S{10}|(?:\d[ -]?){9}")
 _MARKER = compile_pattern(r"cut_\d")
 
 
-class ParticularPlace(NamedTuple):
-    """One particular where it stands: the place of its message in a run, and its source."""
-
-    name: str
-    place: int
-    source: int
-
-
 def rank_particulars(messages: Sequence[Message]) -> tuple[str, ...]:
     """Return the particulars of a run of messages, the most telling first, at most ``MOST``.
 
@@ -61,27 +49,18 @@ def rank_particulars(messages: Sequence[Message]) -> tuple[str, ...]:
     hold; of these what names one thing before a figure, what was used last, and what is rare.
     """
     found = list(_mentions(messages))
-    times = Counter(mention.name for mention in found)
-    latest = {mention.name: mention.place for mention in found}
-    source: dict[str, int] = {}
-    for name, _, given in found:
-        source[name] = min(given, source.get(name, given))
-    return tuple(
-        sorted(
-            source,
-            key=lambda name: (
-                source[name],
-                FIGURE.fullmatch(name) is not None,
-                -latest[name],
-                times[name],
-                name,
-            ),
-        )[:MOST]
-    )
+    times = Counter(name for name, _, _ in found)
+    ranks: dict[str, tuple[int, bool, int, int, str]] = {}
+    for name, place, source in found:
+        best = min(source, ranks[name][0]) if name in ranks else source
+        ranks[name] = best, FIGURE.fullmatch(name) is not None, -place, times[name], name
+    return tuple(sorted(ranks, key=ranks.__getitem__)[:MOST])
 
 
-def _mentions(messages: Sequence[Message]) -> Iterator[ParticularPlace]:
-    """Yield the particulars of messages in order, those near a secret left out.
+def _mentions(messages: Sequence[Message]) -> Iterator[tuple[str, int, int]]:
+    """Yield the particulars of messages in order, with the place of the message and the source.
+
+    Those near a secret are left out.
 
     All texts are read at once, which takes a fraction of the time that one after the other does.
     """
@@ -94,16 +73,11 @@ def _mentions(messages: Sequence[Message]) -> Iterator[ParticularPlace]:
     ends = list(accumulate(len(text) + 1 for _, _, text in texts))
     every = "\n".join(text for _, _, text in texts)
     hidden = _near_secrets(every)
-    for found in find_names(every):
+    for found in _NAME.finditer(every):
         name, at = found[0], found.start()
         place, source, _ = texts[bisect_right(ends, at)]
         if len(name) <= LONGEST and not _MARKER.search(name) and not hidden(at, found.end() - 1):
-            yield ParticularPlace(name, place, source)
-
-
-def find_names(text: str) -> Iterator[LinearMatch]:
-    """Yield all that looks like a particular in a text; most texts have no digit."""
-    return (_NAME if _DIGIT.search(text) else _NAME_WITHOUT_DIGITS).finditer(text)
+            yield name, place, source
 
 
 def _texts(message: Message) -> Iterator[tuple[int, str]]:

@@ -54,7 +54,7 @@ OVERVIEW = (
     Column("in view", "stats.messages_in_context", number=True),
     Column("tokens", _tokens, number=True),
     Column("used", lambda row, _: f"{row.stats.percent_used:.0f} %", number=True),
-    Column("last message", "last_message", "dim", whole=True),
+    Column("begun", "info.created_at", "dim", whole=True),
 )
 PARTS = (
     Column("part", "what"),
@@ -203,7 +203,7 @@ def show_conversation(
         everything: whether to show what was pruned or cleared message by message.
     """
     yield from _show_heading(found, view)
-    for text in (*found.told,) if explain else ():
+    for text in found.told.splitlines() if explain else ():
         yield from view.wrap(text, "dim")
     if found.info.system:
         yield from view.wrap(f"system prompt: {found.info.system}", "dim")

@@ -108,7 +108,7 @@ class ContextScreen(OverlayScreen):
         yield Text()
         yield from show_figures(found, view)
         yield Text()
-        yield safe_text("\n".join(found.told), "dim")
+        yield safe_text(found.told, "dim")
 
     def _show_memory(self) -> Iterator[RenderableType]:
         built, notes = self._panel.built, self._panel.notes

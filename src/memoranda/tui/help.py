@@ -29,7 +29,7 @@ def make_help(runtime: ChatRuntime) -> RenderableType:
         Text("\nKeys", "bold underline"),
         _list(KEYS),
         Text("\nWhat stays in view (F3, conversation.strategy)", "bold underline"),
-        safe_text("\n".join(runtime.agent.chat.explain().told)),
+        safe_text(runtime.agent.chat.explain().told),
     )
 
 
