@@ -47,8 +47,7 @@ def test_once_works_off_what_waits_and_what_is_due(run, talked):
     """For every user, also what was learned just now; a line of JSON for each."""
     done = run("worker", "--once", "--json")
     lines = [*map(json.loads, done.stdout.splitlines())]
-    # A slow machine is told of the derivations, too.
-    told = {(line["report"]["stage"], line["user"]) for line in lines if "report" in line}
+    told = {(line["report"]["stage"], line["user"]) for line in lines}
     assert told == {(stage, user) for stage in STAGES for user in ("ana", "eva")}
     assert facts(talked) == LEARNED
     assert {run.job for run in services_of(talked).store.job_runs()} == set(STAGES)
@@ -78,7 +77,7 @@ def test_a_worker_serves_metrics_until_a_signal_ends_it(started):
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
-    assert said == "note: it runs until Ctrl+C\nnote: ended\n"
+    assert said.endswith("note: ended\n")
     assert metrics["memoranda_store_up"] == "1.0"
     assert metrics['memoranda_records_waiting{work="vectors"}'] == "3.0"
     assert float(metrics['memoranda_oldest_waiting_seconds{work="vectors"}']) > 0
@@ -103,7 +102,7 @@ def test_a_worker_tells_what_failed_and_goes_on_until_a_signal(started):
     assert done == {(stage, user) for stage in STAGES for user in ("ana:", "eva:")}
     assert any("trip: consolidation.extractor=llm needs" in line for line in runs)
     assert "consolidate failed for ana/trip" in said
-    assert said.endswith("; stages run 10 times, 2 failed\n")
+    assert said.endswith("note: ended\n")
     assert "Traceback" not in said
 
 

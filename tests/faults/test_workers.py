@@ -53,7 +53,7 @@ def work(location, lease, tell, wait):
     with Memory(location, settings=QUIET, embedder=TellingEmbedder(tell, wait)) as memory:
         services = services_of(memory)
         schedule = services.schedule(stop=stop, lease=timedelta(seconds=lease))
-        running = Thread(target=StoreWorker(schedule, services.derivations, lambda: None).run)
+        running = Thread(target=StoreWorker(schedule, services.derivations).run)
         running.start()
         while running.is_alive():
             running.join(0.1)  # Signals are for the main thread, which must be awake.

@@ -46,7 +46,6 @@ from memoranda.serving.signals import ending_signals
 if TYPE_CHECKING:  # A pipe does without its library.
     from memoranda.cli.chat_prompt import TerminalPrompt
 
-WAITING = {False: "thinking…", True: "consolidating…"}
 PIPE_WIDTH = 100
 
 commands = typer.Typer()
@@ -165,9 +164,9 @@ class TerminalChat:
         if not isinstance(event, chats.WorkStarted | chats.ToolUsed):
             self._waiting.close()
         match event:
-            case chats.WorkStarted(ending):
+            case chats.WorkStarted():
                 if self.prompt is not None:
-                    self._waiting.enter_context(self.session.out.status(WAITING[ending]))
+                    self._waiting.enter_context(self.session.out.status("working…"))
             case chats.TextPiece(piece):
                 self._answer.write(piece)
             case chats.ToolUsed():

@@ -48,8 +48,7 @@ def show(session: Session) -> None:
     found = configure.list_settings(session.settings, **session.given)
     file = config_path()
     told = [{"name": each.name, "value": each.value, "source": each.source} for each in found]
-    shown = _group((each.name, _show_value(each, file)) for each in found)
-    session.show(told, safe_text(f"settings file  {file}"), *shown)
+    session.show(told, safe_text(f"settings file  {file}"), *_group(found, file))
 
 
 @command(config, "explain")
@@ -135,11 +134,10 @@ def _show_value(setting: Setting, file: Path) -> Text:
     return safe_text(value, "bold").append(f"  from {source}", "not bold dim")
 
 
-def _group(rows: Iterable[tuple[str, Text]]) -> Iterator[RenderableType]:
-    """Yield names with what is said of each, below the group that they are of."""
-    found = [(*split_name(name), text) for name, text in rows]
+def _group(found: Iterable[Setting], file: Path) -> Iterator[RenderableType]:
+    """Yield the settings below the group that they are of."""
+    rows = [(*split_name(each.name), _show_value(each, file)) for each in found]
     for group, about in groups().items():
-        inside = [(f"  {name}", text) for of, name, text in found if of == group]
-        if inside:
-            heading = Text("\n").append(group, "bold cyan").append(f"  {about}", "dim")
-            yield Group(heading, details(inside))
+        heading = Text("\n").append(group, "bold cyan").append(f"  {about}", "dim")
+        inside = ((f"  {name}", value) for of, name, value in rows if of == group)
+        yield Group(heading, details(inside))

@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from threading import Event
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -19,10 +19,9 @@ from typer import Option
 
 from memoranda.cli.command import FAILED, SIGNAL_WAIT, Session, command, handle_signals
 from memoranda.errors import MissingExtra
-from memoranda.maintenance.schedule import StoreWorker, WorkerMetrics
+from memoranda.maintenance.schedule import StoreWorker
 from memoranda.memory import services_of
 from memoranda.model.reports import StageReport
-from memoranda.model.sessions import describe_counts
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line
 from memoranda.serving.addresses import ListenAddress
@@ -66,8 +65,7 @@ def worker(
     report = partial(show_report, session, now)
     schedule = services.schedule(on_report=report, stop=stop, lease=LEASE)
     figures = schedule.figures
-    derived = partial(show_derived, session, now, figures)
-    running = StoreWorker(schedule, services.derivations, derived)
+    running = StoreWorker(schedule, services.derivations)
     if address is not None:
         served = import_module(METRICS)
         collector = served.WorkerCollector(figures, services.derivations, services.store, now)
@@ -99,22 +97,11 @@ def work_until_signal(work: Callable[[], object], stop: Event) -> None:
 
 
 def show_report(session: Session, now: Clock, user: str, report: StageReport) -> None:
-    """Write what a stage did for a user."""
-    outcome = Text("\n  ").join(stage_outcome(report))
-    line = Text(f"{report.stage:<12}{one_line(user)}: ").append_text(outcome)
-    write_line(session, now(), line, user=user, report=report)
-
-
-def show_derived(session: Session, now: Clock, figures: WorkerMetrics) -> None:
-    """Write how far the derivations are."""
-    line = Text(f"derived since the start: {describe_counts(figures.derived)}")
-    write_line(session, now(), line, derived=figures.derived)
-
-
-def write_line(session: Session, at: datetime, line: Text, **found: Any) -> None:
-    """Write a line for a person, or of JSON, with its moment."""
-    shown = Text(f"{session.view.minute(at)}  ").append_text(line)
-    session.show({"at": at, **found}, shown, indent=None)
+    """Write what a stage did for a user as a line for a person, or of JSON, with its moment."""
+    at, outcome = now(), Text("\n  ").join(stage_outcome(report))
+    line = Text(f"{session.view.minute(at)}  {report.stage:<12}{one_line(user)}: ")
+    found = {"at": at, "user": user, "report": report}
+    session.show(found, line.append_text(outcome), indent=None)
 
 
 def stage_outcome(report: StageReport) -> list[Text]:

@@ -70,8 +70,6 @@ HORIZON = timedelta(days=9 * 366)
 
 # Seconds until it is looked again whether anything waits to be derived.
 LOOK = 1.0
-# Seconds between two lines on what was derived.
-TELL = 10.0
 
 # Called with a user and what a stage did for them.
 OnReport = Callable[[str, StageReport], object]
@@ -381,13 +379,10 @@ class StoreWorker:
     Attributes:
         schedule: the stages of upkeep for all users; its lease holds for batches, too.
         derivations: derives what waits.
-        on_derived: called now and then, while something is derived.
     """
 
     schedule: Schedule
     derivations: DerivationWorker
-    on_derived: Callable[[], object]
-    _told_at: float = field(default_factory=time.monotonic)
 
     def run(self) -> None:
         """Work until it is stopped, or the store is closed."""
@@ -430,6 +425,3 @@ class StoreWorker:
     def _count(self, work: str, records: int, seconds: float) -> None:
         self.schedule.figures.derived[work] += records
         self.schedule.figures.derivation_seconds[work] += seconds
-        if time.monotonic() - self._told_at >= TELL:
-            self._told_at = time.monotonic()
-            self.on_derived()

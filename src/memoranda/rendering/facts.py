@@ -60,10 +60,9 @@ def show_provenance(found: Provenance, view: Display) -> Iterator[RenderableType
     yield from chain.from_iterable(map(view.wrap, describe_fact(found.fact, view)))
     yield Text("\nsaid in", "bold")
     yield table(found.sources, SOURCES, view, empty="no turn: it was told as it is")
-    for title, versions in (("it replaces", found.before), ("it was replaced by", found.after)):
-        if versions:
-            yield Text(f"\n{title}", "bold")
-            yield show_facts(versions, view)
+    if versions := [*found.before, *found.after]:
+        yield Text("\nother versions", "bold")
+        yield show_facts(versions, view)
     yield Text("\nhistory", "bold")
     yield show_changes(found.history, view)
 
