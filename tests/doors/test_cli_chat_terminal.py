@@ -345,7 +345,7 @@ def test_a_slow_end_of_a_session_can_be_left(terminal, server):
     at.until("Nice.")
     at.until("> ")
     at.type(f"/new{ENTER}")
-    at.until("consolidating")
+    at.until("working")
     at.type(CTRL_C)
     at.until("Ctrl+C again leaves")
     at.type(CTRL_C)

@@ -74,7 +74,7 @@ def test_stats_show_what_waits_and_what_was_used(run, told):
     assert found["names"]["fast"] == ["regex"]
     out = run("stats").stdout
     assert "2 sessions: memoranda consolidate" in out
-    assert "llm: no language model is set up; set llm.model" in " ".join(out.split())
+    assert "no language model is set up" in found["missing"]["llm"]
     rows = {line.split()[0]: line.split() for line in out.splitlines() if line.strip()}
     shown = ["openai:small", "3", "12,345", "9,000", "67", "$0.01"]
     assert rows["consolidate"][1:] == shown
