@@ -314,10 +314,11 @@ def test_what_was_learned_stays_with_a_stored_conversation(tmp_path):
         chat, other = memory.conversation("c", model="one"), memory.conversation("d")
         for talk in (chat, other):
             chatter(talk, 20)
-        tokens = chat.context().tokens
+        tokens, others = chat.context().tokens, other.context().tokens
+        chat.context()
         chat.calibrate(int(tokens * 1.3))
         assert memory.conversation("c").context().tokens == chat.context().tokens
-        assert other.context().tokens == tokens
+        assert other.context().tokens == others
     with remembering(path) as memory:
         for arguments in ({}, {"model": "one"}):
             chat = memory.conversation("c", **arguments)

@@ -23,7 +23,7 @@ CHANGES = {
     "conversation.context_limit": (2_800, {"agent.system": "Be kind."}),
     "conversation.budget_share": (0.4, SMALL),
     "conversation.max_tokens": (900, {"agent.system": "Be kind."}),
-    "conversation.max_messages": (8, {"conversation.keep_recent": 2}),
+    "conversation.max_messages": (8, SMALL | {"conversation.keep_recent": 2}),
     "conversation.keep_recent": (2, SMALL | {"conversation.max_messages": 12}),
     "conversation.window": (2, {}),
     "conversation.strategy": ("recency", SMALL),

@@ -117,7 +117,8 @@ class MemoryAnswerer:
         facts = [*(each.record for each in self.memory.facts()), *(each.fact for each in told.new)]
         topics: dict[str, list[str]] = {}
         headings = load("en", "notes")["headings"]
-        for fact in facts:
+        replaced = {each.fact.id for each in told.replaced}
+        for fact in (each for each in facts if each.id not in replaced):
             heading = headings.get(str(fact.metadata.get("category")), headings["other"])
             topics.setdefault(heading, []).append(_tell(fact.content))
         order = [each for each in dict.fromkeys(headings.values()) if each in topics]

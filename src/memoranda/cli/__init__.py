@@ -68,8 +68,8 @@ class LazyCommands(CommandGroup):
             code = super().main(*args, **given | {"standalone_mode": False})
         except BrokenPipeError:
             raise
-        except typer.Abort:
-            code = FAILED
+        except typer.Abort as stopped:
+            code = INTERRUPTED if isinstance(stopped.__context__, KeyboardInterrupt) else FAILED
         except typer.TyperException as error:
             code = tell_wrong_usage(error)
         except (MemorandaError, OSError) as error:

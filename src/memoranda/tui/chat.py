@@ -292,7 +292,7 @@ class ChatScreen(Screen[None]):
             case SessionEnded() | InterfaceCommand("/exit"):
                 self.app.exit()
             case InterfaceCommand(name, words):
-                self.show(SCREENS[name], words)
+                self.show(SCREENS.get(name, name[1:]), words)
             case _:
                 await self._show_event(event)
 

@@ -2,18 +2,6 @@
 
 from __future__ import annotations
 
-# Each command with the screen that it opens, where it opens one.
-SCREENS = {
-    "/help": "help",
-    "/context": "context",
-    "/settings": "settings",
-    "/history": "history",
-    "/search": "search",
-    "/facts": "facts",
-    "/forget": "facts",
-    "/memory": "notes",
-    "/stats": "stats",
-}
 MEANINGS = {
     "/context": "what a model is sent, and which messages are in view (F2)",
     "/settings": "read and change the settings (F3)",
@@ -26,6 +14,8 @@ MEANINGS = {
     "/help": "this page (F1)",
     "/exit": "leave; the session stays (Ctrl+Q)",
 }
+# The screen that a command opens has its name, but for these.
+SCREENS = {"/forget": "facts", "/memory": "notes"}
 KEYS = {
     "Enter": "send; Alt+Enter or Ctrl+J begins another line",
     "Escape": "stop an answer; leave a screen",
