@@ -8,13 +8,14 @@ from hypothesis import given
 
 from memoranda import Conversation, Memory, Settings
 from memoranda.conversation import Strategy
-from memoranda.conversation.pruning import DEFAULT_LIMITS, check_limits
+from memoranda.conversation.pruning import check_limits
 from memoranda.conversation.selection import Policy
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.errors import ConfigError, InvalidInput
+from memoranda.settings.sections import ConversationSettings
 from memoranda.testing.embedders import HashEmbedder
 
-HERE = DEFAULT_LIMITS.settings
+HERE = ConversationSettings()
 
 
 def shown(messages, budget, *, strategy, **policy):

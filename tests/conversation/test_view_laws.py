@@ -41,7 +41,7 @@ def test_a_view_never_exceeds_its_budget(messages, budget, policy):
         assert all(message.pinned or message.role != "user" for message in seen.messages)
     shown = {message.id for message in seen.messages}
     assert all({message.id for message in unit.messages} <= shown for unit in fixed)
-    if policy.pairs and seen.pruned:
+    if policy.strategy.pairs and seen.pruned:
         most = sum(len(unit.messages) for unit in must)
         assert len(shown) <= max(policy.max_messages, most)
 
@@ -62,7 +62,7 @@ def test_the_last_request_stays_while_anything_does(messages, budget, policy):
     """The last thing the user said is in every view that has room for it and its answer."""
     units, _ = units_and_essentials(messages, policy)
     places = [at for at, unit in enumerate(units) if unit.head.role == "user"]
-    if not policy.pairs or not places:
+    if not policy.strategy.pairs or not places:
         return
     mates = SelectionInput(units, LiveMessages(), policy).mates(places[-1])
     needed = sum(unit.tokens for at, unit in enumerate(units) if unit.fixed or at in mates)

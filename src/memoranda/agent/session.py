@@ -32,8 +32,6 @@ from memoranda.model.usage import StageUsage
 
 # Seconds that a wait lasts at once: a signal just before one is seen when it ends.
 PATIENCE = 1.0
-STOPPED = "stopped; what you said is kept"
-LATER = "it goes on; Ctrl+C again leaves, and what is left is read later"
 INTERRUPT = object()
 
 
@@ -188,7 +186,7 @@ class ChatSession:
             else:
                 yield InterfaceCommand(name, found[1])
         except AnswerStopped:
-            yield Notice(STOPPED)
+            yield Notice("stopped; what you said is kept")
         except (MemorandaError, OSError) as error:
             yield RequestFailed(error)
 
@@ -246,7 +244,7 @@ class ChatSession:
                 stopping = True
                 self.stop()
                 if ending:
-                    yield Notice(LATER)
+                    yield Notice("it goes on; Ctrl+C again leaves, and what is left is read later")
             elif not stopping:
                 yield from _shown(event)
         if isinstance(event, BaseException):

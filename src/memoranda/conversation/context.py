@@ -39,7 +39,6 @@ from memoranda.text.recalled import FENCE, escape_fence
 _GAP = compile_pattern(r"\n{3,}")
 GLUE = "\n\n"
 GLUE_TOKENS = 2
-ELLIPSIS = "…"
 EXPIRED = "past their retention, and in no view; the store keeps them until they are erased"
 RECALL_LEAST = 400  # tokens that memory may take where the view leaves them
 PROMPT_SHARE = 1 / 16  # of a full context is kept free for a prompt that is not added yet
@@ -77,7 +76,7 @@ class PromptSection(NamedTuple):
         lines = escape_fence(said.strip()).splitlines()
 
         def text(count: int) -> str:
-            kept = [*lines[:count], ELLIPSIS] if count < len(lines) else lines
+            kept = [*lines[:count], "…"] if count < len(lines) else lines
             return "\n".join([f'<{FENCE} note="{self.note}', *kept, f"</{FENCE}>"])
 
         def tokens(count: int) -> int:

@@ -37,9 +37,6 @@ MOST_OF_VIEW = 0.75  # of a view that the newest messages and the request of the
 
 MANUAL = "manual"
 AUTOMATIC = "automatic"
-AGGRESSIVE = "aggressive"
-TASK_BOUNDARY = "task_boundary"
-SESSION_START = "session_start"
 
 
 def reserve_recall(budget: int) -> int:
@@ -97,7 +94,6 @@ def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOpt
     return Limits(most, policy, settings)
 
 
-DEFAULT_LIMITS = check_limits(ConversationSettings())
 CLOCK = CheckedClock(SystemClock())
 IDS = IdFactory(CLOCK)
 
@@ -223,7 +219,7 @@ class Pruner:
         if self._new_task and settings.at_task_boundary == "prune":
             finished = replace(policy, strategy=FINISHED_TASKS, always=True)
             room = state.room(prune_at)
-            yield self.prune(state, TASK_BOUNDARY, room, finished, "a new task starts")
+            yield self.prune(state, "task_boundary", room, finished, "a new task starts")
         self._new_task = False
         used, room = state.used, state.room(int(budget * settings.prune_to))
         saved = _saved_by_shortening(state, room, policy) if used > prune_at else 0
@@ -231,7 +227,7 @@ class Pruner:
             why = f"{used:,} of {cap:,} tokens ({used * PERCENT / cap:.0f} %) in use"
             trigger = AUTOMATIC
             if used > int(cap * settings.aggressive_at):
-                trigger, room = AGGRESSIVE, state.room(int(budget * settings.aggressive_to))
+                trigger, room = "aggressive", state.room(int(budget * settings.aggressive_to))
             yield self.prune(state, trigger, room + saved, policy, why)
         count = len(state.live.messages)
         if count > policy.messages and state.used > prune_from:
@@ -265,7 +261,7 @@ class Pruner:
         )
         whole = state.room(self._prune_at(state))
         marked = whole // 10  # what stands for the rest
-        has_room = policy.pairs and more <= whole * MOST_OF_VIEW
+        has_room = policy.strategy.pairs and more <= whole * MOST_OF_VIEW
         return max(room, more + marked if has_room else least)
 
     def start_session(self, state: ConversationState) -> Pruning | None:
@@ -273,7 +269,9 @@ class Pruner:
         fixed = sum(unit.tokens for unit in state.live.group().units if unit.fixed)
         bare = Policy(strategy=STRATEGIES["recency"], keep_recent=0, prune_to=1.0, always=True)
         spans = self._spans(state, view_of(state.live, fixed, bare, state.meter))
-        return self._record(state, SESSION_START, spans, "a new session starts") if spans else None
+        return (
+            self._record(state, "session_start", spans, "a new session starts") if spans else None
+        )
 
     def _spans(self, state: ConversationState, shown: ConversationView) -> list[PrunedSpan]:
         """Return the spans of the live messages that a view leaves out.

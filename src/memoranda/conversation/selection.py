@@ -19,11 +19,8 @@ from memoranda.conversation.units import Unit
 # decisions, and mistakes with their corrections.
 BINDING_TOKENS, BINDING_MESSAGES = 0.5, 0.75
 CORRECTED_WITHIN = 3  # units after an error in which its correction is looked for
-ALWAYS = "always in"
 NEWEST = "among the newest that fit"
-LAST_REQUEST = "the last request"
 CURRENT = "current task"
-REQUEST = "the request that the current task is about"
 RULE, DECISION, MISTAKE = "a standing rule", "a decision", "a mistake and what corrected it"
 
 
@@ -68,12 +65,7 @@ class Policy:
     @property
     def messages(self) -> float:
         """Most messages in a view; a strategy without pairs counts tokens alone."""
-        return self.max_messages if self.pairs else float("inf")
-
-    @property
-    def pairs(self) -> bool:
-        """Whether question and answer go together."""
-        return self.strategy.pairs
+        return self.max_messages if self.strategy.pairs else float("inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +124,7 @@ class SelectionInput:
 
     def mates(self, index: int) -> tuple[int, ...]:
         """Return the units that stay with one: question and answer, also for work between them."""
-        return self._mates.get(index, (index,)) if self.policy.pairs else (index,)
+        return self._mates.get(index, (index,)) if self.policy.strategy.pairs else (index,)
 
     @cached_property
     def essential(self) -> dict[int, str]:
@@ -141,14 +133,14 @@ class SelectionInput:
         With those that they belong to, where the strategy keeps question and answer together.
         """
         left = self.policy.keep_recent
-        must = {index: ALWAYS for index, unit in enumerate(self.units) if unit.fixed}
+        must = {index: "always in" for index, unit in enumerate(self.units) if unit.fixed}
         for index in reversed(range(len(self.units))):
             if left <= 0:
                 break
             must.setdefault(index, f"among the {self.policy.keep_recent} newest")
             left -= len(self.units[index].messages)
         if self.last_request is not None and self.policy.keep_recent:
-            must.setdefault(self.last_request, LAST_REQUEST)
+            must.setdefault(self.last_request, "the last request")
         for index in list(must):
             for mate in self.mates(index):
                 why = f"question and answer stay together: #{self.units[index].position}"
@@ -158,7 +150,7 @@ class SelectionInput:
     @property
     def last_request(self) -> int | None:
         """The unit of the user's last message, where the strategy keeps it."""
-        places = reversed(range(len(self.units))) if self.policy.pairs else ()
+        places = reversed(range(len(self.units))) if self.policy.strategy.pairs else ()
         return next((index for index in places if self.units[index].head.role == "user"), None)
 
     @cached_property
@@ -273,7 +265,7 @@ class Selection:
     def take_binding(self, given: SelectionInput) -> None:
         """Keep the request of the current task, then what binds, within shares of what is free."""
         if given.request is not None:
-            self.take([given.request], REQUEST)
+            self.take([given.request], "the request that the current task is about")
         tokens = int(self.tokens * BINDING_TOKENS)
         messages = self.messages * BINDING_MESSAGES
         for group, why in given.binding:

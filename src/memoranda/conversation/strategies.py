@@ -8,9 +8,6 @@ from memoranda.conversation.selection import CURRENT, NEWEST, Selection, Selecti
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import require_attributes, unknown
 
-# Share of what is free that ``hybrid`` gives the newest turns of the current task first.
-WINDOW = 0.5
-
 
 class RollingWindow:
     """Keeps the newest turns that fit, and of older ones what binds later turns (R3.1 to R3.5)."""
@@ -82,7 +79,7 @@ class Hybrid:
         selection.take_binding(given)
         start = given.current
         current = [turn for turn in given.turns if max(turn.all, default=-1) >= start]
-        window = int(selection.tokens * WINDOW)
+        window = selection.tokens // 2  # is for the newest turns of the current task
         saved, selection.tokens = selection.tokens - window, window
         selection.take_turns(current, CURRENT)
         selection.tokens += saved

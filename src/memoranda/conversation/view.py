@@ -28,7 +28,6 @@ SHORTEST = 80  # tokens that a shortened tool result keeps at least
 HEAD_SHARE = 2 / 3  # of what is kept; the rest is its tail, where totals and errors stand
 NO_ROOM = "older or less important than what fits"
 ORPHAN = "tool call or result without its counterpart"
-FITS = "everything fits"
 
 # The units that stay in a view, or shortened copies, and why each does, by their numbers.
 Kept = dict[int, tuple[Unit, str]]
@@ -47,8 +46,8 @@ def choose_units(given: SelectionInput, room: int, meter: ChatMeter) -> Kept:
     """Return which units a view of ``room`` tokens shows: all, or what is left block by block."""
     units, policy = given.units, given.policy
     if sum(unit.tokens for unit in units) <= room and not policy.always:
-        return {index: (unit, FITS) for index, unit in enumerate(units)}
-    block = _block_end(units, room, policy) if policy.pairs else 0
+        return {index: (unit, "everything fits") for index, unit in enumerate(units)}
+    block = _block_end(units, room, policy) if policy.strategy.pairs else 0
     if block:
         earlier = SelectionInput(units[:block], given.live, policy)
         kept = select_units(earlier, int(room * policy.prune_to), meter)
@@ -142,7 +141,7 @@ def _least_tokens(given: SelectionInput, budget: int) -> int:
     All that is essential, where it fits; else what is fixed, with the last request if there is
     room for that. In a strategy without pairs whatever it keeps does: it knows no markers.
     """
-    if not given.policy.pairs:
+    if not given.policy.strategy.pairs:
         return budget
     fixed = {index for index, unit in enumerate(given.units) if unit.fixed}
     asked = fixed if given.last_request is None else {*fixed, given.last_request}
@@ -240,7 +239,7 @@ def _leaving_order(given: SelectionInput) -> list[tuple[int, ...]]:
     The oldest go first; of a turn its work with tools, and then question and answer together. The
     last request goes last, however long ago it was.
     """
-    if not given.policy.pairs:
+    if not given.policy.strategy.pairs:
         return [(index,) for index in sorted(given.essential)]
     found = list[tuple[int, ...]]()
     for turn in given.turns:
