@@ -103,7 +103,7 @@ class Person:
             if due:
                 with suppress(WorkerCancelled):  # Another reads what is newer.
                     await self.app.workers.wait_for_complete(due)
-            await self.pilot.pause(0)  # Until every widget has seen to its messages.
+            await self.pilot.pause(0.01)  # Until every widget has seen to its messages.
             if not isinstance(self.app.screen, ModalScreen):  # Else it waits for the person.
                 due += dialogs
             tables = self.app.screen.query(DataTable)

@@ -26,7 +26,7 @@ async def test_the_interface_goes_on_without_its_server(sitting, clock):
                 person.app.screen.focused.load_text("Rita has two cats.")
                 await person.pilot.press("enter")
                 while "answering" not in person.text:
-                    await person.pilot.pause(0)
+                    await person.pilot.pause(0.01)
                 assert "> Rita has two cats." in person.log
                 restart(server)
                 await person.settle()
