@@ -30,7 +30,7 @@ def test_talks_and_their_upkeep_on_a_folder(run, told, tmp_path):
     assert "Marta" in run("consolidate").stdout
     assert "- The user is allergic to peanuts." in run("notes", "show").stdout
     assert "reflect" in run("maintain").stdout
-    assert "0 failed" in run("worker", "--once").stderr
+    assert "failed" not in run("worker", "--once").stderr
 
 
 def test_a_folder_is_moved_and_looked_after(run, told, tmp_path):
