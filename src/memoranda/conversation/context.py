@@ -183,9 +183,9 @@ class ContextBuilder:
             room = min(
                 int(self._whole * section.share), self._free - max(self._fixed, self._essential)
             )
-            fitting = section.fit(text, room, self._meter.counter)
-            self._system += [fitting] if fitting else []
-            self._head = self._count_head()
+            if fitting := section.fit(text, room, self._meter.counter):
+                self._system.append(fitting)
+                self._head = self._count_head()
 
     def _count_head(self) -> int:
         """Return the tokens of what stands before the messages, and of what opens the reply."""

@@ -67,11 +67,11 @@ def start_of_task(
 
 def _changes_subject(message: Message, said: Signals, before: Sequence[Message]) -> bool:
     """Return whether a user asks for something in words of which hardly one was said before."""
-    asks = "?" in message.content or said.directive or said.opening
-    words = {each for each in TERMS.query_terms(excerpt(message.content)) if not each.isdigit()}
-    least = NEW_WORDS if asks else NEW_WORDS_UNASKED
-    if len(before) < UNDER_WAY or len(words) < least or said.references or said.error:
+    if len(before) < UNDER_WAY or said.references or said.error:
         return False
+    asks = "?" in message.content or said.directive or said.opening
+    least = NEW_WORDS if asks else NEW_WORDS_UNASKED
+    words = {each for each in TERMS.query_terms(excerpt(message.content)) if not each.isdigit()}
     new = words.difference(*(_terms(each.content) for each in before))
     return len(new) >= least and len(words) - len(new) <= KNOWN_WORDS * len(words)
 
