@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64decode
 from contextlib import closing
 
 import pytest
@@ -16,6 +17,7 @@ from memoranda.learning.llm.model_stages import ClaimsAnswer
 from memoranda.model.chat import ChatReply
 from memoranda.notes.model_summarizer import Consolidation
 from memoranda.testing.models import ScriptedLLM
+from memoranda.tokens.documents import PAGE_TOKENS
 from memoranda.tools import Tool
 
 TURNS = 30
@@ -23,6 +25,9 @@ NEW_AT = (10, 20)
 SMALL = {"agent": {"memory_window": 12}, "conversation": {"keep_recent": 4}}
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 NAMED = re.compile(r"\bQ\w+x\d+\b")
+
+
+PAGE = b"1 0 obj\n<< /Type /Page >>\nendobj\n"
 
 
 def wanted(number):
@@ -120,6 +125,28 @@ def kept(memory, talk, sessions):
     for text in talk.said[: NEW_AT[1]]:  # The third session still goes on.
         assert memory.notes.search(NAMED.findall(text)[0]), text
     assert "raw-fallback" not in (memory.notes.folder / HISTORY).read_text()
+
+
+@pytest.mark.parametrize("form", ["openai", "anthropic"])
+def test_a_pdf_reaches_the_server_now_and_in_a_later_run(server, tmp_path, form):
+    """It is sent whole, once in each request, counts by its pages, and survives the store."""
+    paper, pdf = tmp_path / "offer.pdf", b"%PDF-1.4\n" + 3 * PAGE
+    paper.write_bytes(pdf)
+    model = {"model": getattr(server, form), "api_key": "k"}
+    server.play(talked("I see."))
+    for text, files in (("What does it cost?", [paper]), ("And the delivery?", [])):
+        with closing(noting(tmp_path / "a.db", settings=chosen(llm=model))) as memory:
+            agent = Agent(memory)
+            agent.process(text, files=files)
+            (message,) = [each for each in agent.chat.messages if each.images]
+            assert 3 * PAGE_TOKENS < message.tokens < 3 * PAGE_TOKENS + 100
+        messages = server.received[-1].body["messages"]
+        said = [each["content"] for each in messages if isinstance(each["content"], list)]
+        (sent,) = [part for parts in said for part in parts if part["type"] in ("file", "document")]
+        inside = sent["file"]["file_data"] if form == "openai" else sent["source"]["data"]
+        assert b64decode(inside.rpartition(",")[2]) == pdf
+        assert json.dumps(messages).count("What does it cost?") == 1
+        assert wire_problems(server.received[-1]) == []
 
 
 @pytest.mark.parametrize("form", ["openai", "anthropic"])

@@ -29,6 +29,7 @@ PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5"
     "ErkJggg=="
 )
+BILL = b"%PDF-1.4\n1 0 obj\n<< /Type /Page >>\nendobj\n"
 
 
 class Paid(ScriptedLLM):
@@ -109,19 +110,23 @@ def test_a_cleared_chat_is_a_clean_slate(opened):
 
 
 def test_files_go_with_the_next_message(opened, tmp_path):
-    """A text is quoted, a picture goes as it is; what cannot be sent is refused and says why."""
+    """A text is quoted, what has pages or pixels goes as it is; else it is said why not."""
     (tmp_path / "notes.txt").write_text("Gate 12 at noon.")
     (tmp_path / "dot.png").write_bytes(PIXEL)
+    (tmp_path / "bill.pdf").write_bytes(BILL)
     (tmp_path / "odd.bin").write_bytes(b"\x00\x01")
     chat = opened("I see.", "Fine.")
-    for name in ("notes.txt", "dot.png"):
+    for name in ("notes.txt", "dot.png", "bill.pdf"):
         assert name in of(Notice, chat, f"/attach {tmp_path / name}").text
-    for name, why in {"odd.bin": "neither a picture", "none.txt": "No such file"}.items():
+    for name, why in {"odd.bin": "save it as one", "none.txt": "No such file"}.items():
         assert why in str(of(RequestFailed, chat, f"/attach {tmp_path / name}").error)
     of(AnswerFinished, chat, "What is this?")
     message = chat.agent.chat.messages[0]
     assert "Gate 12 at noon." in message.content
-    assert message.images[0].url.startswith("data:image/png;base64,")
+    assert '<file name="bill.pdf"/>' in message.content
+    assert [image.label for image in message.images] == ["[image]", "[PDF]"]
+    sent = [each["role"] for each in chat.agent._model._model.chatted[-1].messages]
+    assert sent.count("user") == 1
     of(AnswerFinished, chat, "And without?")
     assert chat.agent.chat.messages[2].images == ()
 

@@ -19,7 +19,9 @@ PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # ids, and names of functions
 LONGEST_CHAT_ID = 40
 WEB = re.compile(r"https?://.+", re.DOTALL)
 INLINE = re.compile(r"data:image/(png|jpe?g|gif|webp)[^,]*;base64,.+", re.DOTALL | re.IGNORECASE)
-MEDIA = ("image/png", "image/jpeg", "image/gif", "image/webp")
+MEDIA = {f"image/{kind}": "image" for kind in ("png", "jpeg", "gif", "webp")}
+MEDIA["application/pdf"] = "document"
+PDF = re.compile(r"data:application/pdf;base64,.+")
 CHAT_KEYS = {
     "system": {"role", "content", "name"},
     "user": {"role", "content", "name"},
@@ -32,7 +34,8 @@ ITEM_KEYS = {
     "function_call_output": {"type", "call_id", "output"},
 }
 BLOCKS = {
-    "user": {"text": 2, "image": 2, "tool_result": 4},  # keys that each may have
+    # keys that each may have
+    "user": {"text": 2, "image": 2, "document": 2, "tool_result": 4},
     "assistant": {"text": 2, "tool_use": 4},
 }
 CACHE = {"type": "ephemeral"}
@@ -128,9 +131,9 @@ def _block(block: Shape, known: dict[str, int]) -> Iterator[str]:
     match block:
         case {"type": "text", "text": str(text)} if not text.strip():
             yield "a blank text"
-        case {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}:
-            if media not in MEDIA or not data:
-                yield f"a picture of type {media}"
+        case {"type": str(), "source": {"type": "base64", "media_type": media, "data": data}}:
+            if MEDIA.get(media) != kind or not data:
+                yield f"a file of type {media}"
         case {"type": "image", "source": {"type": "url", "url": str(url)}}:
             if not url.startswith("https://"):
                 yield f"the picture {url!r:.60}"
@@ -149,7 +152,7 @@ def _result(block: Shape, parts: object) -> Iterator[str]:
     if block.get("is_error") and {part["type"] for part in given} != {"text"}:
         yield "an error that holds something else than text, or nothing"
     for part in given:
-        yield from _block(part, {"text": 2, "image": 2})
+        yield from _block(part, {"text": 2, "image": 2, "document": 2})
 
 
 def _parts(parts: object) -> Iterator[str]:
@@ -159,6 +162,11 @@ def _parts(parts: object) -> Iterator[str]:
     if not parts:
         yield "an empty list of parts"
     for part in parts:
+        if part["type"] in ("file", "input_file"):
+            file = part["file"] if part["type"] == "file" else part
+            if not (file.get("filename") and PDF.fullmatch(file["file_data"])):
+                yield f"a document that is none: {part!r:.80}"
+            continue
         picture = part.get("image_url", "")
         url = picture["url"] if isinstance(picture, dict) else picture
         if not (part.get("text") or WEB.fullmatch(url) or INLINE.fullmatch(url)):

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tables import each_row
 from talks import REPLY, STRATEGIES, after, alone, chatter, chosen, exchange, fill, remembering
 
-from memoranda.conversation.conversation_store import message_at
 from memoranda.conversation.explain import SHOWN, MessageState
 from memoranda.conversation.live import LiveMessages
 from memoranda.errors import InvalidInput, NotFound
@@ -161,15 +160,10 @@ def test_only_what_exists_is_opened(memory):
     assert [info.id for info in memory.conversations()] == ["trip-to-lisbon"]
 
 
-def test_a_message_is_found_by_id_or_position(memory):
-    """``msg_…``, ``#2`` and ``2`` name the same message; an error says which there are.
-
-    ``cut_1-2``, ``1-2`` and ``#1-#2`` give the same messages.
-    """
+def test_messages_are_found_by_position(memory):
+    """``cut_1-2``, ``1-2`` and ``#1-#2`` give the same messages; an error says which there are."""
     chat = memory.conversation("trip")
     chatter(chat, 4)
-    wanted = chat.messages[2]
-    assert [message_at(chat, place) for place in (wanted.id, "#2", "2")] == [wanted] * 3
     for place in ("cut_1-2", "1-2", "#1-#2", "... [2 messages removed] ... (expand cut_1-2)"):
         assert chat.expand(place) == chat.messages[1:3]
     assert chat.expand("1") == chat.messages[1:2]
@@ -177,12 +171,6 @@ def test_a_message_is_found_by_id_or_position(memory):
         chat.expand("the first")
     with pytest.raises(NotFound, match="no messages"):
         chat.expand("7-9")
-    for wrong in ("4", "msg_none", "-1", ""):
-        with pytest.raises(NotFound, match="there is no message"):
-            message_at(chat, wrong)
-    chat.clear()
-    with pytest.raises(NotFound, match="there is no message"):
-        message_at(chat, "2")
 
 
 def test_overviews_are_lines_of_figures(memory):

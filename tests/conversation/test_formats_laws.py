@@ -35,10 +35,11 @@ ARGUMENTS = st.sampled_from(
         '{"unparsed_arguments": 5}',
     ]
 )
+PDF, NAMED = "data:application/pdf;base64,JVBERi0x", ("[image]", "[PDF]")
 IMAGES = st.lists(
     st.builds(
         Image,
-        st.sampled_from(["https://x.org/a.png", "https://x.org/b", "data:image/webp;base64,AAAA"]),
+        st.sampled_from(["https://x.org/a.png", "data:image/webp;base64,AAAA", PDF]),
         st.just("auto"),
     ),
     max_size=2,
@@ -191,7 +192,7 @@ def told(record, entry, form):
     error = entry.tool_result is not None and entry.tool_result.is_error
     roles = ("user",) if form == "openai" else ("user", "tool")
     images = entry.images if entry.role in roles and not error else ()
-    named = ["[image]"] * (len(entry.images) - len(images))
+    named = [NAMED[image.url == PDF] for image in entry.images if not images]
     text = "\n".join(filter(None, [entry.content, *named]))
     text = "" if anthropic and not text.strip() else text
     if entry.tool_result is not None:
@@ -286,7 +287,7 @@ def test_system_texts_are_all_there_and_in_order(units, around):
     assert render(entries, form="openai", **around).system is None
     assert render(entries, form="responses", **around).system == (head or None)
     later = [
-        "\n".join(filter(None, [item.content, *("[image]" for _ in item.images)]))
+        "\n".join(filter(None, [item.content, *(NAMED[image.url == PDF] for image in item.images)]))
         for item in entries
         if getattr(item, "role", "") == "system"
     ]

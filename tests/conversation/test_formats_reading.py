@@ -22,6 +22,7 @@ from memoranda.model.models import Image, Message, ToolCall, ToolResult
 NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC)
 PICTURE = "https://x.org/a.png"
 INLINE = "data:image/png;base64,AAAA"
+PDF = "data:application/pdf;base64,JVBERi0x"
 
 
 def parse_message(message):
@@ -49,8 +50,9 @@ def test_pictures_of_every_form_are_kept_whole():
             [
                 {"type": "image_url", "image_url": {"url": PICTURE, "detail": "low"}},
                 {"type": "image_url", "image_url": {"url": INLINE}},
+                {"type": "file", "file": {"filename": "document.pdf", "file_data": PDF}},
             ],
-            (Image(PICTURE, "low"), Image(INLINE)),
+            (Image(PICTURE, "low"), Image(INLINE), Image(PDF)),
         ),
         (
             "input_text",

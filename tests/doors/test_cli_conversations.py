@@ -1,6 +1,5 @@
 """The commands that look at conversations and change what is in view of them, on real files."""
 
-import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -44,22 +43,6 @@ def test_a_dry_run_says_what_pruning_does(run, told):
     assert "dry run, nothing was changed" in run("prune", "trip", "--to", "650", "--dry-run").stdout
     done = told("prune", "trip", "--to", "650")
     assert done | {"id": tried["id"], "at": tried["at"]} == tried
-
-
-def test_a_pin_keeps_a_message_in_view(run, told, trip):
-    """Until it is unpinned; one that is not in view all the same leaves a warning."""
-
-    def state(*options):
-        return told("show", "trip", *options)["lines"][0]["state"]
-
-    assert told("pin", "trip", "0")["pinned"] is True
-    assert state("--budget", "520") == "pinned"
-    assert re.search("pinned +[0-9]+ +Split parser.py", run("show", "trip").stdout)
-    assert told("pin", "trip", trip[0].id, "--off")["pinned"] is False
-    assert state("--budget", "520") == "out"
-    run("prune", "trip", "--to", "650")
-    warned = "warning: #0 is not in view all the same" in run("pin", "trip", "#0").stderr
-    assert warned == (state() != "pinned")
 
 
 def test_what_expired_is_not_shown(run, monkeypatch):

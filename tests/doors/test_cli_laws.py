@@ -127,7 +127,7 @@ def test_a_shell_completes_commands_and_options():
     for typed, offered in (
         ("memoranda se", {"search"}),
         ("memoranda list --off", {"--offset"}),
-        ("memoranda conversations pi", {"pin"}),
+        ("memoranda conversations pr", {"prune"}),
     ):
         words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
         asked = {**words, "_MEMORANDA_COMPLETE": "complete_bash"}
@@ -169,7 +169,6 @@ WRONG = [
     (("conversations", "show", "trip", "--user", "bruno"), "bruno"),
     (("conversations", "show", "\x1b[2J\nx"), "there is no conversation"),
     (("conversations", "prune", "trip", "--to", "20"), "20"),
-    (("conversations", "pin", "trip", "999"), "999"),
     (("conversations", "expand", "trip", "the start"), "the start"),
     (("conversations", "expand", "trip", "cut_90-99"), "90 to 99"),
     (("import", "absent.json"), "absent.json"),

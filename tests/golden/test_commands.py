@@ -81,8 +81,6 @@ COMMANDS = (
     ("conversations", "prune", "january", "--to", "90"),
     ("conversations", "show", "january", "--all"),
     ("conversations", "expand", "january", "cut_0-3"),
-    ("conversations", "pin", "january", "2"),
-    ("conversations", "pin", "january", "2", "--off"),
     ("conversations", "clear", "january", "--yes"),
     ("notes",),
     ("notes", "show"),

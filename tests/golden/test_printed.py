@@ -40,7 +40,6 @@ COMMANDS = (
     ("conversations", "prune", "trip", "--to", "8000"),
     ("conversations", "prune", "trip", "--to", "650", "--dry-run"),
     ("conversations", "prune", "trip", "--to", "650"),
-    ("conversations", "pin", "trip", "#0"),
     ("conversations", "show", "trip"),
     ("conversations", "show", "trip", "--all"),
     ("conversations", "show", "trip", "--explain", "--budget", "520"),

@@ -155,7 +155,8 @@ class Agent:
 
         Args:
             text: what the user says.
-            files: what they send with it: pictures, and paths of pictures and of texts in UTF-8.
+            files: what they send with it: pictures, and paths of pictures, of PDFs and of texts in
+                UTF-8.
             on_text: called with each piece of the answer as it comes.
 
         Raises:

@@ -299,7 +299,7 @@ class ChatSession:
         )
 
     def do_attach(self, words: str) -> Events:
-        """Send a picture or a text file with your next message: /attach PATH."""
+        """Send a picture, a PDF or a text file with your next message: /attach PATH."""
         read_files([words])  # What cannot be sent is refused at once.
         self._files.append(words)
         yield Notice(f"{Path(words).name} goes with your next message")

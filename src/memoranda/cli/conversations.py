@@ -10,10 +10,9 @@ from typer import Argument, Option
 
 from memoranda.cli import options
 from memoranda.cli.command import CommandGroup, Session, command, make_group
-from memoranda.conversation.conversation_store import message_at
 from memoranda.rendering import conversations as drawing
 from memoranda.rendering.forms import to_json
-from memoranda.rendering.layout import safe_text, table
+from memoranda.rendering.layout import table
 from memoranda.rendering.plain import one_line, pluralize
 
 Id = Annotated[str, Argument(help="The conversation.")]
@@ -136,28 +135,6 @@ def delete(
     question = f"Delete conversation {one_line(id)} and what was learned only from it{end}?"
     session.require_yes(question, "nothing was deleted", yes=yes)
     session.show_erasure(memory.delete_conversation(id, erase=erase), f"deleted {id}")
-
-
-@command(conversations, "pin")
-def pin(
-    session: Session,
-    id: Id,
-    message: Annotated[str, Argument(help="Its id, or its position: 12 or '#12'.")],
-    *,
-    off: Annotated[bool, Option("--off", help="Stop keeping it.")] = False,
-) -> None:
-    """Keep a message in every view, or stop keeping it.
-
-    Examples:
-        memoranda conversations pin trip 12
-        memoranda conversations pin trip msg_01JD… --off
-    """
-    chat = session.memory().stored_conversations.open_existing(id)
-    found = message_at(chat, message)
-    chat.pin(found.id, pinned=not off)
-    done = "no longer pinned" if off else "pinned"
-    shown = safe_text(f"{done} #{found.position}  {one_line(found.content, 60)}")
-    session.show(message_at(chat, found.id), shown)
 
 
 @command(conversations, "expand")

@@ -15,7 +15,6 @@ from functools import cached_property
 from math import ceil
 from typing import NamedTuple
 
-from memoranda.conversation.formats.parse import unread_parts
 from memoranda.conversation.formats.render import render
 from memoranda.conversation.live import ConversationState, room_of
 from memoranda.conversation.markers import reference
@@ -167,7 +166,7 @@ class ContextBuilder:
         live = state.live.messages
         last = live[-1] if live and live[-1].role == "user" else None
         # Added before it was asked for: once is enough.
-        self._added = last if last and _says(last, request.prompt) else None
+        self._added = last if last and last.content == request.prompt else None
         self._prompt = None if self._added else request.prompt
         self._beside = self._changing(NO_RECALL)
         self._asked = self._beside + (self._meter.message(self._prompt) if self._prompt else 0)
@@ -339,11 +338,6 @@ class ContextBuilder:
         whole = self.view.shortened.get(entry.id)
         why = f"shortened from {whole:,} tokens" if whole else self.view.reasons[entry.id]
         return _line(entry, why)
-
-
-def _says(message: Message, prompt: str | None) -> bool:
-    """Return whether a message is the prompt, and nothing else."""
-    return message.content == prompt and not message.images and not unread_parts(message.raw)
 
 
 def _join(texts: Sequence[SystemText]) -> str:

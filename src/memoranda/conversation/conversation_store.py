@@ -173,18 +173,6 @@ class ConversationStore:
         return MemoryNotes(notes() if notes else "", records.instructions(), learned)
 
 
-def message_at(conversation: Conversation, place: str) -> Message:
-    """Return the message with the id ``place``, or at the position, as in ``#12`` or ``12``.
-
-    Raises:
-        NotFound: there is none since the conversation was last cleared.
-    """
-    for message in conversation.messages:
-        if place in {message.id, f"{message.position}", f"#{message.position}"}:
-            return message
-    raise NotFound(f"there is no message {place!r} in conversation {conversation.id!r}")
-
-
 def name_similar(id: str, known: Sequence[str]) -> str:
     """Return which of the names that are known ``id`` may have meant, as the end of a message."""
     names = nearest(id, known, most=NEARBY, alike=ALIKE) or known[:NEARBY]

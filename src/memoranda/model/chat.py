@@ -20,9 +20,9 @@ OnText = Callable[[str], None]
 OPENING = "(start)"
 # Stands for the text of an error without any.
 FAILED = "(The tool failed and said nothing.)"
-# The pictures that all take, by what these may be called.
+# The pictures and documents that all take, by what these may be called.
 MEDIA = {f"image/{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "webp")}
-MEDIA["image/jpg"] = "image/jpeg"
+MEDIA |= {"image/jpg": "image/jpeg", "application/pdf": "application/pdf"}
 
 
 @dataclass(frozen=True, slots=True)

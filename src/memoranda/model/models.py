@@ -25,6 +25,7 @@ class Unset(Enum):
 
 # Characters of a record's text that its repr shows.
 SHOWN = 60
+PDF_URL = "data:application/pdf;base64,"
 # Says that an argument was not given, where ``None`` clears a field.
 UNSET = Unset.UNSET
 
@@ -159,15 +160,26 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture in a message. It is sent whole or not at all.
+    """A picture or a PDF in a message. It is sent whole or not at all.
 
     Attributes:
-        url: where it is: ``https://…``, or ``data:image/png;base64,…`` with the picture in it.
-        detail: OpenAI's ``low``, ``high`` or ``auto``; decides what it costs.
+        url: where a picture is: ``https://…``; or the file itself: ``data:image/png;base64,…``,
+            ``data:application/pdf;base64,…``.
+        detail: OpenAI's ``low``, ``high`` or ``auto``; decides what a picture costs.
     """
 
     url: str
     detail: str = "auto"
+
+    @property
+    def is_pdf(self) -> bool:
+        """Whether it is a PDF, which counts by its pages."""
+        return self.url.startswith(PDF_URL)
+
+    @property
+    def label(self) -> str:
+        """What stands for it where it cannot be shown."""
+        return "[PDF]" if self.is_pdf else "[image]"
 
 
 class NamedMessage:

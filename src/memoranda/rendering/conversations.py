@@ -116,7 +116,7 @@ def show_message(message: Message, view: Display) -> Iterator[Text]:
     if message.content:
         yield safe_text(message.content)
     for image in message.images:
-        yield safe_text(f"[image] {one_line(image.url, LONGEST)}", "blue")
+        yield safe_text(f"{image.label} {one_line(image.url, LONGEST)}", "blue")
     for call in message.tool_calls:
         yield safe_text(format_call(call), "yellow")
     yield Text()
@@ -171,7 +171,7 @@ def describe_usage(usage: ContextUsage) -> Text:
 def _text(line: ExplainedMessage, view: Display) -> Text:
     """Return what a message says and calls: its beginning on a terminal, elsewhere all of it."""
     message = line.message
-    images = ["[image]"] * len(message.images)
+    images = (image.label for image in message.images)
     said = join(*images, message.content, *map(format_call, message.tool_calls))
     return safe_text(view.brief(said, LONGEST))
 

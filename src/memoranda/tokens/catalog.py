@@ -19,6 +19,7 @@ from memoranda.model.chat import ToolSpec
 from memoranda.model.models import Image, ToolCall
 from memoranda.model.ports import TokenCounter
 from memoranda.text.patterns import compile_pattern
+from memoranda.tokens.documents import count_document
 from memoranda.tokens.estimate import DEFAULT, ENCODINGS, EstimatedCounter
 from memoranda.tokens.exact import huggingface_counter, openai_counter
 from memoranda.tokens.pictures import size_in_url
@@ -109,7 +110,8 @@ class ChatMeter:
         """Return the tokens of a message with its calls, its images and what is around them."""
         count, form = self.counter.count, self.format
         called = sum(count(call.name) + count(call.arguments) + form.call for call in calls)
-        return count(content) + called + sum(map(form.images, images)) + form.message
+        shown = sum(count_document(image.url) or form.images(image) for image in images)
+        return count(content) + called + shown + form.message
 
     def tools(self, definitions: Iterable[ToolSpec | Mapping[str, Any]]) -> int:
         """Return the tokens of the definitions of tools; see :func:`count_tools`."""

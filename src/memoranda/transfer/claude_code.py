@@ -114,7 +114,10 @@ def _messages(
     at = sources.moment_of(line.get("timestamp"), "timestamp")
     given = {"role": role, "content": message.get("content"), "timestamp": at}
     for number, said in enumerate(parse_message(given)):
-        for part in (*unread_parts(said.raw), *({"type": "image"} for _ in said.images)):
+        for part in (
+            *unread_parts(said.raw),
+            *({"type": image.label.strip("[]")} for image in said.images),
+        ):
             counts.leave_out(f"parts of the type {words_of(part, 'type')}")
         calls, result, text = said.tool_calls, said.tool_result, said.content
         asked |= {it.id for it in calls if OF_MEMORY.search(f"{it.name}\n{it.arguments}")}

@@ -126,7 +126,7 @@ def _image_block(image: Image) -> Json:
     if inside:
         media = media.removeprefix("data:").replace("jpg", "jpeg")
         source = {"type": "base64", "media_type": media, "data": data}
-    return {"type": "image", "source": source}
+    return {"type": "document" if image.is_pdf else "image", "source": source}
 
 
 def _input_of(call: ToolCall) -> Json:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
-from memoranda.conversation.formats.content import ItemContent, Json, blocks_of
+from memoranda.conversation.formats.content import DOCUMENT, ItemContent, Json, blocks_of
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import several
 from memoranda.model.models import Message, ToolCall, ToolResult
@@ -88,6 +88,8 @@ def plain_item(message: Any, name: str | None = None) -> Json:
 
 
 def _image_part(image: Any) -> Json:
+    if image.is_pdf:
+        return {"type": "file", "file": {"filename": DOCUMENT, "file_data": image.url}}
     detail = {} if image.detail == "auto" else {"detail": image.detail}
     return {"type": "image_url", "image_url": {"url": image.url, **detail}}
 

@@ -1,4 +1,4 @@
-"""What the forms of the providers have in common: texts, pictures, arguments and tokens."""
+"""What the forms of the providers have in common: texts, pictures, PDFs, arguments and tokens."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ ROLES = {
 }
 REASONING = ("thinking", "redacted_thinking", "reasoning")
 TEXTS = ("text", "input_text", "output_text")
-# The pictures that every provider takes.
-PICTURE = compile_pattern(r"https://.|data:image/(?:png|jpe?g|gif|webp);base64,.")
+# The pictures and documents that every provider takes.
+SHOWABLE = compile_pattern(
+    r"https://.|data:(?:image/(?:png|jpe?g|gif|webp)|application/pdf);base64,."
+)
+DOCUMENT = "document.pdf"  # OpenAI wants a name with each.
 
 
 @dataclass(slots=True)
@@ -78,7 +81,7 @@ def blocks_of(item: Mapping[str, Any]) -> list[Json]:
 
 
 def _read_image(block: Mapping[str, Any]) -> Image | None:
-    """Return the picture in a block; ``None`` for one that not every provider takes."""
+    """Return the picture or PDF in a block; ``None`` for one that not every provider takes."""
     match block:
         case {"type": "image_url", "image_url": {"url": str(url), **more}}:
             image = Image(url, str(more.get("detail") or "auto"))
@@ -86,11 +89,13 @@ def _read_image(block: Mapping[str, Any]) -> Image | None:
             image = Image(url, str(block.get("detail") or "auto"))
         case {"type": "image", "source": {"url": str(url)}}:
             image = Image(url)
-        case {"type": "image", "source": {"media_type": media, "data": data}}:
+        case {"type": "image" | "document", "source": {"media_type": media, "data": data}}:
             image = Image(f"data:{media};base64,{data}")
+        case {"file": {"file_data": str(url)}} | {"type": "input_file", "file_data": str(url)}:
+            image = Image(url)
         case _:
             return None
-    return image if PICTURE.match(image.url) else None
+    return image if SHOWABLE.match(image.url) else None
 
 
 # Letters for each token, at most, of what cannot be read: what a provider sealed, and files in

@@ -17,9 +17,9 @@ from pydantic import ConfigDict, TypeAdapter
 
 from memoranda.conversation.formats import anthropic, chat, responses
 from memoranda.conversation.formats.content import (
-    PICTURE,
     REASONING,
     ROLES,
+    SHOWABLE,
     ItemContent,
     Json,
     count_parts,
@@ -62,10 +62,9 @@ class NewMessage(NamedMessage):
             if getattr(self, name) and self.role != role:
                 raise InvalidInput(f"role={self.role!r} cannot have {name}; use role={role!r}")
         for image in self.images:
-            if not PICTURE.match(image.url):
-                raise InvalidInput(
-                    f"the image {image.url!r:.60} is neither https://… nor data:image/png;base64,…"
-                )
+            if not SHOWABLE.match(image.url):
+                kinds = "https://…, data:image/png;base64,… nor data:application/pdf;base64,…"
+                raise InvalidInput(f"the image {image.url!r:.60} is neither {kinds}")
 
 
 def says(message: NewMessage | Message) -> bool:

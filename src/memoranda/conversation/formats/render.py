@@ -172,7 +172,7 @@ def _sendable(message: Message, form: str, ids: dict[str, str], taken: set[str])
     shown = message.role == "user"
     if result and form != "openai":
         shown = not result.is_error
-    named = [] if shown else ["[image]" for _ in message.images]
+    named = [] if shown else [image.label for image in message.images]
     return replace(
         message,
         content="\n".join(filter(None, [message.content, *named])),

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from memoranda.conversation.formats.content import ItemContent, Json, blocks_of
-from memoranda.model.models import Message, ToolResult
+from memoranda.conversation.formats.content import DOCUMENT, ItemContent, Json, blocks_of
+from memoranda.model.models import Image, Message, ToolResult
 from memoranda.text.patterns import compile_pattern
 
 SENDABLE_ID = compile_pattern(r"[a-zA-Z0-9_-]{1,64}")
@@ -57,10 +57,7 @@ def _items_of(message: Message) -> Iterator[Json]:
         yield deepcopy(dict(message.raw)) | (ids[0] if ids else {})
         return
     parts = [{"type": "input_text", "text": text}] if text else []
-    parts += [
-        {"type": "input_image", "image_url": image.url, "detail": image.detail}
-        for image in message.images
-    ]
+    parts += [_image_part(image) for image in message.images]
     if result:
         output = parts if message.images else text
         yield {"type": "function_call_output", "output": output} | ids[0]
@@ -70,3 +67,9 @@ def _items_of(message: Message) -> Iterator[Json]:
     for call in message.tool_calls:
         function = {"name": call.name, "arguments": call.arguments}
         yield {"type": "function_call", "call_id": call.id, **function}
+
+
+def _image_part(image: Image) -> Json:
+    if image.is_pdf:
+        return {"type": "input_file", "filename": DOCUMENT, "file_data": image.url}
+    return {"type": "input_image", "image_url": image.url, "detail": image.detail}

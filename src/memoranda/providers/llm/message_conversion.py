@@ -154,11 +154,13 @@ def _part(part: Any) -> UserItem:
             return text
         case {"type": "image_url", "image_url": {"url": str(url), **rest}}:
             return _image(url, rest.get("detail"))
+        case {"type": "file", "file": {"file_data": str(url)}}:
+            return _image(url, None)
     return f"[{part.get('type')}]"
 
 
 def _image(url: str, detail: object) -> UserItem:
-    """Return an image, or its name where a provider would refuse all for it."""
+    """Return an image or a PDF, or its name where a provider would refuse all for it."""
     wanted = {"detail": detail} if isinstance(detail, str) else None
     if url.lower().startswith("https://"):
         return ImageUrl(url, vendor_metadata=wanted)
