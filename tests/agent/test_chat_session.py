@@ -4,6 +4,7 @@ import base64
 import json
 
 import pytest
+from model_server import raw, talked
 from noting import agent_of, chosen, noting, talking
 from tables import each_row
 
@@ -23,6 +24,7 @@ from memoranda.agent.session import (
 )
 from memoranda.errors import InvalidInput
 from memoranda.model.chat import ChatReply
+from memoranda.providers.llm import available
 from memoranda.testing.models import ScriptedLLM
 
 PIXEL = base64.b64decode(
@@ -129,6 +131,28 @@ def test_files_go_with_the_next_message(opened, tmp_path):
     assert sent.count("user") == 1
     of(AnswerFinished, chat, "And without?")
     assert chat.agent.chat.messages[2].images == ()
+
+
+def test_models_are_listed_and_chosen(opened, server, monkeypatch):
+    """Those of servers here and of keys that are set; a part of a name is enough."""
+    monkeypatch.setattr(available, "PORTS", (server.port, 9))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    names = ["qwen3:8b", "nomic-embed-text", "a name of words"]
+    server.play(raw(json.dumps({"data": [{"id": name} for name in names]}).encode()))
+    chat, name = opened(), f"openai:qwen3:8b@{server.url}/v1"
+    listed, now = chat.send("/model")
+    assert [*listed.models] == [name, "anthropic:claude-haiku-4-5"]
+    assert "memory alone answers" in now.text
+    assert [request.path for request in server.received] == ["/v1/models"]
+    assert name in of(Notice, chat, "/model qwen3").text
+    server.play(talked("I see."))
+    assert of(AnswerFinished, chat, "Hello there!").answer.text == "I see."
+    assert "cannot be read" in str(of(RequestFailed, chat, "/model llama").error)
+    for odd in (b"<html>", b'{"data": [1]}', b"[]"):
+        server.play(raw(odd))
+        listed, _ = chat.send("/model")
+        assert [*listed.models] == ["anthropic:claude-haiku-4-5"]
 
 
 def test_commands_say_what_they_did(opened):

@@ -174,7 +174,7 @@ def test_memory_and_context_are_shown(talk):
     out = talk("/memory").stdout
     assert "- Ana is vegetarian" in out
     assert str(path) in out
-    out = talk("I have two cats.", "/context and a dog", options=("--system", "Be kind.")).stdout
+    out = talk("I have two cats.", "/context and a dog").stdout
     assert all(part in out for part in ("of 102,400 tokens", "system prompt", "2 messages"))
 
 

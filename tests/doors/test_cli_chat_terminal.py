@@ -144,7 +144,7 @@ def test_a_greeting_says_who_answers(live):
     """The first lines say that memory alone answers and how to change that, and which session."""
     shown, *_ = live(f"hello there{ENTER}{CTRL_D}")
     assert "memory alone" in shown
-    assert "memoranda config set llm.model" in shown
+    assert "/model lists what can be used" in shown
     assert "session chat is new" in shown
     assert "session chat goes on with 2 messages" in live(CTRL_D)[0]
 

@@ -62,7 +62,6 @@ COMMANDS = (
     ("facts", "show", "{likes tea}"),
     ("entities",),
     ("audit",),
-    ("audit", "--strict"),
     ("stats",),
     ("search", "vegetarian", "--why"),
     ("notes",),

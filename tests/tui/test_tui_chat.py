@@ -116,7 +116,7 @@ async def test_the_last_stretch_is_there_when_it_opens(runtimes, sitting):
         assert "> What colour is the sky?" in person.text
         assert "I see." in person.text
         assert "It is blue." in person.text
-        assert "no language model is set: memory alone answers" in person.text
+        assert "no language model: memory alone answers" in person.text
         assert "My sister Rita lives in Porto." in await person.say("Where does my sister live?")
         assert "memory alone" in person.lines[-3]
 

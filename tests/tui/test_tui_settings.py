@@ -31,7 +31,7 @@ async def test_every_setting_is_there(sitting):
     Words narrow it by name and meaning; the setting at the cursor is explained. What an option of
     the command line has set has that as its source.
     """
-    given = {"user": ("--user", "ana"), "agent.system": ("--system", "Be brief.")}
+    given = {"user": ("--user", "ana")}
     runtime = ChatRuntime(lambda settings: Memory(":memory:", settings=settings), given=given)
     async with sitting(runtime, size=(100, 140)) as person:
         text = await person.press("f3")
@@ -45,9 +45,6 @@ async def test_every_setting_is_there(sitting):
         assert "strategy" in await find(person, "what scores highest")
         assert "no setting has that" in await find(person, "xyzzy")
         assert "--user" in await find(person, "user")
-        text = await find(person, "agent.system")
-        assert "--system" in text
-        assert "Be brief." in text
     # A memory that lives in the process cannot be opened again; a change is refused, all stays.
     runtime.memory.remember("kept")
     with pytest.raises(InvalidInput, match="cannot be opened again"):

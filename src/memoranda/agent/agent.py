@@ -223,9 +223,13 @@ class Agent:
                 return message
         raise InvalidInput("nothing was said in this conversation yet")
 
-    def use_model(self, model: ChatModel) -> None:
-        """Let another model answer from now on."""
-        self._model = model
+    def use_model(self, model: ChatModel | str) -> None:
+        """Let another model answer from now on; it is given, or named.
+
+        Raises:
+            ConfigError, MissingExtra: the model that is named cannot be used.
+        """
+        self._model = talking_model(self.memory, model)
         self._chat = self._open()
 
     def context(self, text: str | None = None) -> Context:

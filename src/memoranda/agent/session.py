@@ -29,6 +29,7 @@ from memoranda.model.chat import OnText
 from memoranda.model.events import Event
 from memoranda.model.models import Hit, Message
 from memoranda.model.usage import StageUsage
+from memoranda.providers.llm.available import complete_name, find_models
 
 # Seconds that a wait lasts at once: a signal just before one is seen when it ends.
 PATIENCE = 1.0
@@ -117,6 +118,13 @@ class CostReport(ChatEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class ModelList(ChatEvent):
+    """The models that can be used now, each with whose it is."""
+
+    models: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class InterfaceCommand(ChatEvent):
     """A command that the face does itself, and what follows it."""
 
@@ -139,7 +147,6 @@ class ChatSession:
     Args:
         memory: the memory of the agent.
         session: the conversation that goes on, or begins.
-        system: the system prompt; otherwise that of the settings.
         own: commands that the face does itself, with what they do; they win over those here.
     """
 
@@ -148,7 +155,6 @@ class ChatSession:
         memory: Memory,
         *,
         session: str = "chat",
-        system: str | None = None,
         own: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Open the agent; nothing is asked yet."""
@@ -158,7 +164,7 @@ class ChatSession:
         self._files: list[str] = []
         self._events: SimpleQueue[Any] = SimpleQueue()
         self.agent = Agent(
-            memory, session=session, system=system, llm=self.model, upkeep=True, listener=self._hear
+            memory, session=session, llm=self.model, upkeep=True, listener=self._hear
         )
         done = {name.replace("do_", "/"): getattr(self, name) for name in COMMANDS}
         self.meanings = {name: describe_command(each) for name, each in done.items()} | {**own}
@@ -305,13 +311,13 @@ class ChatSession:
         yield Notice(f"{Path(words).name} goes with your next message")
 
     def do_model(self, words: str = "") -> Events:
-        """Say which model answers; with NAME, another one does."""
-        found = talking_model(self.agent.memory, words) if words else None
-        if found is not None:
+        """List the models that can be used now; with a NAME, let that one answer."""
+        if not words:
+            yield ModelList(find_models())
+        elif found := talking_model(self.agent.memory, complete_name(words)):
             self.model = InterruptibleModel(found)
             self.agent.use_model(self.model)
-        name = self.agent.model or "no language model: memory alone answers"
-        yield Notice(f"{name}; /model NAME takes another one until you leave")
+        yield Notice(f"{self.agent.model or 'memory alone'} answers now")
 
     def do_remember(self, words: str) -> Events:
         """Remember something as a fact: /remember WORDS."""

@@ -27,7 +27,6 @@ from memoranda.cli.command import (
     ChatName,
     Model,
     Session,
-    System,
     command,
     exit_on_signal,
     handle_signals,
@@ -40,7 +39,7 @@ from memoranda.model.usage import NO_USAGE
 from memoranda.rendering.chat import describe_changes, describe_start, show_event
 from memoranda.rendering.forms import to_json
 from memoranda.rendering.layout import safe_text
-from memoranda.rendering.plain import escape_controls, one_line, pluralize
+from memoranda.rendering.plain import escape_controls, one_line
 from memoranda.serving.signals import ending_signals
 
 if TYPE_CHECKING:  # A pipe does without its library.
@@ -52,9 +51,7 @@ commands = typer.Typer()
 
 
 @command(commands, "chat")
-def chat(
-    session: Session, *, in_session: ChatName = "chat", system: System = None, model: Model = None
-) -> None:
+def chat(session: Session, *, in_session: ChatName = "chat", model: Model = None) -> None:
     """Talk with your memory, by a language model or from memory alone.
 
     All that is said is kept, whatever ends the conversation; /help lists the commands. In a pipe
@@ -68,7 +65,7 @@ def chat(
     """
     opened = Memory(session.db, user=session.user, settings=session.settings, llm=model)
     with handle_signals(ending_signals(), exit_on_signal), opened as memory:
-        talk = chats.ChatSession(memory, session=in_session, system=system, own=MEANINGS)
+        talk = chats.ChatSession(memory, session=in_session, own=MEANINGS)
         live = sys.stdin.isatty() and session.out.is_terminal and not session.as_json
         face = TerminalChat(session, talk, open_prompt(talk) if live else None)
         face.run()
@@ -115,13 +112,10 @@ class TerminalChat:
 
     def _greet(self) -> Iterator[Text]:
         """Yield which model answers, which session goes on, and how to leave."""
-        chat = self.talk.agent.chat
-        state = f"goes on with {pluralize(len(chat), 'message')}" if len(chat) else "is new"
         name = self.talk.agent.model
         who = [safe_text(one_line(name), "bold green")] if name else []
-        session = safe_text(f"session {one_line(chat.id)} {state}")
         hint = Text("/help lists the commands; Ctrl+D leaves, the session stays", "dim")
-        for line in (*who, session, *describe_start(self.talk), hint):
+        for line in (*who, *describe_start(self.talk, HINT), hint):
             yield from self.session.view.wrap(line)
 
     def _read(self) -> str | None:

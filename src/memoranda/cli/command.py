@@ -61,7 +61,6 @@ Shared = partial(Kept, rich_help_panel="Options of every command")
 ChatName = Annotated[
     str, Option("--session", metavar="NAME", help="The conversation that goes on, or begins.")
 ]
-System = Annotated[str | None, Option(help="The system prompt; otherwise agent.system.")]
 Model = Annotated[
     str | None, Option(metavar="NAME", help="The language model; otherwise llm.model.")
 ]

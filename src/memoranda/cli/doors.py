@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 from typer import Option
 
-from memoranda.cli.command import ChatName, Model, Session, System, command
+from memoranda.cli.command import ChatName, Model, Session, command
 from memoranda.errors import InvalidInput, MissingExtra
 
 # Doors do not know each other: these are opened by their names.
@@ -49,9 +49,7 @@ def mcp(
 
 
 @command(commands, "tui")
-def tui(
-    session: Session, *, in_session: ChatName = "chat", system: System = None, model: Model = None
-) -> None:
+def tui(session: Session, *, in_session: ChatName = "chat", model: Model = None) -> None:
     """Talk with your memory on a whole screen, and see what it does and why.
 
     F1 lists keys and commands: what a model is sent (F2), settings (F3), conversations (F4),
@@ -69,6 +67,5 @@ def tui(
     import_module(TUI).run(
         user=session.user,
         session=in_session,
-        given=session.given
-        | {"agent.system": ("--system", system), "llm.model": ("--model", model)},
+        given=session.given | {"llm.model": ("--model", model)},
     )

@@ -52,23 +52,15 @@ def stats(session: Session) -> None:
 
 
 @command(commands, "audit")
-def audit(
-    session: Session,
-    *,
-    limit: options.Limit = 3,
-    strict: Annotated[bool, Option("--strict", help="Exit with 1 if anything is found.")] = False,
-) -> None:
+def audit(session: Session, *, limit: options.Limit = 3) -> None:
     """Look for junk: duplicates, contradictions, loops, secrets and more. Changes nothing.
 
     Examples:
         memoranda audit
         memoranda audit --limit 20
-        memoranda audit --strict
     """
     found = session.memory().audit()
     session.show(found, *show_audit(found, session.view, limit))
-    if strict and not found.clean:
-        raise typer.Exit(FAILED)
 
 
 @command(commands, "doctor")

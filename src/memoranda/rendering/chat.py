@@ -13,18 +13,26 @@ from memoranda.agent.session import (
     ChatEvent,
     ChatSession,
     CostReport,
+    ModelList,
     Notice,
     RequestFailed,
     SearchResults,
 )
 from memoranda.model.usage import NO_USAGE, StageUsage, Usage
 from memoranda.rendering.conversations import describe_pruning, describe_usage
-from memoranda.rendering.layout import Display, safe_text
+from memoranda.rendering.layout import Display, details, safe_text
 from memoranda.rendering.memory_stats import format_cost, show_usage
 from memoranda.rendering.plain import DOT, one_line, pluralize
 from memoranda.rendering.records import show_hits
 
-SET_MODEL = "memoranda config set llm.model anthropic:claude-haiku-4-5"
+CHOOSE_MODEL = (
+    "/model NAME, or a part of it, takes one until you leave; for good: "
+    "memoranda config set llm.model NAME"
+)
+NO_MODEL = (
+    "no server on this machine answers at a usual port, and no key is set: start one, such as "
+    "Ollama, or set ANTHROPIC_API_KEY or OPENAI_API_KEY"
+)
 
 
 def show_event(event: ChatEvent, view: Display, hint: str) -> Iterator[RenderableType]:
@@ -45,6 +53,9 @@ def show_event(event: ChatEvent, view: Display, hint: str) -> Iterator[Renderabl
             yield show_hits(hits, view)
         case CostReport(spending):
             yield show_usage(spending, view)
+        case ModelList(models):
+            yield details(models.items())
+            yield from view.wrap(CHOOSE_MODEL if models else NO_MODEL, "dim")
         case RequestFailed(error):
             shown = safe_text("error: ", "bold red").append(one_line(str(error)), "not bold")
             yield from view.wrap(shown)
@@ -98,13 +109,21 @@ def format_spending(spending: Sequence[StageUsage]) -> Iterator[str]:
         yield f"background {format_tokens(background)}"
 
 
-def describe_start(chat: ChatSession) -> Iterator[Text]:
-    """Yield which model answers, what its window is, and what waits for it."""
+def describe_start(chat: ChatSession, hint: str) -> Iterator[Text]:
+    """Yield which session goes on, what left its view, and what is to be known of the model.
+
+    Args:
+        chat: the chat.
+        hint: how what left the view can be seen.
+    """
     agent = chat.agent
-    figures = agent.chat.stats()
+    figures, held = agent.chat.stats(), len(agent.chat)
+    state = f"goes on with {pluralize(held, 'message')}" if held else "is new"
+    yield safe_text(f"session {one_line(agent.chat.id)} {state}")
+    if figures.pruned_messages:
+        yield Text(f"{pluralize(figures.pruned_messages, 'message')} out of view; {hint}", "yellow")
     if agent.model is None:
-        yield Text("no language model is set: memory alone answers", "dim")
-        yield Text(f"with a model: {SET_MODEL}", "dim")
+        yield Text("no language model: memory alone answers; /model lists what can be used", "dim")
     elif not figures.limit_known:
         assumed = f"its context window is not known, {figures.token_limit:,} tokens are assumed"
         yield Text(f"{assumed}: set tokens.limits", "yellow")

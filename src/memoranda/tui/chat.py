@@ -40,7 +40,7 @@ from memoranda.rendering.chat import describe_start, format_spending, show_event
 from memoranda.rendering.conversations import alert_colour, format_call
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.memory_stats import show_stats
-from memoranda.rendering.plain import DOT, escape_controls, one_line, pluralize
+from memoranda.rendering.plain import DOT, escape_controls, one_line
 from memoranda.tui.commands import SCREENS
 from memoranda.tui.context import ContextScreen
 from memoranda.tui.help import make_help, make_welcome
@@ -173,14 +173,8 @@ class ChatScreen(Screen[None]):
     def _begin(self) -> Iterator[Widget]:
         """Yield how the conversation stands, and its last messages; called in a thread."""
         chat = self.runtime.agent.chat
-        held, out = len(chat), chat.stats().pruned_messages
-        state = f"goes on with {pluralize(held, 'message')}" if held else "is new"
-        yield _line(f"session {chat.id} {state}{DOT}F1 lists keys and commands")
-        if out:
-            yield _line(f"{pluralize(out, 'message')} out of view; {HINT}", "notice")
-        if start := [*describe_start(self.runtime.chat)]:
-            yield _line(Group(*start))
-        if not held:
+        yield _line(Group(*describe_start(self.runtime.chat, HINT), "F1 lists keys and commands"))
+        if not len(chat):
             yield _line(make_welcome(self.runtime.memory))
         for message in chat.recent(LAST_STRETCH):
             if message.role == "user":

@@ -34,8 +34,8 @@ class ChatRuntime:
     Args:
         open_memory: opens the memory with settings.
         session: the conversation that goes on, or begins.
-        given: options that win over settings, with their values, by the names of the settings:
-            of ``agent.system`` it is used here, the others by ``open_memory``.
+        given: options that win over settings, which ``open_memory`` uses, with their values, by
+            the names of the settings.
         arguments: settings that win over file and environment, nested by group.
     """
 
@@ -106,9 +106,8 @@ class ChatRuntime:
 
     def _open(self, session: str, texts: Mapping[str, str] = MappingProxyType({})) -> ChatSession:
         memory = self._open_memory(Settings(**configure.override(self._arguments, texts)))
-        _, system = self._given.get("agent.system", ("", None))
         try:
-            return ChatSession(memory, session=session, system=system, own=MEANINGS)
+            return ChatSession(memory, session=session, own=MEANINGS)
         except BaseException:
             memory.close()
             raise

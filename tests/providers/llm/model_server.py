@@ -70,6 +70,11 @@ class ModelServer:
     lock: Lock = field(default_factory=Lock)
     url: str = ""
 
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.url.rpartition(":")[2])
+
     def play(self, *acts: Act) -> None:
         """Play these from the next request on."""
         with self.lock:

@@ -38,7 +38,7 @@ REMEDIES: tuple[tuple[type[Exception], str], ...] = (
     ),
     (exceptions.ModelRateLimitError, "wait, or raise the limits of the key"),
     (exceptions.ModelConnectionError, "start the server, correct its URL, or check the network"),
-    (exceptions.ModelRequestRejectedError, "check the model and its limits"),
+    (exceptions.ModelRequestRejectedError, "check the model, its limits and which files it takes"),
     (exceptions.ModelHTTPError, "try again later"),
 )
 OTHERWISE = "try again later, or check the model and its URL"
