@@ -6,13 +6,11 @@ from pathlib import Path
 
 from tables import each_row
 
-from memoranda.learning.claims import Category, Relation
+from memoranda.learning.claims import Category
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import (
     ClaimsAnswer,
     ReflectionAnswer,
-    VerdictAnswer,
-    VerdictsAnswer,
     fenced,
     instructions,
     shortened,
@@ -23,7 +21,6 @@ ROOT = Path(__file__).parents[2]
 PROMPTS = ROOT / "src" / "memoranda" / "learning" / "prompts"
 ANSWERS = {
     "extract": [ClaimsAnswer, ClaimAnswer],
-    "judge": [VerdictsAnswer, VerdictAnswer],
     "reflect": [ReflectionAnswer],
     "summary": [Consolidation],
     "compress": [],
@@ -58,7 +55,6 @@ def test_a_prompt_names_every_field_and_is_short(name):
 def test_prompts_name_every_word_of_closed_lists():
     """A model cannot choose what it is not told."""
     assert all(f"`{one.value}`" in instructions("extract") for one in Category)
-    assert all(f"`{one.value}`" in instructions("judge") for one in Relation)
 
 
 def test_long_texts_lose_their_middle():

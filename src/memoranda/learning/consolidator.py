@@ -29,7 +29,7 @@ from memoranda.errors import (
 )
 from memoranda.facts.ontology import attributes
 from memoranda.facts.requests import INSTRUCTIONS
-from memoranda.learning.claims import ROLES, Category, Claim, Relation, Turn
+from memoranda.learning.claims import ROLES, Claim, Relation, Turn
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.conflicts.facts import TITLE
 from memoranda.learning.consolidation_plan import (
@@ -41,7 +41,8 @@ from memoranda.learning.consolidation_plan import (
 from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.extraction.exclusions import blank_exclusions
-from memoranda.learning.llm.model_stages import extract_claims, judge_pairs
+from memoranda.learning.llm.claim_checking import ASKED
+from memoranda.learning.llm.model_stages import extract_claims
 from memoranda.learning.speakers import name_speakers
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.changes import Insert, RecordAccess, RecordChange, Reinforce, Supersede
@@ -70,8 +71,6 @@ CANDIDATES = 8
 MOST_OF_ATTRIBUTE = 100
 # Facts, the latest, among which those are looked for that were written down without an attribute.
 MOST_STATED = 500
-# What a person has asked for.
-_ASKED = frozenset({Category.REMEMBER, Category.INSTRUCTION})
 # How often reading a page may take too long before its messages are kept as they are.
 MOST_TRIES = 3
 # Lines of a report.
@@ -295,15 +294,6 @@ class Consolidator:
             only=only,
             decay_rate=self.settings.decay_rate,
         )
-        model = self.models.for_stage(self.records.scope, "conflict")
-        asks = model is not None and only is None and by_text
-        unclear = plan.find_unclear_pairs() if asks else {}
-        if model is not None and unclear:
-            try:
-                verdicts = self.models.wait(judge_pairs(model, list(unclear.values())))
-                plan.overrides = dict(zip(unclear, verdicts, strict=True))
-            except LLMError as error:
-                log.warning("conflicts are left to rules: %s", error)
         return plan.make()
 
     def _consolidate(
@@ -390,7 +380,7 @@ class Consolidator:
 
     def _without_ended(self, claims: Sequence[Claim]) -> list[Claim]:
         """Return claims without those that were kept when they were asked for, and have ended."""
-        asked = [each for each in claims if each.category in _ASKED]
+        asked = [each for each in claims if each.category in ASKED]
         if not asked:
             return list(claims)
         cited = [source for claim in asked for source in claim.sources]
@@ -398,7 +388,7 @@ class Consolidator:
         known = self.records.store.records(self.records.scope, where, limit=None)
         now = self.records.now()
         ended = {each.content for each in known if not is_active(each, now)}
-        return [each for each in claims if each.category not in _ASKED or each.content not in ended]
+        return [each for each in claims if each.category not in ASKED or each.content not in ended]
 
     def _extract(self, turns: Sequence[Turn], before: Sequence[Turn]) -> list[Claim]:
         """Return what the model or the rules draw from ``turns``.
@@ -417,18 +407,14 @@ class Consolidator:
         # What was said in confidence, or taken back, is no model's business either.
         open_turns = blank_exclusions([*before, *turns])
         context, page = open_turns[: len(before)], open_turns[len(before) :]
-        drawn = self.models.wait(extract_claims(model, page, before=context, reader=self.dates))
         # What a person asks for is read by rules, whatever a model makes of it.
         asked = [
             claim
             for place, turn in enumerate(turns)
             for claim in self.rules.read_requests(turn, before=[*before, *turns[:place]])[0]
         ]
-        cited = {source for claim in asked for source in claim.sources}
-        others = (
-            each for each in drawn if each.category not in _ASKED or cited.isdisjoint(each.sources)
-        )
-        return [*asked, *others]
+        drawn = extract_claims(model, page, before=context, reader=self.dates, kept=asked)
+        return [*asked, *self.models.wait(drawn)]
 
     def _limit(self) -> Callable[[], None]:
         """Return what ends the reading of a page when it takes too long, or nobody waits for it."""

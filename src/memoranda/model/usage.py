@@ -56,10 +56,14 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[T]):
-    """What a language model answered, as the type that was asked for, and what it took."""
+    """What a language model answered, as the type that was asked for, and what it took.
+
+    ``complete`` is false where the answer was cut off by its greatest length.
+    """
 
     value: T
     usage: Usage
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)

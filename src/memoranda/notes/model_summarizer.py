@@ -14,7 +14,12 @@ from functools import partial
 
 from memoranda.errors import LLMError
 from memoranda.learning.claims import Turn
-from memoranda.learning.llm.claim_checking import ClaimChecker, names, numbers, stems
+from memoranda.learning.llm.claim_checking import (
+    ClaimChecker,
+    known_terms,
+    particulars,
+    telling_terms,
+)
 from memoranda.learning.llm.model_stages import fenced, instructions, moment, shortened
 from memoranda.learning.stage_models import ask_checked
 from memoranda.model.notes import MEMORY_BYTES
@@ -123,7 +128,7 @@ def accept_update(memory: str, update: str, *, most_bytes: int) -> str | None:
     before, after = parse(memory), parse(text)
     if not memory.strip():
         return text if after.bullets or after.headings else None
-    new = {item.text: stems(item.text) for item in after.items}
+    new = {item.text: telling_terms(item.text) for item in after.items}
     told = sum(_line_for(item.text, lines=new) is not None for item in before.items)
     is_long = len(memory.encode("utf-8", "replace")) > most_bytes
     wanted = 1 if is_long else (len(before.items) + 1) // 2
@@ -147,22 +152,22 @@ def read_compression(
     if text is None or len(text) >= len(memory):
         return None
     evidence = "\n".join([memory, *(turn.text for turn in turns if turn.person)])
-    words, figures = stems(evidence), numbers(evidence)
+    words = known_terms(evidence)
     known = {item.text for item in parse(memory).items}
 
     def holds(said: str) -> bool:
-        founded = numbers(said) <= figures and names(said) <= words
+        founded = particulars(said) <= words
         return said in known or (founded and _line_for(said, lines={evidence: words}) is not None)
 
     document = parse(text)
     left = document.patch({item: None for item in document.items if not holds(item.text)})
-    told = {item.text: stems(item.text) for item in left.bullets}
+    told = {item.text: telling_terms(item.text) for item in left.bullets}
     return (left.render(), partial(_line_for, lines=told)) if left.items else None
 
 
 def _line_for(old: str, *, lines: Mapping[str, set[str]]) -> str | None:
     """Return which of some lines says an old one, whole or shortened, if one does."""
-    wanted = stems(old)
+    wanted = telling_terms(old)
     if old in lines or not wanted:
         return old if old in lines else None
     best = max(lines, key=lambda line: len(wanted & lines[line]), default="")

@@ -45,9 +45,10 @@ class ScriptedLLM:
     It implements :class:`memoranda.model.ports.LanguageModel` and
     :class:`memoranda.model.chat.ChatModel`.
 
-    An entry of a script is an answer; an exception, which is raised; or a function of
-    :class:`ModelRequest` that gives either. To a talk, an answer is words, a :class:`ToolCall`,
-    several of them, or a whole :class:`ChatReply`, and a function is one of :class:`ChatTurn`.
+    An entry of a script is an answer, or a whole :class:`memoranda.model.usage.Reply`; an
+    exception, which is raised; or a function of :class:`ModelRequest` that gives either. To a
+    talk, an answer is words, a :class:`ToolCall`, several of them, or a whole
+    :class:`ChatReply`, and a function is one of :class:`ChatTurn`.
 
     Args:
         script: entries in the order in which they are given, to whatever is asked; or, by the
@@ -88,6 +89,8 @@ class ScriptedLLM:
             self.asked.append(question)
             entry = self._next(answer)
         value = self._said(entry, question)
+        if isinstance(value, Reply) and isinstance(value.value, answer):
+            return value
         if not isinstance(value, answer):
             message = f"the script answers {value!r:.200}, and {answer.__name__} was asked for"
             raise AssertionError(message)  # noqa: TRY004 - the script is wrong, not an argument

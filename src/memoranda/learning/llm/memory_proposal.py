@@ -16,13 +16,10 @@ from memoranda.learning.extraction.exclusions import is_joke, is_refused
 from memoranda.learning.extraction.sentences import split_sentences
 from memoranda.learning.llm.claim_checking import (
     ENGLISH,
-    JUST_BEFORE,
-    MANY,
     ClaimAnswer,
     ClaimChecker,
+    known_terms,
     numbers,
-    split_attributes,
-    stems,
 )
 from memoranda.learning.llm.model_stages import MOST_PER_TURN
 from memoranda.learning.parsed_text import parse_text
@@ -32,8 +29,6 @@ from memoranda.text.terms import cut_sentences
 
 # Turns that a line is held to: those that share most words with it.
 TRIED = 3
-# Share of the words of a longer line that must have been said.
-COVERED = 0.5
 _CATEGORIES = LanguageData("en", "categories")
 _MARK = compile_pattern(r"^\s*(?:>\s*)*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?")
 _NO_LINE = compile_pattern(r"^\s*(?:#|\||[-*_=]{3,}\s*$|\(empty\)\s*$|[^\n:]{1,60}:\s*$)")
@@ -64,8 +59,7 @@ def read_proposal(
         if _normal(line) not in before:
             new.setdefault(_normal(line), line)
     checker = _LineChecker([_own_words(turn) for turn in turns], (), reader)
-    checked = [claim for claim in map(checker.check_line, new.values()) if claim is not None]
-    claims = [each for claim in checked for each in split_attributes(claim)]
+    claims = [claim for claim in map(checker.check_line, new.values()) if claim is not None]
     # Of many claims of so short a talk, the rest is invented.
     most = MOST_PER_TURN * sum(turn.person for turn in turns)
     return claims[:most]
@@ -110,38 +104,31 @@ def _own_words(turn: Turn) -> Turn:
 
 
 class _LineChecker(ClaimChecker):
-    """Holds lines to turns that a model names no sources for."""
+    """Checks lines that a model names no sources for against the turns that say most of them."""
 
     def check_line(self, content: str) -> Claim | None:
         """Return the claim that a line is, resting on the turns that say it, if it is one."""
         if ENGLISH.pattern("pronoun_opening").match(content):
             return None  # It cannot be understood alone.
-        about, said = self.about(content), [stems(turn.text) for turn in self.page]
-        best = self._nearest(content, about, said)
-        for places in (_together(about, best, said), *([place] for place in best), best):
-            near = {at for place in places for at in range(max(0, place - JUST_BEFORE), place + 1)}
-            covered = about & set().union(*(said[at] for at in near))
-            if places and (len(about) < MANY or len(covered) >= COVERED * len(about)):
-                sources = [self.page[place].id for place in places]
-                drawn = ClaimAnswer(content, sources, self._subject(content), _category(content))
-                judged = self.check(drawn)
-                if isinstance(judged, Claim):
-                    return judged
+        best = self._nearest(content)
+        for turns in (_together(self.about(content), best), best[:1]):
+            sources = [turn.id for turn in turns]
+            drawn = ClaimAnswer(content, sources, self._subject(content), _category(content))
+            judged = self.check(drawn)
+            if isinstance(judged, Claim):
+                return judged
         return None
 
-    def _nearest(self, content: str, about: set[str], said: Sequence[set[str]]) -> list[int]:
-        """Return the persons' turns that share most with a line; of equals the later, which holds.
+    def _nearest(self, content: str) -> list[Turn]:
+        """Return the persons' turns that share most with a line, the later ones first.
 
         Where none shares anything, the last one: it may be a yes.
         """
-        figures = numbers(content)
-        shared = {
-            place: len(about & said[place]) + len(figures & numbers(turn.text))
-            for place, turn in enumerate(self.page)
-            if turn.person and turn.text
-        }
-        best = sorted(shared, key=lambda place: (shared[place], place), reverse=True)[:TRIED]
-        return [place for place in best if shared[place]] or best[:1]
+        about = self.about(content) | numbers(content)
+        spoken = [turn for turn in reversed(self.page) if turn.person and turn.text]
+        shared = {turn: len(about & known_terms(turn.text)) for turn in spoken}
+        best = sorted(spoken, key=lambda turn: -shared[turn])[:TRIED]
+        return [turn for turn in best if shared[turn]] or best[:1]
 
     def _subject(self, content: str) -> str:
         """Return whom a line is about, if it begins so; empty for who says it."""
@@ -150,13 +137,14 @@ class _LineChecker(ClaimChecker):
         return next((one for one in speakers if opening.startswith(one.casefold())), "")
 
 
-def _together(about: set[str], best: Sequence[int], said: Sequence[set[str]]) -> list[int]:
-    """Return the first of these turns, and those that say words of a line which it does not."""
-    left, found = set(about), list(best[:1])
-    for place in best:
-        if place not in found and left & said[place]:
-            found.append(place)
-        left -= said[place]
+def _together(about: set[str], turns: Sequence[Turn]) -> list[Turn]:
+    """Return the first of some turns, and those that say terms which the ones before do not."""
+    left, found = set(about), list(turns[:1])
+    for turn in turns:
+        said = known_terms(turn.text)
+        if turn not in found and left & said:
+            found.append(turn)
+        left -= said
     return found
 
 

@@ -1,4 +1,4 @@
-"""The stages of learning that ask a language model: claims of turns, verdicts on pairs, an insight.
+"""The stages of learning that ask a language model: claims of turns, and an insight.
 
 Prompts are files, and texts stand as data inside of them. Each answer is checked against what
 the model was shown, and what does not hold is left out.
@@ -14,17 +14,17 @@ from datetime import datetime, tzinfo
 from functools import cache
 from importlib.resources import files
 
-from memoranda.learning.claims import Claim, Relation, Statement, Turn, Verdict
+from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.extraction.exclusions import is_order
 from memoranda.learning.llm.claim_checking import (
     MARKUP,
     ClaimAnswer,
     ClaimChecker,
-    digits,
     find_cited,
-    numbers,
-    split_attributes,
-    stems,
+    known_terms,
+    particulars,
+    repeats,
+    telling_terms,
 )
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import LanguageModel
@@ -36,12 +36,6 @@ log = logging.getLogger("memoranda.extract")
 
 # Claims of a page, per turn of a person; a model that claims more is inventing.
 MOST_PER_TURN = 3
-# Pairs of one request: of more, models lose count.
-PAIRS = 12
-# Characters of one side of a pair.
-LONGEST_STATEMENT = 1_000
-# A verdict that is less sure is a doubt, and in doubt nothing is retired.
-SURE = 0.5
 # Characters of an insight: it goes into prompts.
 LONGEST_INSIGHT = 1_200
 # Characters of one memory that an insight is drawn from: there may be 200.
@@ -90,19 +84,25 @@ class ClaimsAnswer:
 
 
 async def extract_claims(
-    model: LanguageModel, page: Sequence[Turn], *, before: Sequence[Turn] = (), reader: DateParser
+    model: LanguageModel,
+    page: Sequence[Turn],
+    *,
+    before: Sequence[Turn] = (),
+    reader: DateParser,
+    kept: Sequence[Claim] = (),
 ) -> list[Claim]:
     """Return the claims of ``page``, drawn by a model, in the order they were said.
 
-    A claim is kept if it cites a person's turn of the page, shares words with it, and names no
-    number, day or name that was not said. Orders to the assistant, fences and secrets never
-    become claims.
+    :mod:`memoranda.learning.llm.claim_checking` says which are kept. An answer that was cut off by
+    its length is not used: each half of the page is asked for by itself.
 
     Args:
         model: what draws them.
         page: the turns to read, at most 30.
         before: turns said before them, to understand them by; no claim rests on these alone.
         reader: resolves relative times in the turns, to check the days of claims by.
+        kept: what rules kept of the page because a person asked for it. It is shown to the model,
+            and what says the same is left out.
 
     Raises:
         LLMError: the model failed; ``error.usage`` says what was spent.
@@ -112,20 +112,34 @@ async def extract_claims(
     checker = ClaimChecker(page, before, reader)
     context = [_turn_row(f"b{number}", turn) for number, turn in enumerate(before, 1)]
     rows = [_turn_row(label, turn) for label, turn in checker.labels.items()]
-    prompt = "\n".join([fenced("before", context), fenced("turns", rows)])
+    known = [fenced("kept", [{"text": each.content} for each in kept])] if kept else []
+    prompt = "\n".join([fenced("before", context), *known, fenced("turns", rows)])
     reply = await model.ask(instructions("extract"), prompt, ClaimsAnswer)
-    most = MOST_PER_TURN * sum(turn.person for turn in page)
-    kept: dict[str, Claim] = {}
-    for candidate in reply.value.claims[: 2 * most]:
+    if not reply.complete and len(page) > 1:
+        half = len(page) // 2
+        claims: list[Claim] = []
+        for turns, earlier in (page[:half], before), (page[half:], [*before, *page[:half]]):
+            around = earlier[-max(half, len(before)) :]
+            claims += await extract_claims(model, turns, before=around, reader=reader, kept=kept)
+        return claims
+    return _checked(reply.value.claims, checker, kept)
+
+
+def _checked(
+    drawn: Sequence[ClaimAnswer], checker: ClaimChecker, kept: Sequence[Claim]
+) -> list[Claim]:
+    """Return the claims that hold, each once, in the order they were said."""
+    most = MOST_PER_TURN * sum(turn.person for turn in checker.page)
+    claims: dict[str, Claim] = {}
+    for candidate in drawn[: 2 * most]:
         checked = checker.check(candidate)
         if isinstance(checked, str):
             # What was claimed may be private; the reason is not.
             log.info("a claim of the model was dropped: %s", checked)
-        else:
-            for claim in split_attributes(checked):
-                kept.setdefault(claim.content.casefold(), claim)
-    places = {turn.id: place for place, turn in enumerate(page)}
-    return sorted(kept.values(), key=lambda claim: places[claim.sources[0]])[:most]
+        elif not any(repeats(checked, each) for each in kept):
+            claims.setdefault(checked.content.casefold(), checked)
+    places = {turn.id: place for place, turn in enumerate(checker.page)}
+    return sorted(claims.values(), key=lambda claim: places[claim.sources[0]])[:most]
 
 
 def _turn_row(label: str, turn: Turn) -> dict[str, object]:
@@ -136,63 +150,6 @@ def _turn_row(label: str, turn: Turn) -> dict[str, object]:
         "at": moment(turn.at),
         "text": shortened(turn.text),
     }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictAnswer:
-    """A verdict as a model gives it; see ``prompts/judge.md`` for each field."""
-
-    pair: int
-    reason: str = ""
-    relation: Relation = Relation.NONE
-    confidence: float = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictsAnswer:
-    """One verdict for each pair."""
-
-    verdicts: list[VerdictAnswer]
-
-
-async def judge_pairs(
-    model: LanguageModel, pairs: Sequence[tuple[Statement, Statement]]
-) -> list[Verdict]:
-    """Return a model's verdict for each (older, newer) pair, in order.
-
-    :attr:`Relation.NONE` where it is in doubt or says nothing of a pair.
-
-    Raises:
-        LLMError: the model failed.
-    """
-    verdicts: list[Verdict] = []
-    for start in range(0, len(pairs), PAIRS):
-        batch = pairs[start : start + PAIRS]
-        rows = [
-            {"pair": number, "older": _side(old), "newer": _side(new)}
-            for number, (old, new) in enumerate(batch, 1)
-        ]
-        reply = await model.ask(instructions("judge"), fenced("pairs", rows), VerdictsAnswer)
-        silent = Verdict(Relation.NONE, 0.0, f"{model.name} gave no verdict")
-        given: dict[int, Verdict] = {}
-        for one in reply.value.verdicts:
-            # Of two verdicts on one pair, neither is to be believed.
-            given[one.pair] = silent if one.pair in given else _verdict(one, model.name)
-        verdicts += [given.get(number, silent) for number in range(1, len(batch) + 1)]
-    return verdicts
-
-
-def _verdict(one: VerdictAnswer, by: str) -> Verdict:
-    sure = min(1.0, max(0.0, one.confidence))
-    if one.relation is not Relation.NONE and sure < SURE:
-        return Verdict(Relation.NONE, 1.0 - sure, f"{by} was in doubt")
-    # Its reason may quote the texts, so it stays out.
-    return Verdict(one.relation, sure, f"{by} said {one.relation.value}")
-
-
-def _side(statement: Statement) -> dict[str, str]:
-    side = {"text": shortened(statement.text, LONGEST_STATEMENT), "at": moment(statement.at)}
-    return side | ({"about": statement.subject} if statement.subject else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +165,9 @@ async def write_insight(
 ) -> str | None:
     """Return in a few sentences what recent facts and episodes come to, in a model's words.
 
-    ``None`` where the model cites none of them, or what it says does not hold. Sentences with
-    numbers that no record names, orders, fences and secrets are left out, and what does not fit.
+    ``None`` where the model cites none of them, or what it says does not hold. Left out are
+    sentences with numbers or names that no record has, orders, fences and secrets, and what does
+    not fit.
 
     Args:
         model: what reflects.
@@ -227,7 +185,7 @@ async def write_insight(
     if not find_cited(reply.value.sources, labels):
         return None
     # Its days and numbers may be anyone's it was shown.
-    words, figures = stems(shown), numbers(shown)
+    known = known_terms(shown)
     insight = ""
     for sentence in cut_sentences(reply.value.insight.strip(), unspaced=False):
         line = " ".join(sentence.split())
@@ -235,7 +193,7 @@ async def write_insight(
         if len(longer) > LONGEST_INSIGHT:
             break
         fit = not (MARKUP.search(line) or is_order(line) or has_secret(line))
-        if fit and stems(line) & words and digits(line) <= figures:
+        if fit and telling_terms(line) & known and particulars(line) <= known:
             insight = longer
     return insight or None
 

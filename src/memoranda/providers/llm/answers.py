@@ -68,7 +68,8 @@ async def ask_model(
             value = read_answer(text, names, adapter, drops=is_last)
             problems = misfits(value, adapter)[:MOST_PROBLEMS]
             if not problems:
-                return Reply(adapter.validate_python(value), calls.usage)
+                complete = response.finish_reason != "length"
+                return Reply(adapter.validate_python(value), calls.usage, complete)
             if response.finish_reason == "length":
                 problems.insert(0, "it was cut off: answer in fewer words")
             failure = calls.failure(
