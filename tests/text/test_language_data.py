@@ -1,7 +1,6 @@
 """Tests of the data files of languages."""
 
 import ast
-import re
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memoranda.text import patterns
+from memoranda.text.linear_patterns import PatternError
 
 FILES = {
     "dates.toml": "days = ['uno']\n[months]\nmai = 5\n",
@@ -70,7 +70,7 @@ def test_entries_of_a_file_make_patterns():
 def test_a_pattern_is_compiled_when_it_is_first_used():
     """A mistake in it shows then; its longest word is tried first, with any white space inside."""
     broken = patterns.compile_pattern("(")
-    with pytest.raises(re.error):
+    with pytest.raises(PatternError):
         broken.search("text")
     group = patterns.compile_pattern(patterns.any_of(["a", "a few", "few"]))
     assert group.search("in a  few days")[0] == "a  few"

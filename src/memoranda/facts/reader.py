@@ -20,6 +20,7 @@ import re2
 from memoranda.facts.forms import FormFragments, FormSet, compile_form
 from memoranda.facts.values import same_value, value_key
 from memoranda.text.limits import LONGEST_SENTENCE
+from memoranda.text.linear_patterns import encodable
 from memoranda.text.patterns import compile_pattern, expand, languages_with, load, words_of
 
 # What stands in a masked sentence for each character of a quotation, an address or code.
@@ -30,9 +31,8 @@ _EDGE = _ENDS + " \t\n\"'`*_\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u30
 _OPENS = frozenset(_EDGE) - {" ", "\t", "'", "_", "\u2019"}
 _BREAKS = frozenset(_EDGE) - {"'", "_", "\u2019"}
 _PICTURE = compile_pattern("[\u2600-\u27bf\U0001f1e6-\U0001faff]")
-_LAST_LETTER = compile_pattern(r"[^\W\d_]\b")
+_LAST_LETTER = compile_pattern(r"([^\W\d_])(?:[\W_]|$)")
 _GROUP = compile_pattern(r"\\(\d)")
-_SURROGATE = compile_pattern("[\ud800-\udfff]")
 # What becomes the attribute of the word for a person, and of what was spoken of last.
 RELATION, SAME, INSTRUCTION = "relation", "same", "instruction"
 # That something is over, which is only named: "I quit Lupo", of whatever is known of it.
@@ -351,7 +351,7 @@ def _words(sentence: str) -> frozenset[str]:
 
 def mask_halves(text: str) -> str:
     """Return a text without halves of characters, which are no text, and which RE2 cannot read."""
-    return _SURROGATE.sub(MASK, text)
+    return encodable(text)
 
 
 @cache
@@ -605,10 +605,10 @@ class LanguageReader:
         folded = sentence.translate(self._folds)
         alone, last = (self._words.get(name, "") for name in ("keeps", "keeps_last"))
         for found in _LAST_LETTER.finditer(sentence) if folded != sentence else ():
-            start, end = found.span()
+            start, end = found.span(1)
             lone = not sentence[start - 1 : start].isalnum()
-            if found[0].lower() in (alone if lone else last):
-                folded = folded[:start] + found[0] + folded[end:]
+            if found[1].lower() in (alone if lone else last):
+                folded = folded[:start] + found[1] + folded[end:]
         return folded
 
     def may_open(self, sentence: str, start: int) -> bool:

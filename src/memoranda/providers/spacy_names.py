@@ -18,6 +18,7 @@ from memoranda.errors import ConfigError, MemorandaError, MissingExtra
 from memoranda.model.models import Mention
 from memoranda.text.entity_labels import entity_type
 from memoranda.text.limits import MOST_READ
+from memoranda.text.linear_patterns import encodable
 from memoranda.text.patterns import compile_pattern
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 # pipelines do not say how sure they are.
 CONFIDENCE = 0.85
 
-_SURROGATE = compile_pattern("[\ud800-\udfff]")
 _BEFORE = compile_pattern(r"(?:(?:the|a|an)\s|[\s\"'“”\u2018’(\[])+", re.IGNORECASE)
 _AFTER = compile_pattern(r"(?:['’]s|[\s\"'“”\u2018’)\],;:!?])+\Z")
 
@@ -59,7 +59,7 @@ class SpacyNames:
             ConfigError: the pipeline cannot be loaded, or finds no names at all.
             MemorandaError: it failed on this text.
         """
-        read = _SURROGATE.sub("\ufffd", text[:MOST_READ])
+        read = encodable(text[:MOST_READ])
         with self._lock:
             if self._pipeline is None:
                 self._pipeline = _loaded(self._model)

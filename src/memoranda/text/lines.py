@@ -12,7 +12,7 @@ from memoranda.text.recalled import FENCE
 MARK = "…"
 # What ends a line, turns the order of signs round, or cannot be written as UTF-8.
 _CONTROL = compile_pattern(
-    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd]"
 )
 _FENCE = compile_pattern(rf"<(?=\s*/?\s*{FENCE})", re.IGNORECASE)
 # Fences of memory, of prompts and of code; headings; lines of recall.

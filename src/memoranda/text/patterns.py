@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, cast
 
-from memoranda.text.linear_patterns import METHODS, LinearMatch, LinearPattern, Prefilter
+from memoranda.text.linear_patterns import LinearPattern
+from memoranda.text.lookaround_patterns import LookaroundPattern
 
 _FRAGMENT = re.compile(r"\{([a-z]\w*)\}")
-# Characters of a text that is looked at before a pattern is compiled for it, and how many are: of
-# more it costs less to compile it.
-_LOOKED_AT, _MOST_LOOKED_AT = 2_000, 128
+
+# One character of a set, or as many as there are.
+_RUN = re.compile(r"(?:\\[wWdDsS]|\[(?:\\.|[^\]\\])+\])\+?")
 
 
 class Fragments(Protocol):
@@ -35,56 +36,25 @@ class Fragments(Protocol):
 
 
 class _PatternOnUse:
-    """Behaves as a compiled pattern, and compiles it when a text may hold a match.
-
-    A longer text is not looked at before, nor are many: they may hold anything.
-    """
+    """Behaves as a compiled pattern; one that looks around is run by the engine of its own."""
 
     def __init__(self, source: Callable[[], str], flags: int) -> None:
         self._source = source
-        self._prefilter: Prefilter | None = None
-        self._looks = 0
         self.flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        """Compile, and from now on answer with what the compiled pattern has."""
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self._compiled(), name)
-
-    def search(self, text: str, *args: Any) -> LinearMatch | None:
-        """Return the first match."""
-        return self._compiled().search(text, *args) if self._may_match(text) else None
-
-    def match(self, text: str, *args: Any) -> LinearMatch | None:
-        """Return the match at a place."""
-        return self._compiled().match(text, *args) if self._may_match(text) else None
-
-    def fullmatch(self, text: str, *args: Any) -> LinearMatch | None:
-        """Return the match that takes all."""
-        return self._compiled().fullmatch(text, *args) if self._may_match(text) else None
-
-    def finditer(self, text: str, *args: Any) -> Iterator[LinearMatch]:
-        """Return the matches."""
-        return self._compiled().finditer(text, *args) if self._may_match(text) else iter(())
-
-    def findall(self, text: str) -> list[Any]:
-        """Return the texts of all matches, or of their groups."""
-        return self._compiled().findall(text) if self._may_match(text) else []
-
-    def _may_match(self, text: str) -> bool:
-        self._looks += 1
-        if len(text) > _LOOKED_AT or self._looks > _MOST_LOOKED_AT:
-            return True
-        if self._prefilter is None:
-            self._prefilter = Prefilter(self._source(), self.flags)
-        return self._prefilter.may_match(text)
-
-    def _compiled(self) -> LinearPattern:
-        compiled = LinearPattern(self._source(), self.flags)
-        for method in METHODS:
+        source = self._source()
+        around = _AROUND.search(source) or self.flags & re.VERBOSE
+        engine = LookaroundPattern if around else LinearPattern
+        compiled = engine(source, self.flags)
+        for method in ("search", "match", "fullmatch", "finditer", "findall", "split", "sub"):
             setattr(self, method, getattr(compiled, method))
-        return compiled
+        return getattr(compiled, name)
+
+
+_AROUND = re.compile(r"\(\?(?:=|!|<=|<!|>|\w*-)|[+*?]\+")
 
 
 def compile_pattern(pattern: str | Callable[[], str], flags: int = 0) -> LinearPattern:
@@ -94,6 +64,9 @@ def compile_pattern(pattern: str | Callable[[], str], flags: int = 0) -> LinearP
         pattern: the regular expression, or what returns it when it is first needed.
         flags: as :func:`re.compile` takes them.
     """
+    if isinstance(pattern, str) and _RUN.fullmatch(pattern):
+        # Never goes back, and is found by :mod:`re` many times faster.
+        return cast("LinearPattern", re.compile(pattern, flags))
     source = pattern if callable(pattern) else lambda: pattern
     return cast("LinearPattern", _PatternOnUse(source, flags))
 

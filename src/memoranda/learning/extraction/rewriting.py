@@ -18,7 +18,7 @@ _SPACE_BEFORE_SIGN = compile_pattern(r"\s+([,.;:!?%)])")
 _EN = LanguageData("en", "extraction")
 
 
-TOKEN = compile_pattern(rf"{MASK}+|[^\W_{MASK}]+(?:['’_-][^\W_{MASK}]+)*|[^\w\s]|_")
+TOKEN = compile_pattern(rf"{MASK}+|[^\W_]+(?:['’_-][^\W_]+)*|[^\w\s]|_")
 _NEAR = 3
 
 
