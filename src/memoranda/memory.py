@@ -1001,6 +1001,7 @@ def agent_tools(
         notes=lambda: memory.notes,
         conversation=conversation,
         secrets=secrets or memory.settings.secrets.tools,
+        decay_rate=memory.settings.consolidation.decay_rate,
     )
 
 

@@ -239,7 +239,11 @@ def test_the_words_of_memorys_own_tools_are_no_episodes(memory):
     said = [record.content for record in memory.records(kind="episode")]
     assert said == ["Remember that I play chess", "Error: own failed: no luck", "Kept."]
     assert agent.chat.by_role("tool")[-1].content == "Error: own failed: no luck"
-    assert "Today is " in agent._model.chatted[0].messages[-2]["content"]
+    # What the rules have kept is told to the model; its own wording of it is nothing new.
+    beside = agent._model.chatted[0].messages[-2]["content"]
+    assert "Today is " in beside
+    assert "Already kept, as the user asked: I play chess" in beside
+    assert [record.content for record in memory.records(kind="fact")] == ["I play chess"]
 
 
 def test_a_turn_goes_on_whatever_a_tool_returns(memory):

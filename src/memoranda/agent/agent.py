@@ -29,7 +29,7 @@ from memoranda.model.models import (
     ToolCall,
     ToolResult,
 )
-from memoranda.model.reports import RequestReceipt
+from memoranda.model.reports import RequestOutcome, RequestReceipt
 from memoranda.model.usage import NO_USAGE, StageUsage, Usage
 from memoranda.providers.opening import open_language_model
 from memoranda.settings.parsing import names
@@ -234,7 +234,7 @@ class Agent:
 
     def context(self, text: str | None = None) -> Context:
         """Return what the model would be sent for the user's message ``text``."""
-        return self._chat.context(text, beside=self._today())
+        return self._chat.context(text, beside=self._beside())
 
     # Parts of an answer
 
@@ -356,10 +356,13 @@ class Agent:
         number = last + (found.get(last) is not None)
         return self._name if number == 1 else f"{self._name}-{number}"
 
-    def _today(self) -> str:
-        """Return what tells the model the date: what is remembered is full of dates."""
+    def _beside(self) -> str:
+        """Return the date, as what is remembered is full of dates, and what was kept just now."""
         now = self._services.clock.now().astimezone(self.memory.settings.zone)
-        return f"Today is {now:%A}, {now.day} {now:%B %Y}."
+        asked: list[RequestReceipt] = self._happened("request")
+        done = [each.content for each in asked if each.outcome is RequestOutcome.REMEMBERED]
+        kept = f" Already kept, as the user asked: {'; '.join(done)}" if any(done) else ""
+        return f"Today is {now:%A}, {now.day} {now:%B %Y}.{kept}"
 
     def _consolidate_old(self) -> None:
         """Consolidate all but the newest messages, where many were never read (S2.26, S2.27).

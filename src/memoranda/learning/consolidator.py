@@ -413,7 +413,10 @@ class Consolidator:
             for place, turn in enumerate(turns)
             for claim in self.rules.read_requests(turn, before=[*before, *turns[:place]])[0]
         ]
-        drawn = extract_claims(model, page, before=context, reader=self.dates, kept=asked)
+        owner = self.records.scope.user
+        drawn = extract_claims(
+            model, page, before=context, reader=self.dates, kept=asked, owner=owner
+        )
         return [*asked, *self.models.wait(drawn)]
 
     def _limit(self) -> Callable[[], None]:

@@ -311,7 +311,7 @@ class ConsolidationSettings(SettingsSection):
             says so.
         duplicate_at: Share of common words from which two facts are one. The Jaccard index of their
             words.
-        decay_rate: How fast a fact extracted from a session fades, per day. 0 is never.
+        decay_rate: How fast a fact fades, per day, that nobody asked to keep. 0 is never.
     """
 
     automatic: bool = True

@@ -11,9 +11,11 @@ from pydantic import BeforeValidator, Field
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.errors import InvalidInput, NotFound
+from memoranda.facts.requests import asks_to_keep
 from memoranda.learning.extraction.exclusions import is_order
+from memoranda.learning.llm.claim_checking import says_no_more
 from memoranda.model.checks import clean, json_text, parse_moment
-from memoranda.model.models import MEMORY_KINDS, Entity, Kind, Record
+from memoranda.model.models import MEMORY_KINDS, Entity, Kind, Message, Record
 from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
@@ -38,6 +40,8 @@ from memoranda.tools.tool import Tool, ToolList, ToolOutput, call_checked, read_
 ROLE = "agent"
 ORIGIN = "tool"
 LINKED = 10  # records of an entity that are shown
+# Newest messages among which the user's is looked for: an answer may take several calls.
+ROUND = 30
 # Characters of the metadata of one memory, as JSON.
 LONGEST_METADATA = 4_000
 # Characters of what one expansion, or one search of the history, gives back.
@@ -67,6 +71,7 @@ class AgentTools:
         notes: opens the notes with the history.
         conversation: opens a conversation to be read; the present one without an id.
         secrets: what becomes of secrets that a model would store.
+        decay_rate: how fast a fact fades, per day, that the user did not ask to be kept.
     """
 
     records: RecordService
@@ -76,6 +81,7 @@ class AgentTools:
     notes: Callable[[], Notes]
     conversation: Callable[[str | None], Conversation]
     secrets: SecretPolicy
+    decay_rate: float
 
     def tools(self) -> ToolList[Tool]:
         """Return the tools as functions that return texts."""
@@ -138,20 +144,26 @@ class AgentTools:
     ) -> ToolOutput:
         """Keep ``content``; a fact that is known is not kept twice.
 
-        One whose metadata says more than the known one's is a fact of its own.
+        One whose metadata says more than the known one's is a fact of its own. It fades, unless
+        the user's newest message asks to keep something.
 
         Raises:
             InvalidInput: it may not be kept: a secret, an order, what memory itself had told.
         """
         if len(json_text(metadata or {}, "metadata")) > LONGEST_METADATA:
             raise InvalidInput("metadata has too many characters; put what is long into content")
+        text, asking = self._new(content, metadata), self._request()
+        for kept in self._kept_of(asking) if memory_type == "fact" and not metadata else ():
+            if says_no_more(text, f"{kept.content} {self.records.scope.user}"):
+                return ToolOutput(kept, f"Known already as {kept.id}.")
         draft = Draft(
-            content=self._new(content, metadata),
+            content=text,
             kind=memory_type,
             metadata=metadata,
             tags=tags,
             role=ROLE,
             origin=ORIGIN,
+            decay_rate=self.decay_rate if asking is None and memory_type == "fact" else 0.0,
         )
         insert = self.records.plan(admit_draft(draft, self.secrets), unless_known=True)
         stored = self.records.apply([insert])[0]
@@ -159,6 +171,22 @@ class AgentTools:
             return ToolOutput(stored, f"Known already as {stored.id}.")
         shown = shorten(self.searcher.show(stored).content, LONGEST_SHOWN, placeholder="…")
         return ToolOutput(stored, f"Remembered: {shown} ({stored.id})")
+
+    def _request(self) -> Message | None:
+        """Return the user's newest message, if it asks to keep something."""
+        try:
+            recent = self.conversation(None).recent(ROUND)
+        except NotFound:
+            return None
+        said = [each for each in recent if each.role == "user"][-1:]
+        return next((each for each in said if asks_to_keep(each.content)), None)
+
+    def _kept_of(self, message: Message | None) -> Sequence[Record]:
+        """Return the facts that were kept of a message."""
+        if message is None or message.record_id is None:
+            return ()
+        where = Filter(now=self.records.now(), kinds=(Kind.FACT,), citing=[message.record_id])
+        return self.records.store.records(self.records.scope, where, limit=LINKED)
 
     def forget_memory(self, *, memory_id: str) -> ToolOutput:
         """Forget a record; the value is the receipt, ``None`` if there was no record."""

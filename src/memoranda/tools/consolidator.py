@@ -11,16 +11,15 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Category, Claim, Relation
-from memoranda.learning.consolidation_plan import SUPERSEDED
-from memoranda.learning.consolidator import CANDIDATES, PAGE, SPEAKER, Consolidator
-from memoranda.learning.extraction.exclusions import is_refused
+from memoranda.learning.consolidation_plan import SUPERSEDED, with_attribute
+from memoranda.learning.consolidator import CANDIDATES, PAGE, Consolidator, TurnReader
+from memoranda.learning.llm.claim_checking import ClaimAnswer, ClaimChecker, telling_terms
 from memoranda.model.changes import Insert, Supersede
 from memoranda.model.checks import ErrorPrefix, clean, parse_moment
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
 from memoranda.records.pages import session_episodes
 from memoranda.search.recall import fenced, remembered
-from memoranda.text.secrets import has_secret
 from memoranda.tools.agent import find_fact
 from memoranda.tools.tool import Tool, read_text
 
@@ -37,6 +36,7 @@ class FactArgument(BaseModel, extra="forbid"):
     source_ids: list[str] = Field(
         description="Ids of the episodes that say it; one of a person at least."
     )
+    quote: str = Field("", description="The words of the first source that say it, verbatim.")
     subject: str = Field("", description="Whom or what it is about.")
     category: Category = Field(Category.STATE, description="What kind of fact it is.")
     event_time: str = Field("", description="When it happened, ISO 8601 with a time zone.")
@@ -101,32 +101,36 @@ class ConsolidatorTools:
         return f"Saved {len(made)} ({', '.join(made) or 'none'}); {known} were known already."
 
     def _claim(self, session: str, fact: FactArgument) -> Claim:
-        content = clean(fact.content, "content")
-        if has_secret(content) or is_refused(content):
-            raise InvalidInput("it holds a secret, or an order to the assistant; leave it out")
+        """Return the claim that an agent makes, as the pipeline checks it."""
         sources = self._sources(session, fact.source_ids)
-        first, speaker = sources[0], sources[0].source_role or SPEAKER
-        at = parse_moment(fact.event_time, "event_time") if fact.event_time else first.event_time
-        return Claim(
-            content=content,
-            subject=fact.subject or speaker,
+        reader = TurnReader(self._records, self._searcher)
+        before = self._consolidator.episodes_before(session, sources[0])
+        turns, _ = reader.read([*before, *sources], reader.recalled(session))
+        page, earlier = turns[len(before) :], turns[: len(before)]
+        if fact.event_time:
+            parse_moment(fact.event_time, "event_time")
+        drawn = ClaimAnswer(
+            content=clean(fact.content, "content"),
+            sources=[turn.id for turn in page],
+            subject=fact.subject,
             category=fact.category,
-            sources=tuple(record.id for record in sources),
-            speaker=speaker,
-            person=True,
-            said_at=first.event_time,
-            event_time=at,
+            event_time=fact.event_time,
             confidence=fact.confidence,
+            quote=fact.quote,
         )
+        dates, owner = self._consolidator.dates, self._scope.user
+        checked = ClaimChecker(page, earlier, dates, owner).check(drawn)
+        if isinstance(checked, str):
+            raise InvalidInput(f"{checked}; leave it out, or cite the turns that say it")
+        return checked
 
     def _sources(self, session: str, ids: list[str]) -> list[Record]:
-        """Return the episodes of a session among ``ids``, those of a person first."""
+        """Return the episodes of a session among ``ids``, in order."""
         found = self._store.get(self._scope, ids).values()
         own = [item for item in found if item.session_id == session and item.kind is Kind.EPISODE]
-        own.sort(key=lambda item: item.trust is not Trust.PERSON)
-        if not own or own[0].trust is not Trust.PERSON:
+        if not any(item.trust is Trust.PERSON for item in own):
             raise InvalidInput("source_ids: only what a person said is evidence")
-        return own
+        return sorted(own, key=lambda item: item.position or 0)
 
     def detect_conflicts(
         self, *, fact_id: Annotated[str, Field(description="Id of the new fact.")]
@@ -149,6 +153,8 @@ class ConsolidatorTools:
         old, new = find_fact(self._records, old_id), find_fact(self._records, new_id)
         if new.superseded_by is not None:
             raise InvalidInput(f"{new.superseded_by} took its place; name what is true now")
+        if not _may_conflict(old, new):
+            raise InvalidInput(f"{old.id} and {new.id} say nothing of one subject; both stay")
         if old.trust is Trust.PERSON and new.trust is not Trust.PERSON:
             raise InvalidInput(f"{old.id} is a person's word: only a person retires it")
         now, confidence = self._records.now(), min(SUPERSEDED, old.confidence)
@@ -164,3 +170,11 @@ class ConsolidatorTools:
         with self._store.write(self._scope) as tx:
             tx.advance_session(session_id, through=after, at=self._records.now(), finished=True)
         return f"{session_id} is consolidated."
+
+
+def _may_conflict(old: Record, new: Record) -> bool:
+    """Return whether two facts are of one attribute of one subject, or share what they tell."""
+    one, other = with_attribute(old), with_attribute(new)
+    if one.attribute or other.attribute:
+        return (one.subject, one.attribute) == (other.subject, other.attribute)
+    return not telling_terms(old.content).isdisjoint(telling_terms(new.content))

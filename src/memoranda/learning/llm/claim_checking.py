@@ -160,15 +160,18 @@ class ClaimChecker:
         page: the turns that claims may rest on.
         before: turns said before them.
         reader: finds the times in a text.
+        owner: the name of the user, which a claim may use.
     """
 
-    def __init__(self, page: Sequence[Turn], before: Sequence[Turn], reader: DateParser) -> None:
+    def __init__(
+        self, page: Sequence[Turn], before: Sequence[Turn], reader: DateParser, owner: str = ""
+    ) -> None:
         """Check claims of ``page``."""
         self.page = page
         self.labels = {f"t{number}": turn for number, turn in enumerate(page, 1)}
         self._around = [*before, *page]
         self._reader = reader
-        self._speakers = " ".join({turn.speaker for turn in self._around})
+        self._speakers = " ".join({owner, *(turn.speaker for turn in self._around)})
 
     def check(self, drawn: ClaimAnswer) -> Claim | str:
         """Return the claim as it holds, or why it does not."""
@@ -242,12 +245,16 @@ class ClaimChecker:
         return agrees and not EVIDENCE.pattern("reservation").search(turn.text)
 
 
+def says_no_more(text: str, known: str) -> bool:
+    """Return whether a known text has all telling terms and numbers of another one."""
+    new = telling_terms(text) | numbers(text)
+    return new <= known_terms(known) and denies(text) == denies(known)
+
+
 def repeats(claim: Claim, kept: Claim) -> bool:
-    """Return whether a claim says of a turn what was kept of it: in all its telling terms."""
-    said = known_terms(f"{kept.content} {kept.speaker}")
-    same_turn = not set(claim.sources).isdisjoint(kept.sources)
-    same = telling_terms(claim.content) | numbers(claim.content) <= said
-    return same_turn and (same or claim.category in ASKED)
+    """Return whether a claim says of a turn what was kept of it because a person asked for it."""
+    again = claim.category in ASKED or says_no_more(claim.content, f"{kept.content} {kept.speaker}")
+    return again and not set(claim.sources).isdisjoint(kept.sources)
 
 
 def _why_unfit(content: str) -> str | None:
@@ -261,7 +268,7 @@ def _why_unfit(content: str) -> str | None:
     if MARKUP.search(content):
         return "it quotes a fence"
     if is_order(content) or ENGLISH.pattern("order").match(content):
-        return "it is an instruction"
+        return "it is an order to the assistant"
     return "it tells a secret" if has_secret(content) else None
 
 

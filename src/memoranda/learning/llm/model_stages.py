@@ -90,6 +90,7 @@ async def extract_claims(
     before: Sequence[Turn] = (),
     reader: DateParser,
     kept: Sequence[Claim] = (),
+    owner: str = "",
 ) -> list[Claim]:
     """Return the claims of ``page``, drawn by a model, in the order they were said.
 
@@ -103,13 +104,14 @@ async def extract_claims(
         reader: resolves relative times in the turns, to check the days of claims by.
         kept: what rules kept of the page because a person asked for it. It is shown to the model,
             and what says the same is left out.
+        owner: the name of the user.
 
     Raises:
         LLMError: the model failed; ``error.usage`` says what was spent.
     """
     if not any(turn.person and turn.text.strip() for turn in page):
         return []
-    checker = ClaimChecker(page, before, reader)
+    checker = ClaimChecker(page, before, reader, owner)
     context = [_turn_row(f"b{number}", turn) for number, turn in enumerate(before, 1)]
     rows = [_turn_row(label, turn) for label, turn in checker.labels.items()]
     known = [fenced("kept", [{"text": each.content} for each in kept])] if kept else []
@@ -120,7 +122,9 @@ async def extract_claims(
         claims: list[Claim] = []
         for turns, earlier in (page[:half], before), (page[half:], [*before, *page[:half]]):
             around = earlier[-max(half, len(before)) :]
-            claims += await extract_claims(model, turns, before=around, reader=reader, kept=kept)
+            claims += await extract_claims(
+                model, turns, before=around, reader=reader, kept=kept, owner=owner
+            )
         return claims
     return _checked(reply.value.claims, checker, kept)
 
