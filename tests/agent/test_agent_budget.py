@@ -42,7 +42,7 @@ def test_the_definitions_of_tools_are_part_of_the_budget(tmp_path):
         assert tools.tokens == agent.chat._states.read().meter.tools(sent.tools)
         assert sum(line.tokens for line in receipt.included) == receipt.tokens <= receipt.budget
         whole = agent.context("Hello!").tokens
-        bare = agent.chat.context("Hello!", tools=(), beside=agent._today())
+        bare = agent.chat.context("Hello!", tools=(), beside=agent._beside())
         assert whole == bare.tokens + tools.tokens
     small = chosen(conversation={"context_limit": 400})
     with closing(noting(tmp_path / "b.db", settings=small)) as memory:
@@ -243,7 +243,7 @@ def test_the_words_of_memorys_own_tools_are_no_episodes(memory):
     beside = agent._model.chatted[0].messages[-2]["content"]
     assert "Today is " in beside
     assert "Already kept, as the user asked: I play chess" in beside
-    assert [record.content for record in memory.records(kind="fact")] == ["I play chess"]
+    assert [record.content for record in memory.records(kind="fact")] == ["I play chess."]
 
 
 def test_a_turn_goes_on_whatever_a_tool_returns(memory):

@@ -246,8 +246,13 @@ class ClaimChecker:
 
 
 def says_no_more(text: str, known: str) -> bool:
-    """Return whether a known text has all telling terms and numbers of another one."""
-    new = telling_terms(text) | numbers(text)
+    """Return whether a known text has all telling terms and numbers of another one.
+
+    Who opens it by name may be "I" in the known one.
+    """
+    first, _, rest = text.partition(" ")
+    said = rest if is_given_name(first) else text
+    new = telling_terms(said) | numbers(said)
     return new <= known_terms(known) and denies(text) == denies(known)
 
 
