@@ -96,19 +96,31 @@ def test_what_was_said_can_be_taken_back_and_said_again(opened):
 
 
 def test_a_cleared_chat_is_a_clean_slate(opened):
-    """/clear asks; what was cleared is in no later request of the session, and is still found."""
-    chat = opened("Noted.", "Six.")
+    """/clear asks; what was cleared is told again only who asks for it, and is still found."""
+    chat = opened("Noted.", "Six.", "Fourteen.")
     of(AnswerFinished, chat, "The invoices table has 14 columns.")
     question = of(Question, chat, "/clear")
     assert len(chat.agent.chat) == 2
     assert "Cleared" in of(ConversationChanged, chat, question.yes).text
-    of(AnswerFinished, chat, "How many columns does the poster have?")
-    sent = chat.agent._model._model.chatted[-1].messages
-    assert "invoices" not in json.dumps([dict(message) for message in sent])
+    for asked, told in (
+        ("How many columns does the poster have?", False),
+        ("What did I say before about the invoices table?", True),
+    ):
+        of(AnswerFinished, chat, asked)
+        sent = chat.agent._model._model.chatted[-1].messages
+        assert ("14 columns" in json.dumps([dict(message) for message in sent])) is told
     assert (
         "14 columns"
         in of(SearchResults, chat, "/search invoices table columns").hits[0].record.content
     )
+    alone = opened()
+    of(AnswerFinished, alone, "The invoices table has 14 columns.")
+    of(ConversationChanged, alone, question.yes)
+    assert (
+        "14"
+        not in of(AnswerFinished, alone, "How many columns has the invoices table?").answer.text
+    )
+    assert "14" in of(AnswerFinished, alone, "What did I say about the invoices table?").answer.text
 
 
 def test_files_go_with_the_next_message(opened, tmp_path):

@@ -13,7 +13,7 @@ from message_samples import call, message, result
 from tables import each_row
 
 from memoranda.conversation.scoring import score
-from memoranda.conversation.signals import HEAD, NONE, TAIL, Signals, signals
+from memoranda.conversation.signals import HEAD, NONE, TAIL, Signals, refers_to_earlier, signals
 from memoranda.model.models import Image
 
 JUDGED = Path(__file__).with_name("judged.txt")
@@ -192,3 +192,20 @@ def test_there_are_enough_judgements():
     seen = Counter(name for _, _, want in CASES for name in want)
     assert set(seen) == set(NAMES)
     assert min(seen.values()) >= 5
+
+
+def test_who_asks_for_what_was_said_before_is_understood():
+    """In each language with signals; what others said, and what is to be kept, is none of it."""
+    asking = """
+        What did I say before about the invoice? | As I said earlier, no meetings on Friday.
+        Do you remember the number I gave you? | Was habe ich vorhin über die Rechnung gesagt?
+        ¿Qué dije antes sobre la factura? | Qu'ai-je dit à propos de la facture ?
+        Cosa ho detto prima sulla fattura? | O que eu disse antes sobre a fatura?
+        Что мы раньше говорили про счёт? | 我之前关于发票说了什么?
+        さっき請求書について何と言いましたか? | ماذا قلت سابقاً عن الفاتورة؟"""
+    other = """
+        What did Anna say about the invoice? | Please remember that I like tea. | Use option 2.
+        I asked my doctor about it. | Was kostet die Rechnung? | 妹はどこに住んでいますか?"""
+    for texts, refers in ((asking, True), (other, False)):
+        for text in texts.replace("\n", "|").split("|"):
+            assert refers_to_earlier(text) is (refers and bool(text.strip())), text

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from textwrap import shorten
 
+from memoranda.conversation.signals import refers_to_earlier
 from memoranda.facts.reader import SAME, address_user
 from memoranda.facts.requests import share_words
 from memoranda.learning.claims import Claim
 from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.models import Hit, Kind, Message, Record
+from memoranda.model.ports import RecallRequest
+from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
 from memoranda.search.answers import asks
 from memoranda.text.patterns import LanguageData, languages_with, load
@@ -74,14 +77,18 @@ class MemoryAnswerer:
         if _asks_for_all(text):
             return self._tell_all(session), ()
         if asks(text):
-            return self._find(text)
+            return self._find(session, text)
         claims = services_of(self.memory).read_claims(scope_of(self.memory), session, message)
         understood = "; ".join(_shorten(_addressed(claims))[:MOST_NOTED])
         return (f"Noted: {understood}." if understood else NOTED), ()
 
-    def _find(self, question: str) -> tuple[str, tuple[Hit, ...]]:
+    def _find(self, session: str, question: str) -> tuple[str, tuple[Hit, ...]]:
         """Return what answers a question best, with when it was said, and what else may."""
-        found = self.memory.recall(question, budget=RECALL_BUDGET).hits
+        services = services_of(self.memory)
+        searcher = services.searcher(scope_of(self.memory))
+        gone = frozenset() if refers_to_earlier(question) else searcher.cleared_turns(session)
+        asked = RecallRequest(question, RECALL_BUDGET, gone)
+        found = searcher.recall(asked, Filter(now=services.clock.now())).hits
         stated = [hit for hit in found if _states(hit.record)]
         hits = [hit for hit in stated if _answers(hit, question)]
         if not hits:

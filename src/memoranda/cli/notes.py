@@ -55,51 +55,31 @@ class NotesGroup(CommandGroup):
         memoranda notes history "Lisbon"
     """
 
-    default = "status"
+    default = "show"
 
 
 commands = typer.Typer()
 group = make_group(commands, "notes", NotesGroup)
 
 
-@command(group, "status")
-def status(session: Session) -> None:
-    """Show where MEMORY.md is and how long, and what was read from it.
+@command(group, "show")
+def show(session: Session) -> None:
+    """Print MEMORY.md, and where it is.
 
     Examples:
         memoranda notes
-        memoranda notes status --json
-    """
-    notes = _open(session)
-    report = _sync(session, notes)
-    found = {
-        "path": notes.folder / MEMORY_FILE,
-        "size": len(notes.read_file().encode()),
-        "limit": notes.max_memory_size,
-        "entries": len(notes.history()),
-        "report": report,
-    }
-    session.show(found, drawing.show_overview(found))
-
-
-@command(group, "show")
-def show(session: Session) -> None:
-    """Print MEMORY.md.
-
-    Examples:
-        memoranda notes show
         memoranda notes show --json
     """
     notes = _open(session)
     _sync(session, notes)
-    text = notes.read_memory()
+    text, path = notes.read_memory(), notes.folder / MEMORY_FILE
     if session.as_json or session.out.is_terminal:
-        found = {"path": notes.folder / MEMORY_FILE, "text": text}
-        session.show(found, *drawing.show_markdown(text))
+        session.show({"path": path, "text": text}, *drawing.show_markdown(text))
     else:
         sys.stdout.write(text)  # A file gets what the file says.
-    if not text:
-        session.note("nothing is noted yet")
+    session.note(f"from {path}" if text else "nothing is noted yet")
+    if notes.is_over(text):
+        session.warn("it is too long, and what is left was written by hand")
 
 
 @command(group, "sync")

@@ -19,6 +19,7 @@ from memoranda.conversation.formats.render import render
 from memoranda.conversation.live import ConversationState, room_of
 from memoranda.conversation.markers import reference
 from memoranda.conversation.selection import Policy, SelectionInput
+from memoranda.conversation.signals import refers_to_earlier
 from memoranda.conversation.view import NO_ROOM, ORPHAN, ConversationView, view_of
 from memoranda.errors import BudgetTooSmall
 from memoranda.model.models import (
@@ -231,7 +232,8 @@ class ContextBuilder:
             return None
         seen = frozenset(item.record_id for item in self.view.messages if item.record_id)
         lines = lines_of("\n".join(each.text for each in self._system))
-        return RecallRequest(question, room, seen, lines, self._meter.counter)
+        cleared = self._state.info.start > 0 and refers_to_earlier(question)
+        return RecallRequest(question, room, seen, lines, self._meter.counter, cleared=cleared)
 
     def count(self, memory: Recall) -> int:
         """Return the tokens of a request with so much memory, or as much of it as there is room."""

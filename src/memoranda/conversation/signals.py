@@ -262,6 +262,13 @@ def signals_of(text: str, role: str) -> Signals:
     )
 
 
+def refers_to_earlier(text: str) -> bool:
+    """Return whether a user asks for what was said before, or refers to it."""
+    plain = write_plain(excerpt(text))
+    found = (each for forms in _used_languages(plain, "user") for each in forms.find(plain))
+    return any(each.name == "earlier" for each in found)
+
+
 def _count_sentences(plain: str, found: Iterable[SignalPlace]) -> Counter[str]:
     """Return in how many sentences there is each signal that was found in a text.
 

@@ -160,6 +160,7 @@ class RecallRequest:
         seen: the ids of records that need not be told: they are in view anyway.
         lines: the lines of the notes that stand in the same context.
         counter: what counts tokens; that of no model in particular, if not given.
+        cleared: whether it may tell what a person cleared from the conversation that is held.
     """
 
     question: str
@@ -167,6 +168,7 @@ class RecallRequest:
     seen: frozenset[str] = frozenset()
     lines: frozenset[str] = frozenset()
     counter: TokenCounter | None = None
+    cleared: bool = False
 
     def tells(self, record: Record) -> bool:
         """Return whether the context tells a record anyway.

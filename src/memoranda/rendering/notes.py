@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from rich.console import RenderableType
-from rich.filesize import decimal
 from rich.text import Text
 
-from memoranda.model.notes import MEMORY_FILE, HistoryEntry
+from memoranda.model.notes import HistoryEntry
 from memoranda.notes.sync import NotesReport
 from memoranda.notes.writer import COMMENT
-from memoranda.rendering.layout import Display, details, safe_text
-from memoranda.rendering.plain import one_line, pluralize
+from memoranda.rendering.layout import Display, safe_text
+from memoranda.rendering.plain import one_line
 
 
 def show_markdown(text: str) -> Iterator[Text]:
@@ -36,15 +33,3 @@ def show_report(done: NotesReport) -> Iterator[Text]:
     for line in done.lines:
         yield safe_text(one_line(line))
     yield safe_text(str(done), "bold" if done.lines else "dim")
-
-
-def show_overview(found: Mapping[str, Any]) -> RenderableType:
-    """Return the notes in figures."""
-    size, limit = found["size"], found["limit"]
-    room = f"{decimal(size)} of {decimal(limit)}" if size else "there is none yet"
-    rows = {
-        MEMORY_FILE: str(found["path"]),
-        "size": f"{room}, too long: what is left was written by hand" if size > limit else room,
-        "history": pluralize(found["entries"], "entry", "entries"),
-    }
-    return details(rows.items())

@@ -134,7 +134,7 @@ class RecallService:
             other = where.exclude_session or session
             where, most = replace(where, kinds=(Kind.FACT,), exclude_session=other), RECALLED_FACTS
         if not is_small_talk(text):
-            skip = request.seen | self._cleared(session)
+            skip = request.seen if request.cleared else request.seen | self.cleared_turns(session)
             hits = self.search_for_model(text, where, limit=most, skip=skip, prompt=True)
         insight = self.latest_insight(Filter(now=where.now))
         found = pack(
@@ -151,10 +151,10 @@ class RecallService:
         self.record_access(found.hits, where, session)
         return found
 
-    def _cleared(self, session: str | None) -> frozenset[str]:
+    def cleared_turns(self, session: str | None) -> frozenset[str]:
         """Return the turns that a person cleared from the conversation that is held.
 
-        They come back when a search asks for them; what was learned from them is told.
+        They come back when they are asked for; what was learned from them is told.
         """
         found = self.store.conversations(self.scope, id=session) if session else {}
         start = found[session].start if session in found else 0
