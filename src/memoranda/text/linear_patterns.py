@@ -132,6 +132,10 @@ class LinearMatch:
         """Return the text of a named group; None, if the pattern has no such group."""
         return self[name] if name in self.re.groupindex else None
 
+    def within(self, name: str) -> LinearMatch:
+        """Return the same match of which only a named group is the whole."""
+        return LinearMatch(self.re, self.string, [self.span(name), *self._spans[1:]])
+
     def group(self, *groups: int | str) -> Any:
         """Return the text of one group, or of several as a tuple."""
         if len(groups) > 1:

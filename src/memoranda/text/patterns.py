@@ -54,7 +54,7 @@ class _PatternOnUse:
         return getattr(compiled, name)
 
 
-_AROUND = re.compile(r"\(\?(?:=|!|<=|<!|>|\w*-)|[+*?]\+")
+_AROUND = re.compile(r"\(\?(?:=|!|<=|<!|>)|[+*?]\+")
 
 
 def compile_pattern(pattern: str | Callable[[], str], flags: int = 0) -> LinearPattern:

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from memoranda.text.linear_patterns import LinearMatch, LinearPattern
 from memoranda.text.patterns import WordLists, compile_pattern, expand, load, words_of
+from memoranda.text.terms import lower_in_place
 
 # What stands for a secret.
 HIDDEN = "[…]"
@@ -599,14 +600,6 @@ def _value_before(lowered: str, at: int) -> tuple[int, int] | None:
             fits = _is_bare_value(value, "passwords")
             return (start, start + len(value)) if fits else None
     return None
-
-
-def lower_in_place(text: str) -> str:
-    """Return ``text`` in lower case, each character at its place."""
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered
-    return "".join(sign.lower() if len(sign.lower()) == 1 else sign for sign in text)
 
 
 def mentions_secret(text: str) -> bool:

@@ -136,6 +136,14 @@ def fold(word: str) -> str:
     return word.lower() if word.isascii() else _fold(word)
 
 
+def lower_in_place(text: str) -> str:
+    """Return ``text`` in lower case, each character at its place."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(sign.lower() if len(sign.lower()) == 1 else sign for sign in text)
+
+
 @lru_cache(maxsize=8192)
 def _fold(word: str) -> str:
     """Fold a word beyond ASCII; remembered, because words come again and again."""

@@ -66,7 +66,7 @@ def is_time(text: str, atom: TimeExpression, cue: TimeCue | None) -> bool:
         w.DATES.numbered.search(window)
         or (w.DATES.weekdays.match(words) and w.DATES.named.search(window))
         or (words[:5].lower() == "last " and w.DATES.modal.search(window))
-        or ((found.in_year or found.options) and w.DATES.goes_on.match(text, atom.finish))
+        or ((found.in_year or found.options) and _goes_on(text, atom.finish))
     ):
         return False
     if found.grain == "weekday" and found.needs_cue:
@@ -75,6 +75,12 @@ def is_time(text: str, atom: TimeExpression, cue: TimeCue | None) -> bool:
         moved = cue is not None and cue.name == "moved" and window.rstrip().endswith("to")
         return cue is not None and cue.name != "on" and not moved
     return not found.needs_cue or (cue is not None and _made_a_time(words, found, cue, window))
+
+
+def _goes_on(text: str, finish: int) -> bool:
+    """Return whether a date without a year is followed by what may be one: "March 8 nineteen"."""
+    found = w.DATES.goes_on.match(text, finish)
+    return found is not None and not w.DATES.clock_follows.match(text, found.end())
 
 
 def _made_a_time(words: str, found: TimeMeaning, cue: TimeCue, window: str) -> bool:
@@ -98,7 +104,7 @@ def _is_day(text: str, atom: TimeExpression, cue: TimeCue | None) -> bool:
         return True
     if len(word.rstrip(".")) <= 4:  # noqa: PLR2004 - "Sun", "Wed", "sat" are words as well
         return False
-    return bool(word[:1].isupper() and w.DATES.time_ends.match(rest))
+    return bool(word[:1].isupper() and w.DATES.ends.match(rest))
 
 
 def occurrences(

@@ -12,10 +12,10 @@ Weeks begin on Monday; seasons are those of the northern hemisphere, by whole mo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from memoranda.text.dates import words as w
@@ -127,6 +127,7 @@ NOON, HALF_DAY, DAY_HOURS = 12, 12, 24
 _MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
 _MONTHS_A_YEAR = 12
 _SATURDAY, _SUNDAY = 6, 7
+_FAR_AHEAD = 30  # years
 _NEARBY_MONTHS = range(-5, 6)
 
 _INSIDE = compile_pattern(r"[^\W_],?\s+$")
@@ -165,29 +166,31 @@ class TimeExpression:
 
 
 Reader = Callable[..., TimeMeaning | None]
-Rules = list[tuple[LinearPattern, Reader]]
 # --- what the parts of a match say -------------------------------------------------------
 
 
-def _group(m: Match, name: str) -> str | None:
-    """Return what a group matched, nothing where the pattern has no such group."""
-    found: str | None = m.groupdict().get(name)
-    return found
-
-
 def _shift(m: Match) -> int | None:
-    said = _group(m, "shift")
+    said = m.get("shift")
     return w.shifts()[said.lower()] if said else None
 
 
 def _amount(m: Match) -> tuple[str, int, int]:
     """Return the unit and the least and greatest number of a counted stretch."""
     unit = w.unit_of(m["u"])
-    if _group(m, "few"):
+    if m.get("few"):
         return unit, *FEW_MEANS
-    said = _group(m, "n")
+    said = m.get("n")
     count = w.number_of(said) if said else 1
     return ("week", 2 * count, 2 * count) if unit == "fortnight" else (unit, count, count)
+
+
+def _year(m: Match, c: RelativeCalendar) -> int:
+    """Return the year that was said: of "'28" the one in this century, unless that is far ahead."""
+    said: str = m["y"]
+    year = int(said.lstrip("'\u2019"))
+    if said.isdecimal():
+        return year
+    return year + (2_000 if 2_000 + year <= c.now.year + _FAR_AHEAD else 1_900)
 
 
 def _day(c: RelativeCalendar, year: int, month: int, day: int) -> Bounds:
@@ -197,9 +200,8 @@ def _day(c: RelativeCalendar, year: int, month: int, day: int) -> Bounds:
 
 def _yearly(m: Match, c: RelativeCalendar, in_year: InYear, grain: str = "day") -> TimeMeaning:
     """Place a stretch that recurs each year: in the year said, or the latest."""
-    year = m["y"]
-    if year:
-        return TimeMeaning(in_year(int(year)), grain)
+    if m.get("y"):
+        return TimeMeaning(in_year(_year(m, c)), grain)
     return TimeMeaning(c.latest(in_year), grain, in_year=in_year)
 
 
@@ -207,23 +209,30 @@ def _recurring(m: Match, c: RelativeCalendar, in_year: InYear, grain: str) -> Ti
     """Place "last May" and "May 2023"; without a year it needs a word that makes it a time."""
     if (shift := _shift(m)) is not None:
         return TimeMeaning(c.shifted(in_year, shift), grain)
-    return replace(_yearly(m, c, in_year, grain), needs_cue=m["y"] is None)
+    return replace(_yearly(m, c, in_year, grain), needs_cue=m.get("y") is None)
 
 
 # --- days and months ---------------------------------------------------------------------
 
 
-def _read_month_day(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _is_verb(m: Match) -> bool:
+    """Return whether "may" or "march" in small letters is no month: a sentence goes on after it."""
+    return m["m"] in {"may", "march"} and w.DATES.ends.match(m.string, m.end()) is None
+
+
+def _read_month_day(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
     """Read a day of a month, or some days of it."""
+    if not m.get("y") and _is_verb(m):
+        return None
     month = w.month_number(m["m"])
-    first, last = int(m["d"]), int(_group(m, "e") or m["d"])
+    first, last = int(m["d"]), int(m.get("e") or m["d"])
     return _yearly(m, c, lambda year: (c.date(year, month, first), c.date(year, month, last) + DAY))
 
 
 def _read_numeric(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "5/13/2023"; with points the day comes first."""
     first, second = int(m["a"]), int(m["b"])
-    pointed = _group(m, "sep") == "."
+    pointed = m.get("sep") == "."
     if not pointed and first != second and max(first, second) <= _MONTHS_A_YEAR:
         raise ValueError("day and month cannot be told apart")
     american = not pointed and second > _MONTHS_A_YEAR
@@ -239,7 +248,7 @@ def _read_nth_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
 
 def _read_day_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the 3rd", of this month or one nearby."""
-    day = int(m["d"]) if m["d"] else w.ordinals()[m["word"].lower()]
+    day = int(m["d"]) if m.get("d") else w.ordinals()[m["word"].lower()]
     options = []
     for shift in _NEARBY_MONTHS:
         start, end = c.months(c.now.year, c.now.month + shift)
@@ -274,7 +283,9 @@ def _read_month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
     if m["m"].lower() == "mars" and not w.DATES.french_march.search(m.string):
         return None  # A planet, or a chocolate bar.
     month = w.month_number(m["m"])
-    phase = (m["phase"] or "").lower()[:3]
+    phase = (m.get("phase") or "").lower()[:3]
+    if m.get("y") and not phase and _is_verb(m):
+        return None
 
     def in_year(year: int) -> Bounds:
         start, end = c.months(year, month)
@@ -285,18 +296,20 @@ def _read_month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
         return start, start + 10 * DAY if phase else end
 
     found = _yearly(m, c, in_year, "month")
-    return replace(found, needs_cue=not phase and m["y"] is None)
+    return replace(found, needs_cue=not phase and m.get("y") is None)
 
 
-def _read_shifted_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "last May"."""
+def _read_shifted_month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
+    """Read "last May"; "this may" is none."""
+    if m["shift"].lower() == "this" and (m["m"] == "may" or _is_verb(m)):
+        return None
     month = w.month_number(m["m"])
     return _recurring(m, c, lambda year: c.months(year, month), "month")
 
 
 def _read_month_of_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "May 2023"."""
-    return TimeMeaning(c.months(int(m["y"]), w.month_number(m["m"])), "month")
+    return TimeMeaning(c.months(_year(m, c), w.month_number(m["m"])), "month")
 
 
 def _read_season(m: Match, c: RelativeCalendar) -> TimeMeaning:
@@ -376,15 +389,15 @@ def _read_month_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "May to July" and "May 3 to June 5", which may reach into the next year."""
 
     def edge(month: str, day: str) -> InYear:
-        number, said = w.month_number(m[month]), _group(m, day)
+        number, said = w.month_number(m[month]), m.get(day)
         if said:
             return lambda year: _day(c, year, number, int(said))
         return lambda year: c.months(year, number)
 
     in_year = spread(edge("m", "d"), edge("m2", "e"))
-    if not m["y"]:
+    if not m.get("y"):
         return TimeMeaning(c.latest(in_year), "span", in_year=in_year)
-    year = int(m["y"])
+    year = _year(m, c)
     bounds = in_year(year)
     # "Nov-Feb 2017" ends in 2017.
     return TimeMeaning(bounds if bounds[1] <= c.date(year + 1) else in_year(year - 1), "span")
@@ -427,7 +440,7 @@ def _read_weekday_on(m: Match, c: RelativeCalendar, weeks: int = 0) -> TimeMeani
     number, today = w.weekday_number(m["day"].lower()), c.today.isoweekday()
     if weeks < 0:
         return TimeMeaning(c.days((number - today) % 7 - 7), "day")
-    said = _group(m, "n")
+    said = m.get("n")
     weeks = (w.number_of(said) if said else 1) * (2 if w.unit_of(m["u"]) == "fortnight" else 1)
     return TimeMeaning(c.days((number - today - 1) % 7 + 1 + 7 * weeks), "day")
 
@@ -572,7 +585,7 @@ def _hour(start: timedelta, c: RelativeCalendar, length: timedelta = _HOUR) -> T
 
 def _read_clock_time(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "5 pm"."""
-    return _hour(_clock(m["h"], m["min"], m["half"]), c, _MINUTE if m["min"] else _HOUR)
+    return _hour(_clock(m["h"], m["min"], m.get("half")), c, _MINUTE if m["min"] else _HOUR)
 
 
 def _read_vague_hour(m: Match, c: RelativeCalendar) -> TimeMeaning:
@@ -623,8 +636,8 @@ def _read_zh_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
 def _read_zh_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read 上周 and 下周五."""
     shift = w.chinese("relative_units")[m["shift"]]
-    if m["day"] is None:
-        unit = "month" if m["u"] == "月" else "week"
+    if m.get("day") is None:
+        unit = "month" if m.get("u") == "月" else "week"
         return TimeMeaning(c.unit(unit, shift), unit)
     if m["day"] == "末":
         return TimeMeaning(c.unit("weekend", shift), "weekend")
@@ -662,35 +675,84 @@ _READERS: dict[str, Reader] = {
 }
 
 
-def _compiled(table: str, begin: str, end: str) -> Rules:
-    """Return the rules of a table; what stands before and after a match is a pattern each."""
-    rules: list[tuple[Any, ...]] = load("mul", "dates")[table]
-    return [
-        (
-            compile_pattern(f"{begin}(?:{expand(pattern, w.DATES)}){end}", re.IGNORECASE),
-            _with(_READERS[reader], arguments) if arguments else _READERS[reader],
+@dataclass(frozen=True, slots=True)
+class TimeRule:
+    """How one form of time is found and read.
+
+    Attributes:
+        pattern: what it finds; the time itself is the group ``it``.
+        read: what reads it.
+        beside: what must not come ``then``, and what it must come ``after``, or not.
+    """
+
+    pattern: LinearPattern
+    read: Reader
+    beside: Mapping[str, LinearPattern]
+
+    def find(self, text: str) -> Iterator[Match]:
+        """Yield the times of this form in a text."""
+        place = 0
+        while found := self.pattern.search(text, place):
+            time = found.within("it")
+            place = max(time.end(), time.start() + 1)
+            if self._fits(time):
+                yield time
+
+    def _fits(self, time: Match) -> bool:
+        """Return whether a time may stand where it stands."""
+        text, (begin, end) = time.string, time.span()
+        if time.get("y") and time.end("y") == end and w.DATES.after_number.match(text, end):
+            return False
+        if "not_then" in self.beside and self.beside["not_then"].match(text, end):
+            return False
+        before = max(0, begin - _BESIDE)
+        return all(
+            (self.beside[name].search(text, before, begin) is not None) == wanted
+            for name, wanted in (("after", True), ("not_after", False))
+            if name in self.beside
         )
-        for reader, pattern, *arguments in rules
-    ]
 
 
-def _with(reader: Reader, arguments: list[Any]) -> Reader:
-    """Return a reader with the arguments that a rule gives."""
-    return lambda m, c: reader(m, c, *arguments)
+# Characters before a time in which what it comes after stands.
+_BESIDE = 10
+# What stands before and after a time in a script with spaces, and in one without.
+_SPACED = r"(?:^|[^\w@#$€£/.-])", r"(?:$|[^\w-]|-(?:$|\W))"
+_UNSPACED = "(?:^|[^0-9.])", ""
+
+
+def _rule(row: Sequence[Any], before: str, after: str) -> TimeRule:
+    """Return a row of a table as a rule."""
+    reader, pattern, *arguments = row
+    asked = dict(arguments.pop()) if arguments and isinstance(arguments[-1], Mapping) else {}
+    after = asked.pop("then", after)
+    beside = {
+        name: compile_pattern(expand(each + "$" * name.endswith("after"), w.DATES), re.IGNORECASE)
+        for name, each in asked.items()
+    }
+    source = f"{before}(?P<it>{expand(pattern, w.DATES)}){expand(after, w.DATES)}"
+    read = _READERS[reader]
+    return TimeRule(
+        compile_pattern(source, re.IGNORECASE),
+        partial(_read_with, read, tuple(arguments)) if arguments else read,
+        beside,
+    )
+
+
+def _read_with(
+    read: Reader, arguments: tuple[Any, ...], m: Match, c: RelativeCalendar
+) -> TimeMeaning | None:
+    """Read a time with the arguments that a rule gives."""
+    return read(m, c, *arguments)
 
 
 @cache
-def _rules(*, statements: bool) -> Rules:
-    """Return the rules for questions, or those for statements as well, in their order.
-
-    Compiled when the first text needs them: it takes as long as an import.
-    """
-    spaced = ["of_questions", "named_days", "parts_of_days"]
-    if statements:
-        spaced.insert(0, "of_statements")
-    words = [_compiled(table, r"(?<![\w@#$€£/.-])", r"(?!\w)(?!-\w)") for table in spaced]
-    signs = [_compiled(table, "(?<![0-9.])", "") for table in ("unspaced", "parts_of_days")]
-    return [rule for rules in (*words, *signs) for rule in rules]
+def _rules(*, statements: bool) -> list[TimeRule]:
+    """Return the rules for questions, or those for statements as well, in their order."""
+    spaced = ["of_statements"] * statements + ["of_questions", "named_days", "parts_of_days"]
+    tables = [(name, _SPACED) for name in spaced]
+    tables += [(name, _UNSPACED) for name in ("unspaced", "parts_of_days")]
+    data = load("mul", "dates")
+    return [_rule(row, *beside) for name, beside in tables for row in data[name]]
 
 
 def find_expressions(query: str, calendar: RelativeCalendar) -> list[TimeExpression]:
@@ -712,9 +774,5 @@ def find_expressions(query: str, calendar: RelativeCalendar) -> list[TimeExpress
 
 def matches(text: str, *, statements: bool = False) -> list[tuple[Match, Reader]]:
     """Return what the rules match in ``text``, the longest first."""
-    found = [
-        (match, read)
-        for pattern, read in _rules(statements=statements)
-        for match in pattern.finditer(text)
-    ]
+    found = [(m, rule.read) for rule in _rules(statements=statements) for m in rule.find(text)]
     return sorted(found, key=lambda one: (one[0].start() - one[0].end(), one[0].start()))

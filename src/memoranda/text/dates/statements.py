@@ -33,9 +33,9 @@ from memoranda.text.dates.expressions import (
     matches,
 )
 from memoranda.text.dates.joining import apply_offset, has_offset, intersect_times, join_stretch
-from memoranda.text.dates.wording import note_day, replace_time
 from memoranda.text.dates.words import DATES
 from memoranda.text.patterns import compile_pattern
+from memoranda.text.sentences import split_sentences
 
 # A sentence longer than so many characters is cut: work grows with a text, not faster.
 PIECE = 600
@@ -48,6 +48,9 @@ TOO_FAR = timedelta(days=330)
 # So long ago, the day and month of a death or a wedding may be those of any year.
 OF_LATE = timedelta(days=60)
 
+_WITH_YEAR = compile_pattern(r"(?:1[5-9]|20)[0-9]{2}(?:[^0-9]|$)")
+_DATED = compile_pattern(r"(?:['\u2019]s)?\s\((?:\u2013 )?[0-9]{4}")
+_OWNING = frozenset({"'s", "\u2019s"})
 _COMBINED = compile_pattern(r"(?s).[\u0300-\u036f\u3099\u309a]{0,8}")
 
 # From a place in one form of a text to the place in another.
@@ -73,20 +76,30 @@ class DateParser:
         return list(_read(text, said_at, said_at.isoformat(), said_at.tzinfo))
 
     def resolve(self, text: str, said_at: datetime) -> str:
-        """Return ``text`` with its relative times in absolute words: "on 7 May 2023".
+        """Return ``text`` with the dates of its times behind them: "yesterday (2023-05-07)".
 
-        Times that are absolute already stay as they are; words of other languages than English
-        keep standing, with the date after them in parentheses. Where words are left that count
-        from the day they were said on, and mean no sure day, that day stands at the end.
+        A time with a year, and one with its date behind it, stays as it is.
 
         Raises:
             InvalidInput: ``said_at`` has no time zone.
         """
         parts, done = [], 0
         for mention in self.read(text, said_at):
-            parts += [text[done : mention.start], replace_time(text, mention)]
-            done = mention.end
-        return note_day("".join([*parts, text[done:]]), said_at)
+            if not (_WITH_YEAR.search(mention.text) or _DATED.match(text, mention.end)):
+                end = mention.end + 2 * (text[mention.end :][:2] in _OWNING)
+                parts += [text[done:end], f" ({write_date(mention)})"]
+                done = end
+        return "".join([*parts, text[done:]])
+
+
+def write_date(mention: DateMention) -> str:
+    """Return the time of a mention in figures, as exact as it is: its day, or first and last."""
+    since, last = mention.since, mention.until - DAY
+    forms = {"time": "%Y-%m-%d %H:%M", "day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
+    if mention.precision in forms:
+        return since.strftime(forms[mention.precision])
+    start = "" if since.year == EARLIEST_YEAR else f"{since:%Y-%m-%d} "
+    return f"{start}\u2013 {last:%Y-%m-%d}"
 
 
 # The same words are read again when their times are made absolute.
@@ -96,7 +109,8 @@ def _read(text: str, said_at: datetime, local: str, zone: tzinfo | None) -> tupl
     composed, places = _composed(text)
     masked = DATES.masked.sub(lambda found: " " * len(found[0]), composed)
     found = []
-    for start, end in _sentences(masked):
+    cut = (piece for each in split_sentences(masked) for piece in _pieces(masked, *each[:2]))
+    for start, end in cut:
         for mention in _DatedSentence(masked[start:end], said_at).mentions():
             first, last = places(start + mention.start), places(start + mention.end)
             found.append(replace(mention, text=text[first:last], start=first, end=last))
@@ -116,18 +130,6 @@ def _composed(text: str) -> tuple[str, Places]:
         pieces.append(piece)
         origin += [match.start()] * (len(piece) - 1) + [match.end()]
     return "".join(pieces), origin.__getitem__
-
-
-def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each sentence begins and ends; long ones in pieces."""
-    start = 0
-    for match in DATES.sentence_end.finditer(text):
-        if "\n" in match[0] or not DATES.abbreviated.search(
-            text, max(start, match.start() - 8), match.start()
-        ):
-            yield from _pieces(text, start, match.end())
-            start = match.end()
-    yield from _pieces(text, start, len(text))
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -172,7 +174,7 @@ class _DatedSentence:
 
     def _without_stop(self, finish: int) -> int:
         """Return where a time ends, the full stop of its sentence left out."""
-        ends = self._text[finish - 1] == "." and not self._text[finish : finish + 2].strip()
+        ends = self._text[finish - 1] == "." and self._text[finish - 3 : finish] != ".m."
         return finish - 1 if ends and not self._text[finish:].strip() else finish
 
     def _atoms(self) -> list[TimeExpression]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from memoranda.text.linear_patterns import LinearMatch
 from memoranda.text.patterns import LanguageData
+from memoranda.text.terms import lower_in_place
 
 PAST, PRESENT, FUTURE, UNKNOWN = "past", "present", "future", ""
 
-_ENGLISH = LanguageData("en", "tense", flags=0)
-_SHARED = LanguageData("mul", "tense", flags=0)
-
+_ENGLISH = LanguageData("en", "tense")
+_SHARED = LanguageData("mul", "tense")
 
 _NEAR = 80
 _ASIDE = 40
@@ -40,19 +40,21 @@ def _markers(text: str, start: int, end: int) -> list[str]:
 def _direction_of(text: str, match: LinearMatch) -> str | None:
     """Return which way a marker looks; nothing if it is none after all."""
     direction, word = match.lastgroup or UNKNOWN, match[0]
-    not_past = _ENGLISH.words("not_past")
+    before = max(0, match.start() - _ASIDE)
     if direction == "regular":
-        before = max(0, match.start() - _ASIDE)
-        adjective = word in not_past or _ENGLISH.participle.search(text, before, match.start())
-        caused = _ENGLISH.causative.search(text, before, match.start())
-        caused = caused and _ENGLISH.caused.search(caused[0])
-        return None if adjective or caused else PAST
+        adjective = _ENGLISH.participle.search(text, before, match.start())
+        found = _ENGLISH.causative.search(text, before, match.start())
+        caused = found and _ENGLISH.caused.search(found[0]) and not _ENGLISH.apart.search(found[0])
+        return None if word in _ENGLISH.words("not_past") or adjective or caused else PAST
+    if word in _ENGLISH.words("bare") and _ENGLISH.before_bare.search(text, before, match.start()):
+        return None
     if word == "got":
         has = _ENGLISH.possesses.search(text, max(0, match.start() - 8), match.start())
         ready = _ENGLISH.got_ready.match(text, match.start())
         return PRESENT if has else None if ready else PAST
     if direction == PRESENT and word.endswith("'s") and word[:-2] not in _ENGLISH.words("said_of"):
-        return PRESENT if _ENGLISH.follows_is.match(text, match.end()) else None
+        follows = _ENGLISH.follows_is.match(text, match.end())
+        return PRESENT if follows and follows["verb"] not in _ENGLISH.words("things") else None
     return _behind_subject(word.split()[-1]) if direction == PRESENT and " " in word else direction
 
 
@@ -67,7 +69,13 @@ def _behind_subject(verb: str) -> str | None:
 def is_moved(text: str, begin: int) -> bool:
     """Return whether the words before ``begin`` say that something was put to another time."""
     match = _ENGLISH.moved.search(text, max(0, begin - _NEAR), begin)
-    if match is None or _ENGLISH.brought.search(match[0]):
+    if match is None or text[: match.start()].lower().endswith(("had ", "had been ")):
+        return False
+    verb = match[0].lower()
+    if _ENGLISH.brought.search(verb) and not _ENGLISH.away.search(verb):
+        return False
+    before_to = verb[: match.start("to") - match.start()].rsplit(maxsplit=1)[-1]
+    if match["to"] and before_to in _ENGLISH.words("no_move"):
         return False
     return not _is_from(match) or _ENGLISH.onward.search(text, begin, begin + _NEAR) is not None
 
@@ -97,7 +105,8 @@ def _nearest_word(text: str, begin: int, end: int) -> str:
     if verb is None:
         return UNKNOWN
     german = verb[0].startswith(("ist", "sind"))
-    return PAST if german and _SHARED.perfect_german.search(text[end:]) else PRESENT
+    perfect = _SHARED.perfect_german.search(text[end:]) if german else None
+    return PAST if perfect and perfect["verb"] not in _SHARED.words("planned_german") else PRESENT
 
 
 def find_direction(text: str, begin: int, end: int) -> str:
@@ -106,8 +115,7 @@ def find_direction(text: str, begin: int, end: int) -> str:
     The nearest verb before the time in its clause decides; where the time opens the clause,
     the first one after it.
     """
-    lowered = text.replace("\u2019", "'")
-    lowered = lowered.lower() if len(lowered.lower()) == len(lowered) else lowered
+    lowered = lower_in_place(text.replace("\u2019", "'"))
     if near_word := _nearest_word(lowered, begin, end):
         return near_word
     hard = [match.end() for match in _SHARED.hard.finditer(lowered, 0, begin)]
@@ -127,12 +135,12 @@ def find_direction(text: str, begin: int, end: int) -> str:
 
 def is_of_a_day(text: str) -> bool:
     """Return whether "in two weeks" is when something is, and not how long it takes."""
-    return _ENGLISH.takes_time.search(text.lower()) is None
+    return _ENGLISH.takes_time.search(text) is None
 
 
 def is_of_a_life(text: str) -> bool:
     """Return whether a sentence tells what is still told years later: a death, a wedding."""
-    return bool(_ENGLISH.of_a_life.search(text.lower()) or _SHARED.of_a_life.search(text))
+    return bool(_ENGLISH.of_a_life.search(text) or _SHARED.of_a_life.search(text))
 
 
 def recurs(text: str, *, ahead: bool) -> bool:
