@@ -49,7 +49,7 @@ def opened(tmp_path):
         model = talking(*script) if script else None
         memory = noting(tmp_path / f"{len(memories)}.db", settings=chosen(**sections), llm=model)
         memories.append(memory)
-        return ChatSession(memory, own={"/stats": "figures", "/help": "this"})
+        return ChatSession(memory, own={"/context": "figures", "/help": "this"})
 
     yield start
     for each in memories:
@@ -150,16 +150,20 @@ def test_models_are_listed_and_chosen(opened, server, monkeypatch):
     monkeypatch.setattr(available, "PORTS", (server.port, 9))
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    names = ["qwen3:8b", "nomic-embed-text", "a name of words"]
+    names = ["qwen3:8b", "nomic-embed-text", "a name of words", "odd:1b"]
     server.play(raw(json.dumps({"data": [{"id": name} for name in names]}).encode()))
     chat, name = opened(), f"openai:qwen3:8b@{server.url}/v1"
     listed, now = chat.send("/model")
-    assert [*listed.models] == [name, "anthropic:claude-haiku-4-5"]
+    odd = f"openai:odd:1b@{server.url}/v1"
+    assert [*listed.models] == [name, odd, "anthropic:claude-haiku-4-5"]
     assert "memory alone answers" in now.text
     assert [request.path for request in server.received] == ["/v1/models"]
-    assert name in of(Notice, chat, "/model qwen3").text
+    chosen_now = of(Notice, chat, "/model qwen3").text
+    assert name in chosen_now
+    assert "not known" not in chosen_now
     server.play(talked("I see."))
     assert of(AnswerFinished, chat, "Hello there!").answer.text == "I see."
+    assert "window is not known" in of(Notice, chat, f"/model {odd}").text
     assert "cannot be read" in str(of(RequestFailed, chat, "/model llama").error)
     for odd in (b"<html>", b'{"data": [1]}', b"[]"):
         server.play(raw(odd))
@@ -172,7 +176,9 @@ def test_commands_say_what_they_did(opened):
     chat = opened("Fine.")
     of(AnswerFinished, chat, "How are you?")
     assert of(Notice, chat, "/remember Rita has two cats.").text.startswith("Remembered: ")
-    assert of(InterfaceCommand, chat, "/stats all of it") == InterfaceCommand("/stats", "all of it")
+    assert of(InterfaceCommand, chat, "/stats all of it") == InterfaceCommand(
+        "/context", "all of it"
+    )
     assert "scripted" in of(Notice, chat, "/model").text
     assert of(ConversationChanged, chat, "/new").text.startswith("Session ended")
     assert chat.agent.chat.id == "chat-2"

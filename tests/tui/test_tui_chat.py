@@ -66,9 +66,6 @@ async def test_an_answer_is_markdown_when_it_is_complete(runtimes, sitting, monk
         answer.post_message(Markdown.LinkClicked(answer, "https://example.org"))
         await person.settle()
         assert opened == []
-        text = await person.say("/stats")
-        assert "2 episode" in text
-        assert "use of language models" in text
 
 
 async def test_words_come_as_they_are_said_and_keys_stop_them(runtimes, sitting, monkeypatch):
@@ -216,11 +213,11 @@ async def test_new_ends_the_session_and_learns_from_it(runtimes, sitting):
 
 
 async def test_commands_open_screens(runtimes, sitting):
-    """Each command opens its screen, also by its beginning; Escape comes back."""
+    """Each command opens its screen, also by another name; Escape comes back."""
     async with sitting(runtimes()) as person:
         for command, shown in {
             "/context": "1 Budget",
-            "/stats": "conversations",
+            "/stats": "1 Budget",
             "/?": "Commands",
             "/facts": "Facts",
             "/forget Rita": "Rita",

@@ -281,7 +281,7 @@ class ChatSession:
         """Take what was said here out of view; it stays in memory."""
         if words == YES:
             self.agent.chat.clear()
-            yield ConversationChanged("Cleared; /search still finds it.")
+            yield ConversationChanged("Cleared; /search finds it, or ask what you said before.")
         else:
             question = "Clear conversation history? It leaves the view; /search finds it."
             yield Question(question, f"/clear {YES}")
@@ -311,13 +311,15 @@ class ChatSession:
         yield Notice(f"{Path(words).name} goes with your next message")
 
     def do_model(self, words: str = "") -> Events:
-        """List the models that can be used now; with a NAME, let that one answer."""
+        """List the models that can be used now; with NAME, let that one answer."""
         if not words:
             yield ModelList(find_models())
         elif found := talking_model(self.agent.memory, complete_name(words)):
             self.model = InterruptibleModel(found)
             self.agent.use_model(self.model)
-        yield Notice(f"{self.agent.model or 'memory alone'} answers now")
+        known = self.agent.model is None or self.agent.chat.stats().limit_known
+        hint = "" if known else "; its context window is not known: set tokens.limits"
+        yield Notice(f"{self.agent.model or 'memory alone'} answers now{hint}")
 
     def do_remember(self, words: str) -> Events:
         """Remember something as a fact: /remember WORDS."""

@@ -11,7 +11,7 @@ from rich.text import Text
 from memoranda.agent.session import ChatSession
 from memoranda.errors import InvalidInput
 from memoranda.model.notes import MEMORY_FILE
-from memoranda.rendering.conversations import show_budget, show_message, show_state
+from memoranda.rendering.conversations import show_budget, show_figures, show_message
 from memoranda.rendering.layout import Display, details, safe_text
 from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.plain import pluralize
@@ -22,8 +22,7 @@ EXIT = "/exit"
 HINT = "/expand shows them"
 LIKELY = 0.2  # the least score of a fact that is meant
 MEANINGS = {
-    "/context": "show what a model would be sent; with WORDS, if you said them",
-    "/stats": "show how full the context is, and what is in view",
+    "/context": "show what a model is sent, and what is in view; with WORDS, if you said them",
     "/expand": "show what left the view; with a MARKER, its messages",
     "/memory": "show MEMORY.md: what is known, and where you can edit it",
     "/forget": "find facts by WORDS; with their ID, forget one",
@@ -49,12 +48,10 @@ def _memory(talk: ChatSession, view: Display, _words: str) -> Shown:
 
 
 def _context(talk: ChatSession, view: Display, words: str) -> Shown:
-    """Yield what a model would be sent: its size as a bar, and the share of each part."""
+    """Yield what a model would be sent, part by part, and what is in view."""
     yield from show_budget(talk.agent.context(words or None).receipt, view)
-
-
-def _stats(talk: ChatSession, view: Display, _words: str) -> Shown:
-    yield from show_state(talk.agent.chat.explain(), view)
+    yield Text()
+    yield from show_figures(talk.agent.chat.explain(), view)
 
 
 def _expand(talk: ChatSession, view: Display, words: str) -> Shown:
@@ -93,7 +90,6 @@ def _forget(talk: ChatSession, view: Display, words: str) -> Shown:
 # What each command does; each yields what to show.
 RUN: dict[str, Callable[[ChatSession, Display, str], Shown]] = {
     "/memory": _memory,
-    "/stats": _stats,
     "/context": _context,
     "/expand": _expand,
     "/forget": _forget,

@@ -220,13 +220,6 @@ def show_conversation(
     yield from show_figures(found, view)
 
 
-def show_state(found: ViewExplanation, view: Display) -> Iterator[RenderableType]:
-    """Yield the state of a conversation without its messages: its budget, and what is in view."""
-    yield from _show_heading(found, view)
-    yield Text()
-    yield from show_figures(found, view)
-
-
 def _show_heading(found: ViewExplanation, view: Display) -> Iterator[Text]:
     info, figures = found.info, found.figures
     about = join(info.id, info.model or "", f"since {view.minute(info.created_at)}")

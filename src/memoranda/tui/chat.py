@@ -39,7 +39,6 @@ from memoranda.model.models import Message
 from memoranda.rendering.chat import describe_start, format_spending, show_event
 from memoranda.rendering.conversations import alert_colour, format_call
 from memoranda.rendering.layout import safe_text
-from memoranda.rendering.memory_stats import show_stats
 from memoranda.rendering.plain import DOT, escape_controls, one_line
 from memoranda.tui.commands import SCREENS
 from memoranda.tui.context import ContextScreen
@@ -146,11 +145,7 @@ class ChatScreen(Screen[None]):
             return OverlayScreen(panel.title, panel)
         if name == "context":
             return ContextScreen(self.runtime)
-        if name == "help":
-            return OverlayScreen("Help", make_text(make_help(self.runtime)))
-        view = self.runtime.make_display(self.app.size.width)
-        shown = show_stats(self.runtime.memory.stats(), view)
-        return OverlayScreen("Statistics", make_text(Group(*shown)))
+        return OverlayScreen("Help", make_text(make_help(self.runtime)))
 
     def _warn(self, error: Exception) -> None:
         self.notify(one_line(str(error)), severity="warning", markup=False)

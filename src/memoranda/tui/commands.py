@@ -10,7 +10,6 @@ MEANINGS = {
     "/facts": "what is believed; correct, confirm or forget it: /facts WORDS (F6)",
     "/forget": "the same screen: /forget WORDS",
     "/memory": "MEMORY.md, what is known of you (F7)",
-    "/stats": "how much is remembered",
     "/help": "this page (F1)",
     "/exit": "leave; the session stays (Ctrl+Q)",
 }
