@@ -12,7 +12,6 @@ from pathlib import Path
 
 from benchmarks import (
     adding,
-    conflicts,
     conversing,
     dates,
     embedding,
@@ -36,18 +35,7 @@ from benchmarks.torture.runner import run as torture
 from memoranda.conversation.strategies import STRATEGIES
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
-QUALITY = (
-    "retrieval",
-    "updates",
-    "conflicts",
-    "facts",
-    "dates",
-    "names",
-    "replay",
-    "notes",
-    "postgres",
-    "quiz",
-)
+QUALITY = ("retrieval", "updates", "facts", "dates", "names", "replay", "notes", "postgres", "quiz")
 SPEED: dict[str, Callable[..., None]] = {
     "adding": adding.run,
     "searching": searching.run,
@@ -106,7 +94,6 @@ def measure(name: str, asked: argparse.Namespace) -> None:
     runs: dict[str, Callable[[], object]] = {
         "retrieval": lambda: retrieval.run(asked.shared, quick=quick, ablate=asked.ablate),
         "updates": lambda: updates.run(data, quick=quick),
-        "conflicts": lambda: conflicts.run(data, quick=quick),
         "facts": lambda: facts.run(data, quick=quick),
         "dates": lambda: dates.run(data),
         "names": lambda: ner.run(data),

@@ -22,13 +22,13 @@ import numpy as np
 
 from benchmarks import facts
 from benchmarks.measure import show
+from memoranda.facts.values import stems
 from memoranda.learning.claims import Turn
-from memoranda.learning.parsed_text import stems
 from memoranda.notes.history_entries import HistoryEntryWriter
 from memoranda.text.dates.statements import DateParser
-from memoranda.text.patterns import LanguageData
+from memoranda.text.terms import stop_words
 
-STOP_WORDS = LanguageData("en", "comparison").words("stop_words")
+STOP_WORDS = stop_words("en")
 
 SPAN = 20
 """Messages of a BEAM chat that one entry tells."""

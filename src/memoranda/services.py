@@ -275,7 +275,6 @@ class Services:
             models=self.models,
             rules=RuleFactExtractor(self.dates, self.extractor),
             dates=self.dates,
-            embed=self.derivations.embed_question,
             settings=self.settings.consolidation,
             stop=stop or Event(),
         )

@@ -1,14 +1,26 @@
-"""Values of attributes: in which form they are compared, and when two are the same."""
+"""Values of attributes: in which form they are compared, and when two are the same.
+
+Two values are the same as wholes or not at all. What only holds the words of another is narrower
+or something else: pine nuts are no nuts, Jersey is not New Jersey, and Ana is not Ana Maria.
+"""
 
 from __future__ import annotations
 
+import threading
 import unicodedata
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
+from itertools import dropwhile, groupby
+
+import Stemmer
 
 from memoranda.text.patterns import compile_pattern, languages_with, load
+from memoranda.text.terms import fold, normalize
 
 _WORD = compile_pattern(r"[^\W_]+(?:[.@'’+#-]+[^\W_]+)*[+#]*")
-_UNSPACED = compile_pattern(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
+_EDGE = " \t\n.,;:!?()[]\"'*_`\u3001\u3002\uff01\uff1f\u300c\u300d"
+_local = threading.local()
 
 
 @lru_cache(maxsize=4096)
@@ -17,22 +29,86 @@ def value_key(value: str) -> frozenset[str]:
     folded = unicodedata.normalize("NFKD", value.casefold())
     plain = "".join(char for char in folded if not unicodedata.combining(char))
     words = _WORD.findall(plain)
-    return frozenset(each for each in words if each not in _small_words()) or frozenset(words)
+    return frozenset(each for each in words if each not in _small_words("")) or frozenset(words)
 
 
-def same_value(one: str, other: str) -> bool:
-    """Return whether two values name the same: ``Dana`` and ``Dana Smith``, ``a Volvo``."""
-    if _UNSPACED.search(one) or _UNSPACED.search(other):
-        return one in other or other in one
-    left, right = value_key(one), value_key(other)
-    return bool(left and right) and (left <= right or right <= left)
+def same_value(one: str, other: str, language: str = "", *, plural: bool = False) -> bool:
+    """Return whether two values are the same as wholes: ``a Volvo`` and ``the volvo``.
+
+    Args:
+        one: a value.
+        other: the other value.
+        language: whose articles and possessives at the beginning count for nothing; of all
+            languages, where it is not known.
+        plural: whether they are no names, and so the same in singular and plural: ``nut``.
+    """
+    left, right = (_value_words(each, language) for each in (one, other))
+    if plural and left != right and language:
+        single = load("mul", "comparison")["plurals"]
+        left, right = (
+            tuple(stems([single.get(word, word) for word in each], language))
+            for each in (left, right)
+        )
+    return bool(left) and left == right
 
 
-@lru_cache(maxsize=1)
-def _small_words() -> frozenset[str]:
-    """Return articles and possessives of all languages, which tell nothing of a value."""
+def is_part_of_name(short: str, name: str) -> bool:
+    """Return whether a name is the beginning or the end of a longer one: of Dana Smith."""
+    part, whole = _value_words(short, ""), _value_words(name, "")
+    length = len(part)
+    return 0 < length < len(whole) and part in {whole[:length], whole[-length:]}
+
+
+def value_phrases(value: str, language: str, between: frozenset[str]) -> list[tuple[str, ...]]:
+    """Return the phrases of a value without articles: of "the tea to coffee", tea and coffee.
+
+    Args:
+        value: the value.
+        language: whose articles count for nothing.
+        between: the words that part them, folded.
+    """
+    for word in between:
+        value = value if word.isascii() else value.replace(word, f" {word} ")
+    parting = between | _small_words(language)
+    phrases = groupby(_split_words(value), key=lambda word: word in parting)
+    return [tuple(words) for parts, words in phrases if not parts]
+
+
+def stems(words: Sequence[str], language: str = "en") -> list[str]:
+    """Return the Snowball stems of words; the words, in a language that has none."""
+    stemmer = _stemmer(language)
+    return [*words] if stemmer is None else [fold(each) for each in stemmer.stemWords([*words])]
+
+
+def _stemmer(language: str) -> Stemmer.Stemmer | None:
+    """Return this thread's stemmer of a language: it keeps state, so threads cannot share one."""
+    stemmers: dict[str, Stemmer.Stemmer | None] = _local.__dict__
+    if language not in stemmers:
+        with suppress(KeyError):
+            stemmers[language] = Stemmer.Stemmer(language)
+    return stemmers.setdefault(language, None)
+
+
+@lru_cache(maxsize=4096)
+def _value_words(value: str, language: str) -> tuple[str, ...]:
+    """Return the folded words of a value without articles and possessives before them."""
+    words, small = _split_words(value), _small_words(language)
+    return tuple(dropwhile(small.__contains__, words)) or tuple(words)
+
+
+def _split_words(value: str) -> list[str]:
+    """Return the folded words of a value: "Ana's" is Ana, and "l'arachide" two words."""
+    words: list[str] = []
+    for each in normalize(value).replace("-", " ").split():
+        words += fold(each).strip(_EDGE).removesuffix("'s").split("'")
+    return [each for each in words if each]
+
+
+@lru_cache(maxsize=16)
+def _small_words(language: str) -> frozenset[str]:
+    """Return articles and possessives of a language, or of all, which tell nothing of a value."""
     return frozenset(
         word
-        for code in languages_with("facts")
+        for code in ([language] if language else languages_with("facts"))
         for word in load(code, "facts")["words"].get("small_words", ())
     )

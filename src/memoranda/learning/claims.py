@@ -1,4 +1,4 @@
-"""The types of consolidation: turns of a session, claims extracted from them, verdicts on pairs.
+"""The types of consolidation: turns of a session, claims extracted from them, and relations.
 
 An extractor turns the turns of a session into claims, by rule or with a model. A judge says how
 a new claim stands to what is believed already. Plans make actions of both.
@@ -96,35 +96,5 @@ class Relation(StrEnum):
     DUPLICATE = "duplicate"
     # The same attribute of the same subject has a new value: what was true has changed.
     UPDATE = "update"
-    # Both cannot be true; which is, the later word decides.
-    CONTRADICTION = "contradiction"
     # They have nothing to do with each other, or both hold, or each holds in its own time.
     NONE = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """One side of a pair to be judged: a text and its time.
-
-    Attributes:
-        text: what is said.
-        at: when it happened or was said.
-        subject: whom it is about, where that is known.
-        category: as in :class:`Claim`, where that is known.
-        likeness: cosine of the two texts' embeddings, on the newer one; ``None`` without.
-    """
-
-    text: str
-    at: datetime
-    subject: str | None = None
-    category: str | None = None
-    likeness: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The relation of a pair, its confidence (0 to 1), and why, without quoting the texts."""
-
-    relation: Relation
-    confidence: float
-    why: str

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from itertools import combinations, islice
+from itertools import islice
 from threading import Event
 from time import monotonic
 from typing import NamedTuple
@@ -20,7 +20,6 @@ from typing import NamedTuple
 from memoranda.errors import (
     ConfigError,
     Conflict,
-    EmbeddingError,
     LLMError,
     MemorandaError,
     NotFound,
@@ -30,17 +29,12 @@ from memoranda.errors import (
 from memoranda.facts.ontology import attributes
 from memoranda.facts.requests import INSTRUCTIONS
 from memoranda.learning.claims import ROLES, Claim, Relation, Turn
-from memoranda.learning.conflicts import RuleJudge
-from memoranda.learning.conflicts.facts import TITLE
-from memoranda.learning.consolidation_plan import (
-    ORIGIN,
-    CandidateFact,
-    ConsolidationPlan,
-    with_attribute,
-)
+from memoranda.learning.consolidation_plan import ORIGIN, ConsolidationPlan
 from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.extraction.exclusions import blank_exclusions
+from memoranda.learning.judge import TITLE
+from memoranda.learning.known_facts import CandidateFact, with_attribute
 from memoranda.learning.llm.claim_checking import ASKED
 from memoranda.learning.llm.model_stages import extract_claims
 from memoranda.learning.speakers import name_speakers
@@ -48,7 +42,7 @@ from memoranda.learning.stage_models import StageModels
 from memoranda.model.changes import Insert, RecordAccess, RecordChange, Reinforce, Supersede
 from memoranda.model.checks import clean, content_hash
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
-from memoranda.model.query import EmbeddedText, Filter, Order
+from memoranda.model.query import Filter, Order
 from memoranda.model.reports import StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.records.pages import session_episodes
@@ -191,7 +185,6 @@ class Consolidator:
         models: the language model, if there is one.
         rules: draws claims without a model.
         dates: finds the times that turns speak of.
-        embed: gives what a model says of a text; ``None`` where vectors are switched off.
         settings: how sessions become facts.
         stop: when set, it ends early, between messages.
         seconds: tells how much time has gone by.
@@ -202,7 +195,6 @@ class Consolidator:
     models: StageModels
     rules: RuleFactExtractor
     dates: DateParser
-    embed: Callable[[str], EmbeddedText | None]
     settings: ConsolidationSettings
     stop: Event = field(default_factory=Event)
     seconds: Callable[[], float] = monotonic
@@ -287,9 +279,8 @@ class Consolidator:
             claims=claims,
             candidates=candidates,
             write=partial(self.records.planner.plan, scope, reason="consolidated"),
-            judge=RuleJudge(threshold=self.settings.duplicate_at),
+            threshold=self.settings.duplicate_at,
             now=self.records.now(),
-            between=self._similarities(claims) if by_text else {},
             agent=scope.agent,
             only=only,
             decay_rate=self.settings.decay_rate,
@@ -447,42 +438,32 @@ class Consolidator:
     ) -> list[CandidateFact]:
         """Return the known facts that a claim is compared with."""
         where, store = Filter(now=self.records.now(), kinds=(Kind.FACT,)), self.records.store
-        found: dict[str, tuple[Record, float | None]] = {}
+        found: dict[str, Record] = {}
         ended = (claim.fact.ended if claim.fact else "") or ""
         same = replace(where, hashes=[content_hash(claim.content)])
         for record in () if by_text else store.records(scope, same, limit=CANDIDATES):
-            found[record.id] = record, None
+            found[record.id] = record
         for text in filter(None, (claim.content, ended) if by_text else ()):
             for hit in self.searcher.retriever.search(scope, text, where, limit=CANDIDATES):
-                vector = hit.why.arms.get("vector")
-                found[hit.record.id] = hit.record, None if vector is None else vector.score
+                found[hit.record.id] = hit.record
         for name in _attributes_of(claim):
             # Whether something was taken back already stands in what has ended.
             known = replace(where, attribute=name, retired=name in INSTRUCTIONS)
             for record in store.records(scope, known, order=Order.LATEST, limit=MOST_OF_ATTRIBUTE):
-                found.setdefault(record.id, (record, None))
+                found.setdefault(record.id, record)
             for record in stated:
                 if record.attribute == name:
-                    found.setdefault(record.id, (record, None))
-        cited = (source for record, _ in found.values() for source in record.source_ids)
-        sources = store.get(scope, list(dict.fromkeys(cited)))
+                    found.setdefault(record.id, record)
+        cited = list({source for record in found.values() for source in record.source_ids})
+        # The sentences, kept as they were said, that a fact was read in.
+        for record in store.records(scope, replace(where, citing=cited)) if cited else ():
+            found.setdefault(record.id, record)
+        sources = store.get(scope, cited)
         candidates = []
-        for record, likeness in found.values():
+        for record in found.values():
             said = [sources[each].event_time for each in record.source_ids if each in sources]
-            candidates.append(CandidateFact(record, likeness, max(said, default=None)))
+            candidates.append(CandidateFact(record, max(said, default=None)))
         return candidates
-
-    def _similarities(self, claims: Sequence[Claim]) -> dict[tuple[int, int], float]:
-        try:
-            # The search for candidates has embedded them: these come from the cache.
-            embedded = [self.embed(claim.content) for claim in claims]
-        except EmbeddingError:
-            return {}
-        return {
-            (one, other): float(first.vector @ second.vector)
-            for (one, first), (other, second) in combinations(enumerate(embedded), 2)
-            if first is not None and second is not None
-        }
 
 
 def _attributes_of(claim: Claim) -> Iterator[str]:

@@ -1,9 +1,9 @@
 """The weekly reflection: whether one is due, which records it covers, and what it says.
 
-Without a model it is a digest of the records, which tells what changed, what is ahead, what is new,
-who was talked about, and what recurs: nothing in it that is not in a record. With a model, it is
-the model's own words over the same records. Either names its sources, so that erasing one of these
-erases the reflection.
+Without a model it is a digest of the records, which tells what changed, what is ahead, what is new
+and who was talked about: nothing in it that is not in a record. With a model, it is the model's
+own words over the same records. Either names its sources, so that erasing one of these erases the
+reflection.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
-from functools import cache
-from itertools import groupby
+from itertools import groupby, islice
 from secrets import token_hex
 from typing import NamedTuple
 
-from memoranda.entities.names import RuleNameMatcher
 from memoranda.errors import InvalidInput, LLMError
-from memoranda.learning.claims import Category
+from memoranda.facts.values import is_part_of_name
 from memoranda.learning.llm.model_stages import write_insight
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.checks import require_aware
@@ -30,41 +28,27 @@ from memoranda.model.query import Filter, Order
 from memoranda.model.reports import StageReport
 from memoranda.records.drafts import Draft
 from memoranda.records.service import RecordService
-from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.recalled import without_recalled
-from memoranda.text.terms import TermAnalyzer
+from memoranda.text.terms import fold_name
 
 REFLECT = "reflect"
-# Time between two reflections at least.
-REST = timedelta(days=6)
-# Records of the week at most.
-LIMIT = 200
-PAGE = 1_000
+# Time between two reflections at least, and what one looks back on.
+REST, WEEK = timedelta(days=6), timedelta(days=7)
+# Records of the week at most, and of those ahead that are looked through.
+LIMIT, PAGE = 200, 1_000
 # How long after a process was killed another may write its insight.
 LEASE = timedelta(minutes=10)
-_EN = LanguageData("en", "digest")
-# What a reflection looks back on.
-WEEK = timedelta(days=7)
-# Characters of a digest.
-LONGEST = 1_200
-# Characters of one statement.
-LINE = 140
-MOST_CHANGED, MOST_AHEAD, MOST_NEW, MOST_SUBJECTS = 4, 5, 12, 8
-# New facts without which a week with no change, no plan and no subject says too little.
-LEAST_FACTS = 3
+# Characters of a digest, and of one statement.
+LONGEST, LINE = 1_200, 140
+MOST_CHANGED, MOST_AHEAD, MOST_NEW, MOST_NAMES = 4, 5, 12, 8
+# New facts of one category; new facts without which a week says too little.
+MOST_ALIKE, LEAST_FACTS = 4, 3
 # Categories in the order in which they matter to a later conversation; others come after.
 FIRST = "constraint decision identity relation preference plan event state possession".split()  # noqa: SIM905
 # Types of names that a conversation can be about; dates and addresses are not.
 TYPES = frozenset({"person", "organization", "location", "project", "other"})
-# Records in which a name, and sessions in which a word, comes up to be named.
+# Records in which a name comes up to be told.
 SEVERAL = 2
-# Letters of a Latin word that says what a conversation is about.
-SHORTEST = 4
-# Share of the sessions' records beyond which a word is a manner of speaking.
-OFTEN = 0.5
-_WORD = compile_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_MATCHER = RuleNameMatcher()
-_ANALYZER = TermAnalyzer()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,15 +73,6 @@ class WeekRecords:
     def facts(self) -> list[Record]:
         """The facts of the week, the newest first."""
         return [record for record in self.records if record.kind is Kind.FACT]
-
-    @property
-    def said(self) -> list[Record]:
-        """The facts, and the episodes of persons; those of an agent do not count for the week."""
-        return [
-            record
-            for record in self.records
-            if record.kind is Kind.FACT or record.trust is Trust.PERSON
-        ]
 
     def local(self, moment: datetime) -> datetime:
         """Return a moment in the user's time zone."""
@@ -133,8 +108,6 @@ def week(
 ) -> WeekRecords:
     """Return the newest records of the last seven days, or since the last reflection.
 
-    So what was learned before a week without a reflection is in the next one.
-
     Half of the room is the facts' and half the episodes'; what one kind leaves is the other's.
     Records that have ended or were superseded, and what only external text says, are left out:
     a reflection is told in every talk, and must not carry a stranger's words there.
@@ -142,25 +115,48 @@ def week(
     Args:
         facts: facts of that time.
         episodes: episodes of that time.
-        ahead: facts of any age that happen later than ``now``; up to a tenth of the room, the
-            soonest.
+        ahead: facts of any age; of those that happen later than ``now`` the soonest count.
         last: when the last reflection was recorded.
         now: the present.
         zone: the user's time zone.
     """
     since = _since(last, now)
-    learned = _newest(facts, Kind.FACT, since, now)
-    said = _newest(episodes, Kind.EPISODE, since, now)
+    learned, said = (
+        _newest((each for each in records if each.kind is kind), since, now)
+        for records, kind in ((facts, Kind.FACT), (episodes, Kind.EPISODE))
+    )
     known = {fact.id for fact in learned}
-    later = (fact for fact in ahead if fact.event_time > now and fact.id not in known)
-    plans = sorted(
-        (fact for fact in later if _is_sound(fact, now)),
-        key=lambda fact: (fact.event_time, fact.id),
-    )[: LIMIT // 10]
+    later = (each for each in ahead if each.event_time > now and each.id not in known)
+    plans = sorted((each for each in later if _is_sound(each, now)), key=_by_time)[: LIMIT // 10]
     room = LIMIT - len(plans)
     learned = learned[: max(room // 2, room - len(said))]
-    records = sorted([*learned, *said[: room - len(learned)]], key=_age, reverse=True)
+    records = sorted([*learned, *said[: room - len(learned)]], key=_by_age, reverse=True)
     return WeekRecords(records=records, ahead=plans, since=since, now=now, zone=zone)
+
+
+def _since(last: datetime | None, now: datetime) -> datetime:
+    """Return since when a reflection looks back: for a week, or to the last one."""
+    return now - WEEK if last is None else min(now - WEEK, last)
+
+
+def _newest(records: Iterable[Record], since: datetime, now: datetime) -> list[Record]:
+    """Return the sound records of a time, each once, the newest first."""
+    fresh = (each for each in records if since < each.created_at <= now and _is_sound(each, now))
+    return sorted({each.id: each for each in fresh}.values(), key=_by_age, reverse=True)
+
+
+def _by_age(record: Record) -> tuple[datetime, str]:
+    return record.created_at, record.id
+
+
+def _by_time(record: Record) -> tuple[datetime, str]:
+    return record.event_time, record.id
+
+
+def _is_sound(record: Record, now: datetime) -> bool:
+    """Return whether a record is believed, and more than a stranger's word."""
+    current = is_active(record, now) and record.superseded_by is None
+    return current and record.trust is not Trust.EXTERNAL
 
 
 def plan(
@@ -194,40 +190,6 @@ def plan(
         origin="reflection",
     )
     return draft, why
-
-
-def _looked_at(reflection: Record) -> datetime:
-    """Return until when a reflection looked at the records."""
-    until = reflection.metadata.get("until")
-    with suppress(ValueError, InvalidInput):
-        if isinstance(until, str):
-            return require_aware(datetime.fromisoformat(until), "until")
-    return reflection.created_at
-
-
-def _since(last: datetime | None, now: datetime) -> datetime:
-    """Return since when a reflection looks back: for a week, or to the last one."""
-    return now - WEEK if last is None else min(now - WEEK, last)
-
-
-def _newest(records: Iterable[Record], kind: Kind, since: datetime, now: datetime) -> list[Record]:
-    chosen = {record.id: record for record in records if record.kind is kind}
-    fresh = (
-        record
-        for record in chosen.values()
-        if since < record.created_at <= now and _is_sound(record, now)
-    )
-    return sorted(fresh, key=_age, reverse=True)
-
-
-def _age(record: Record) -> tuple[datetime, str]:
-    return record.created_at, record.id
-
-
-def _is_sound(record: Record, now: datetime) -> bool:
-    """Return whether a record is believed, and more than a stranger's word."""
-    current = is_active(record, now) and record.superseded_by is None
-    return current and record.trust is not Trust.EXTERNAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,22 +226,12 @@ class ReflectionWriter:
                 store.claim(name, holder, now=now, until=now)
 
     def _write(self, now: datetime, *, dry_run: bool) -> StageReport:
-        scope, store = self.records.scope, self.records.store
-        insights = Filter(now=now, kinds=(Kind.REFLECTION,))
-        found = store.records(scope, insights, order=Order.LATEST, limit=1)
-        # A model may have taken a while between the look at the records and its last word.
-        last = _looked_at(found[0]) if found else None
-        facts, episodes = (
-            store.records(scope, Filter(now=now, kinds=(kind,), recorded_since=_since(last, now)))
-            for kind in (Kind.FACT, Kind.EPISODE)
-        )
-        later = Filter(now=now, kinds=(Kind.FACT,), since=now)
-        ahead = store.records(scope, later, limit=PAGE)
-        looked_back = week(facts, episodes, ahead=ahead, last=last, now=now, zone=self.zone)
+        last = self._last(now)
+        looked_back = self._look_back(last, now)
         not_due = why_not_due(last, looked_back)
         if not_due is not None:
             return StageReport(stage=REFLECT, skipped=not_due, dry_run=dry_run)
-        model = None if dry_run else self.models.for_stage(scope, REFLECT)
+        model = None if dry_run else self.models.for_stage(self.records.scope, REFLECT)
         text = None
         if model is not None:
             shown = [*reversed(looked_back.records), *looked_back.ahead]
@@ -293,9 +245,31 @@ class ReflectionWriter:
         if not dry_run:
             self.records.add(draft, reason=why)
         lines = tuple(draft["content"].splitlines())
-        return StageReport(
-            stage=REFLECT, count=1, counts={"written": 1}, lines=lines, dry_run=dry_run
+        counts = {"written": 1}
+        return StageReport(stage=REFLECT, count=1, counts=counts, lines=lines, dry_run=dry_run)
+
+    def _last(self, now: datetime) -> datetime | None:
+        """Return until when the last reflection looked at the records."""
+        insights = Filter(now=now, kinds=(Kind.REFLECTION,))
+        scope, store = self.records.scope, self.records.store
+        found = store.records(scope, insights, order=Order.LATEST, limit=1)
+        for each in found:
+            until = each.metadata.get("until")
+            with suppress(ValueError, InvalidInput):
+                if isinstance(until, str):
+                    return require_aware(datetime.fromisoformat(until), "until")
+        return found[0].created_at if found else None
+
+    def _look_back(self, last: datetime | None, now: datetime) -> WeekRecords:
+        """Return the records of the week, and those of times to come."""
+        scope, store = self.records.scope, self.records.store
+        facts, episodes = (
+            store.records(scope, Filter(now=now, kinds=(kind,), recorded_since=_since(last, now)))
+            for kind in (Kind.FACT, Kind.EPISODE)
         )
+        later = Filter(now=now, kinds=(Kind.FACT,), since=now)
+        ahead = store.records(scope, later, limit=PAGE)
+        return week(facts, episodes, ahead=ahead, last=last, now=now, zone=self.zone)
 
 
 # --- the digest ---------------------------------------------------------------------------
@@ -314,16 +288,13 @@ def write_digest(week: WeekRecords, names: EntityExtractor) -> tuple[str, tuple[
 
     It is Markdown, and empty where there is nothing to say. The same records give the same text.
     """
-    changed, ahead = list(_changed(week)), list(_ahead(week))
-    new = list(_new(week, {source for line in (*changed, *ahead) for source in line.sources}))
-    talked = find_names(week, names)
-    again = find_recurring_words(week, talked)
-    if len(new) < LEAST_FACTS and not (changed or ahead or again):
+    told = [*_changed(week), *_ahead(week)]
+    new = list(_new(week, {source for line in told for source in line.sources}))
+    if len(new) < LEAST_FACTS and not told:
         return "", ()
-    opening = _opening(week)
-    closing = [*_listed("Talked about", talked), *_listed("Came up again", again)]
+    opening, closing = _opening(week), list(_talked_about(week, names))
     kept: list[_DigestLine] = []
-    for line in (*changed, *ahead, *new):
+    for line in (*told, *new):
         if len(_render(opening, [*kept, line, *closing])) <= LONGEST:
             kept.append(line)
     sources = dict.fromkeys(source for line in (*kept, *closing) for source in line.sources)
@@ -337,34 +308,27 @@ def _render(opening: str, lines: Sequence[_DigestLine]) -> str:
     return text
 
 
-def shorten_statement(record: Record, limit: int = LINE) -> str:
-    """Return the text of a record as part of a line, cut at a word where it is too long."""
-    whole = " ".join(record.content.split())
-    text = whole.lstrip("#>*-+ ") or whole
-    if len(text) <= limit:
-        return text
-    head, space, _ = text[: limit - 1].rpartition(" ")
-    return f"{head if space and len(head) > limit // 2 else text[: limit - 1]}…"
-
-
-def statement_category(record: Record) -> str | None:
-    """Return the category of a fact, where consolidation has stored one."""
-    found = record.metadata.get("category")
-    return found if isinstance(found, str) and found in set(Category) else None
+def _opening(week: WeekRecords) -> str:
+    sessions = {record.session_id for record in week.records if record.session_id is not None}
+    facts, first = len(week.facts), week.local(week.since + timedelta(days=1))
+    return (
+        f"Week of {first.date()} to {week.local(week.now).date()}: "
+        f"{facts} new fact{'s' * (facts != 1)}, "
+        f"{len(sessions)} session{'s' * (len(sessions) != 1)}."
+    )
 
 
 def _changed(week: WeekRecords) -> Iterator[_DigestLine]:
     replaced = [fact for fact in week.facts if fact.supersedes]
     for fact in _distinct(replaced)[:MOST_CHANGED]:
-        text = f"- {shorten_statement(fact)} (in place of an older statement)"
+        text = f"- {_shorten(fact)} (in place of an older statement)"
         yield _DigestLine("Changed", text, (fact.id,))
 
 
 def _ahead(week: WeekRecords) -> Iterator[_DigestLine]:
     plans = [fact for fact in (*week.ahead, *week.facts) if fact.event_time > week.now]
-    plans.sort(key=lambda fact: (fact.event_time, fact.id))
-    for fact in _distinct(plans)[:MOST_AHEAD]:
-        yield _DigestLine("Ahead", f"- {_day(week, fact)}: {shorten_statement(fact)}", (fact.id,))
+    for fact in _distinct(sorted(plans, key=_by_time))[:MOST_AHEAD]:
+        yield _DigestLine("Ahead", f"- {_day(week, fact)}: {_shorten(fact)}", (fact.id,))
 
 
 def _day(week: WeekRecords, fact: Record) -> str:
@@ -376,48 +340,37 @@ def _day(week: WeekRecords, fact: Record) -> str:
 
 
 def _new(week: WeekRecords, told: set[str]) -> Iterator[_DigestLine]:
-    """Yield new facts, one of each category in turn, so that none takes all the room."""
-    groups: dict[str, list[Record]] = defaultdict(list)
-    for fact in _distinct(week.facts):
-        if fact.id not in told:
-            groups[statement_category(fact) or ""].append(fact)
-    order = {name: place for place, name in enumerate(FIRST)}
-    ranked = sorted(groups, key=lambda name: (order.get(name, len(order)), name))
-    chosen = sorted(
-        (
-            (turn, place, fact)
-            for place, name in enumerate(ranked)
-            for turn, fact in enumerate(sorted(groups[name], key=_standing))
-        ),
-        key=lambda each: each[:2],
-    )[:MOST_NEW]
-    for _, place, fact in sorted(chosen, key=lambda each: (each[1], each[0])):
-        label = f"{ranked[place]}: " if ranked[place] else ""
-        yield _DigestLine("New", f"- {label}{shorten_statement(fact)}", (fact.id,))
+    """Yield new facts by category, a few of each, so that none takes all the room."""
+    fresh = [fact for fact in _distinct(week.facts) if fact.id not in told]
+    groups = groupby(sorted(fresh, key=_standing), key=_category)
+    chosen = (fact for _, facts in groups for fact in islice(facts, MOST_ALIKE))
+    for fact in islice(chosen, MOST_NEW):
+        label = f"{_category(fact)}: " if _category(fact) else ""
+        yield _DigestLine("New", f"- {label}{_shorten(fact)}", (fact.id,))
 
 
-def _standing(fact: Record) -> tuple[bool, float]:
-    """Order facts: a person's word first, then what is believed more."""
+def _standing(fact: Record) -> tuple[int, str, bool, float]:
+    """Order facts: by category, then a person's word first, then what is believed more."""
+    category = _category(fact)
+    place = FIRST.index(category) if category in FIRST else len(FIRST)
     strength = fact.confidence if fact.strength is None else fact.strength
-    return fact.trust is not Trust.PERSON, -strength
+    return place, category or "\uffff", fact.trust is not Trust.PERSON, -strength
 
 
-def _listed(section: str, subjects: Sequence[DigestSubject]) -> Iterator[_DigestLine]:
-    top = subjects[:MOST_SUBJECTS]
-    if top:
-        parts = (f"{' '.join(each.name.split())[:40]} ({len(each.sources)})" for each in top)
-        sources = tuple(source for each in top for source in each.sources)
-        yield _DigestLine(section, ", ".join(parts), sources)
+def _category(fact: Record) -> str:
+    """Return the category of a fact; empty where consolidation has stored none."""
+    found = fact.metadata.get("category")
+    return found if isinstance(found, str) else ""
 
 
-def _opening(week: WeekRecords) -> str:
-    sessions = {record.session_id for record in week.records if record.session_id is not None}
-    facts, first = len(week.facts), week.local(week.since + timedelta(days=1))
-    return (
-        f"Week of {first.date()} to {week.local(week.now).date()}: "
-        f"{facts} new fact{'s' * (facts != 1)}, "
-        f"{len(sessions)} session{'s' * (len(sessions) != 1)}."
-    )
+def _shorten(record: Record) -> str:
+    """Return the text of a record as part of a line, cut at a word where it is too long."""
+    whole = " ".join(record.content.split())
+    text = whole.lstrip("#>*-+ ") or whole
+    if len(text) <= LINE:
+        return text
+    head, space, _ = text[: LINE - 1].rpartition(" ")
+    return f"{head if space and len(head) > LINE // 2 else text[: LINE - 1]}…"
 
 
 def _distinct(records: Iterable[Record]) -> list[Record]:
@@ -428,86 +381,29 @@ def _distinct(records: Iterable[Record]) -> list[Record]:
     return list(found.values())
 
 
-class DigestSubject(NamedTuple):
-    """A topic of the week: a name or a recurring word.
-
-    Attributes:
-        name: as it is written most often.
-        sources: ids of the records that speak of it.
-    """
-
-    name: str
-    sources: tuple[str, ...]
-
-
-def find_names(week: WeekRecords, names: EntityExtractor) -> list[DigestSubject]:
-    """Return the names that at least two records mention: the most frequent first, then by name."""
+def _talked_about(week: WeekRecords, names: EntityExtractor) -> Iterator[_DigestLine]:
+    """Yield the names that several facts and messages of persons have, the most frequent first."""
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     sources: dict[str, dict[str, None]] = defaultdict(dict)
-    types: dict[str, str] = {}
-    for record in week.said:
+    for record in week.records:
+        if record.kind is not Kind.FACT and record.trust is not Trust.PERSON:
+            continue
         for mention in names.extract(without_recalled(record.content)):
-            folded = _MATCHER.fold(mention.text)
+            folded = fold_name(mention.text)
             if mention.type in TYPES and folded:
-                types.setdefault(folded, mention.type)
                 spellings[folded][mention.text] += 1
                 sources[folded][record.id] = None
-    known: dict[str, str] = {}
-    # The longest form of a name first, so that the short ones find what they stand for.
-    for folded in sorted(types, key=lambda name: (-len(name), name)):
-        same = _MATCHER.link(folded, types[folded], known)
-        if same is None or same not in known:
-            known[folded] = types[folded]
-        else:
-            sources[same] |= sources[folded]
-    found = [
-        DigestSubject(_commonest(spellings[folded]), tuple(sources[folded]))
-        for folded in known
-        if len(sources[folded]) >= SEVERAL
+    for short in sorted(sources, key=lambda name: (len(name), name)):
+        longer = [name for name in sources if is_part_of_name(short, name)]
+        if len(longer) == 1:  # "Ana" is Ana Ferreira where there is no other Ana.
+            sources[longer[0]] |= sources.pop(short)
+    several = [name for name in sources if len(sources[name]) >= SEVERAL]
+    top = sorted(several, key=lambda name: (-len(sources[name]), name))[:MOST_NAMES]
+    shown = (min(spellings[name], key=lambda text: (-spellings[name][text], text)) for name in top)
+    told = [
+        f"{' '.join(name.split())[:40]} ({len(sources[folded])})"
+        for folded, name in zip(top, shown, strict=True)
     ]
-    return sorted(found, key=lambda subject: (-len(subject.sources), subject.name))
-
-
-def find_recurring_words(week: WeekRecords, names: Sequence[DigestSubject]) -> list[DigestSubject]:
-    """Return the words that come up in several sessions and in a fact: in most sessions first.
-
-    Args:
-        week: the records.
-        names: what is told by name, and no more as a word.
-    """
-    known = {term for subject in names for term in _ANALYZER.terms(subject.name)}
-    records: dict[str, list[Record]] = defaultdict(list)
-    in_sessions = [record for record in week.said if record.session_id is not None]
-    for record in in_sessions:
-        for term in _ANALYZER.query_terms(without_recalled(record.content)):
-            if term not in known:
-                records[term].append(record)
-    sessions = {term: len({each.session_id for each in own}) for term, own in records.items()}
-    often = max(SEVERAL * 2, OFTEN * len(in_sessions))
-    read_terms = cache(_ANALYZER.terms)
-    found: dict[str, DigestSubject] = {}
-    for term in sorted(records, key=lambda term: (-sessions[term], -len(records[term]), term)):
-        own = records[term]
-        fact = any(record.kind is Kind.FACT for record in own)
-        if sessions[term] < SEVERAL or len(own) > often or not fact:
-            continue
-        spellings = Counter(
-            token.lower()
-            for record in own
-            for token in _WORD.findall(record.content)
-            if read_terms(token) == [term]
-        )
-        word = _commonest(spellings) if spellings else term
-        # In two languages a word has two terms: it is told once.
-        if word not in found and _tells(word):
-            found[word] = DigestSubject(word, tuple(each.id for each in own))
-    return list(found.values())
-
-
-def _tells(word: str) -> bool:
-    latin = not word.isascii() or (len(word) >= SHORTEST and not any(map(str.isdigit, word)))
-    return latin and word not in _EN.words("chatter")
-
-
-def _commonest(spellings: Counter[str]) -> str:
-    return min(spellings, key=lambda text: (-spellings[text], text))
+    if told:
+        found = tuple(source for name in top for source in sources[name])
+        yield _DigestLine("Talked about", ", ".join(told), found)

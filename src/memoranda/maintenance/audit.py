@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from itertools import combinations
 
 from memoranda.errors import InvalidInput
-from memoranda.learning.claims import Relation, Statement
-from memoranda.learning.conflicts import RuleJudge
-from memoranda.learning.parsed_text import parse_text
+from memoranda.learning.claims import Relation
+from memoranda.learning.judge import judge_fact, judge_text
+from memoranda.learning.known_facts import stated_facts, with_attribute
 from memoranda.model.checks import unknown
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
 from memoranda.records.pages import record_pages
@@ -22,6 +22,7 @@ from memoranda.store.sql.store import Store
 from memoranda.text.patterns import LanguageData
 from memoranda.text.recalled import lines, without_recalled
 from memoranda.text.secrets import mask_secrets, secret_kind
+from memoranda.text.terms import TermAnalyzer
 
 # How long nobody has asked for what is called stale.
 STALE = timedelta(days=180)
@@ -46,6 +47,7 @@ REMEDIES = {
     "injections": "memoranda forget ID --erase",
 }
 _EN = LanguageData("en", "audit")
+_ANALYZER = TermAnalyzer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ def _finding(records: Sequence[Record], why: str) -> Finding:
 def _exact(records: Sequence[Record]) -> Iterator[Finding]:
     same: defaultdict[str, list[Record]] = defaultdict(list)
     for record in records:
-        same[parse_text(record.content).normal or record.content].append(record)
+        same[" ".join(_ANALYZER.terms(record.content)) or record.content].append(record)
     for group in same.values():
         if len(group) > 1:
             yield _finding(group, f"{len(group)} times the same words")
@@ -163,26 +165,26 @@ def _exact(records: Sequence[Record]) -> Iterator[Finding]:
 def _pairs(records: Sequence[Record]) -> tuple[list[Finding], list[Finding]]:
     near: list[Finding] = []
     contradictions: list[Finding] = []
-    judge = RuleJudge()
     for one, other in _alike(records):
         is_settled = one.superseded_by or other.superseded_by
         if is_settled or one.id == other.supersedes or other.id == one.supersedes:
             continue
         old, new = sorted((one, other), key=lambda record: record.event_time)
-        verdict = judge.judge(*map(_statement, (old, new)))
-        if verdict.relation is Relation.DUPLICATE:
-            near.append(_finding([old, new], verdict.why))
-        elif verdict.relation is not Relation.NONE:
-            contradictions.append(_finding([old, new], f"{verdict.relation}: {verdict.why}"))
+        relation = _judge(old, new)
+        if relation is Relation.DUPLICATE:
+            near.append(_finding([old, new], "they say the same"))
+        elif relation is Relation.UPDATE:
+            contradictions.append(_finding([old, new], "the newer one ends the older"))
     return near, contradictions
 
 
-def _statement(record: Record) -> Statement:
-    subject, category = (
-        value if isinstance(value := record.metadata.get(name), str) else None
-        for name in ("subject", "category")
-    )
-    return Statement(record.content, record.event_time, subject, category)
+def _judge(old: Record, new: Record) -> Relation:
+    """Return how the newer of two records stands to the older."""
+    stated = stated_facts(new.content, new.user)
+    relation = judge_fact(with_attribute(old), stated[0]) if len(stated) == 1 else None
+    if relation is Relation.UPDATE:
+        return relation
+    return relation or judge_text(old.content, new.content)
 
 
 def _alike(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
@@ -203,12 +205,10 @@ def _alike(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
 
 def _keys(text: str) -> set[tuple[str, int]]:
     """Return what a text may have in common with others, and how many words each counts for."""
-    reading = parse_text(text)
-    opening = " ".join(reading.normal.split()[:OPENING])
-    words = {(word, 1) for word in reading.content}
-    if len(words) <= BRIEF:
-        words |= {(word, 2) for word in reading.content}
-    return words | {(opening, 2)}
+    words = _ANALYZER.query_terms(text)
+    opening = " ".join(text.casefold().split()[:OPENING])
+    weight = 2 if len(words) <= BRIEF else 1
+    return {*((word, weight) for word in words), (opening, 2)}
 
 
 def _faults(record: Record, present: Collection[str], now: datetime) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from itertools import islice
 
 from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Category
-from memoranda.learning.consolidation_plan import when_said
+from memoranda.learning.known_facts import when_said
 from memoranda.maintenance import decay
 from memoranda.model.changes import Insert, Reinforce, Supersede
 from memoranda.model.checks import clean, limited, refuse_unknown

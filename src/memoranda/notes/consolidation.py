@@ -10,12 +10,12 @@ from typing import Any
 from memoranda.conversation.formats.parse import parse_messages
 from memoranda.entities.rules import RuleExtractor as RuleNames
 from memoranda.errors import InvalidInput, LLMError
-from memoranda.learning.claims import Category, Claim, Relation, Statement, Turn
-from memoranda.learning.conflicts import RuleJudge
+from memoranda.learning.claims import Claim, Relation, Turn
 from memoranda.learning.extraction import RuleFactExtractor
+from memoranda.learning.judge import judge_line
 from memoranda.learning.speakers import name_speakers
 from memoranda.learning.stage_models import ModelRunner
-from memoranda.model.checks import EPOCH, known, number, require_aware, storable
+from memoranda.model.checks import known, number, require_aware, storable
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.models import Message
 from memoranda.model.notes import MEMORY_BYTES
@@ -33,8 +33,6 @@ from memoranda.text.recalled import without_recalled
 
 # Seconds that a consolidation may take (``consolidationTimeout``).
 TIMEOUT = 30.0
-# Confidence from which a new line takes the place of an old one.
-CLEAR = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,16 +176,14 @@ class ConsolidationService:
 
     def _updated(self, memory: str, claims: Sequence[Claim]) -> str:
         """Return MEMORY.md with what is new: a line replaced where one says otherwise."""
-        document, judge = parse(memory), RuleJudge()
+        document = parse(memory)
         for claim in claims:
-            said = Statement(claim.content, claim.said_at, claim.subject, str(claim.category))
             for item in document.bullets:
-                verdict = judge.judge(Statement(item.text, EPOCH), said)
-                if verdict.relation is Relation.DUPLICATE or item.text == claim.content:
+                relation = judge_line(item.text, claim)
+                if relation is Relation.DUPLICATE or item.text == claim.content:
                     break
                 # What is older goes, as it would in a store.
-                clear = claim.category is Category.CORRECTION or verdict.confidence >= CLEAR
-                if verdict.relation is not Relation.NONE and clear:
+                if relation is Relation.UPDATE:
                     document = document.patch({item: claim.content})
                     break
             else:

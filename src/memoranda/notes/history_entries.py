@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 
+from memoranda.facts.values import stems
 from memoranda.learning.claims import Turn
 from memoranda.learning.extraction.exclusions import blank_exclusions, is_injection
 from memoranda.learning.extraction.sentences import split_sentences
-from memoranda.learning.parsed_text import stems
 from memoranda.model.models import DateMention
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.lines import MARKUP, cut, one_line, stamp
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import HIDDEN, has_secret, mask_secrets
 from memoranda.text.small_talk import is_small_talk
+from memoranda.text.terms import stop_words
 
 _EN = LanguageData("en", "history")
-_COMPARISON = LanguageData("en", "comparison")
 _EXTRACTION = LanguageData("en", "extraction")
 
 # Characters of an entry.
@@ -264,4 +264,4 @@ def _weight(low: str, *, is_name: bool) -> float:
 
 @cache
 def _empty_words() -> frozenset[str]:
-    return _EXTRACTION.words("stop", "second", "pronouns") | _COMPARISON.words("stop_words")
+    return _EXTRACTION.words("stop", "second", "pronouns") | stop_words("en")

@@ -11,8 +11,9 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Category, Claim, Relation
-from memoranda.learning.consolidation_plan import SUPERSEDED, with_attribute
+from memoranda.learning.consolidation_plan import SUPERSEDED
 from memoranda.learning.consolidator import CANDIDATES, PAGE, Consolidator, TurnReader
+from memoranda.learning.known_facts import with_attribute
 from memoranda.learning.llm.claim_checking import ClaimAnswer, ClaimChecker, telling_terms
 from memoranda.model.changes import Insert, Supersede
 from memoranda.model.checks import ErrorPrefix, clean, parse_moment

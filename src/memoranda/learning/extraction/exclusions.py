@@ -14,9 +14,9 @@ from itertools import islice
 
 from memoranda.facts.forms import compile_form
 from memoranda.facts.requests import find_withheld
+from memoranda.facts.values import stems
 from memoranda.learning.claims import Turn
 from memoranda.learning.extraction.sentences import TurnPart, cut_out, split_sentences
-from memoranda.learning.parsed_text import stems
 from memoranda.text.limits import MOST_READ
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import has_secret

@@ -22,7 +22,6 @@ from memoranda.learning.llm.claim_checking import (
     numbers,
 )
 from memoranda.learning.llm.model_stages import MOST_PER_TURN
-from memoranda.learning.parsed_text import parse_text
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.patterns import LanguageData, compile_pattern, load
 from memoranda.text.terms import cut_sentences
@@ -87,7 +86,7 @@ def _statements(text: str) -> Iterator[str]:
 def _normal(line: str) -> str:
     """Return a line as lines are compared: without case and punctuation."""
     plain = " ".join(_EMPHASIS.sub("", _MARK.sub("", line)).split())
-    return parse_text(plain).normal or plain.casefold()
+    return " ".join(word.strip(".,;:!?") for word in plain.casefold().split())
 
 
 def _own_words(turn: Turn) -> Turn:

@@ -1,0 +1,148 @@
+"""Facts that are known, as claims are compared with them: what they state, and since when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import NamedTuple
+
+from memoranda.facts.reader import FactStatement, Speaker, read_facts, read_written_facts
+from memoranda.learning.claims import Claim
+from memoranda.model.models import Kind, Record
+from memoranda.text.patterns import compile_pattern
+from memoranda.text.terms import cut_sentences
+
+# How far what is said of the past may be off: "last week", "in May".
+ROUGHLY = timedelta(days=31)
+_QUOTATION = compile_pattern(r'(?s)^["“](?P<said>.+)["”](?: \([^()]*\))?$')
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateFact:
+    """A fact that may have to do with a claim.
+
+    Attributes:
+        record: the fact, as it is stored.
+        said_last: when the last of its sources was said, where that is known: what was
+            confirmed since is not ended by a claim from between.
+    """
+
+    record: Record
+    said_last: datetime | None = None
+
+
+class StatementTime(NamedTuple):
+    """When a statement was last made, and from when on it holds, which is no later."""
+
+    said: datetime
+    holds: datetime
+
+    def counts_after(self, other: StatementTime) -> bool:
+        """Return whether this statement counts as the later one of the two.
+
+        That is what was said later, unless it tells of times long before the other's: "we
+        lived in Oslo then". Times near each other are not told apart, as most are told roughly.
+        """
+        if self.said >= other.said:
+            return self.holds + ROUGHLY >= other.holds
+        return other.holds + ROUGHLY < self.holds
+
+    def confirmed(self, again: StatementTime) -> StatementTime:
+        """Return its times after the same statement was made again."""
+        return StatementTime(max(self.said, again.said), max(self.holds, again.holds))
+
+
+@dataclass(slots=True)
+class KnownFact:
+    """A fact while a plan is made: stored already, or inserted by the plan.
+
+    Attributes:
+        record: the fact, with the attribute that its text states.
+        time: when it was said and from when it holds.
+        sources: the episodes that say it.
+        over: whether another one took its place.
+    """
+
+    record: Record
+    time: StatementTime
+    sources: set[str]
+    over: bool = False
+
+    @classmethod
+    def of(cls, candidate: CandidateFact) -> KnownFact:
+        """Return a stored fact as a plan knows it."""
+        record, last = with_attribute(candidate.record), candidate.said_last
+        said = when_said(record)
+        begun = said if record.attribute is not None else record.event_time
+        time = StatementTime(said, min(begun, said))
+        if last is not None and last > said:
+            time = time.confirmed(StatementTime(last, last))
+        over = record.superseded_by is not None
+        return cls(record, time, set(record.source_ids), over=over)
+
+
+def time_of_claim(claim: Claim) -> StatementTime:
+    """Return when a claim was made, and from when on it holds.
+
+    A value of an attribute is so when it is said: "we moved in March" tells where we live now.
+    """
+    begun = claim.said_at if claim.fact is not None else claim.event_time
+    return StatementTime(claim.said_at, min(claim.said_at, begun))
+
+
+def when_said(record: Record) -> datetime:
+    """Return when the statement of a record was made, not when the fact was extracted."""
+    given = record.metadata.get("said_at")
+    try:
+        moment = datetime.fromisoformat(given) if isinstance(given, str) else None
+    except ValueError:
+        moment = None
+    if moment is not None and moment.tzinfo is not None:
+        return moment
+    # Nobody says when it was said: then it counts from when it happened, or was stored.
+    return min(record.created_at, record.event_time)
+
+
+def with_attribute(record: Record) -> Record:
+    """Return a fact with the attribute that its text states, where it was stored without one.
+
+    So a fact that a person or a program wrote down, or that came from elsewhere, is ended by
+    what ends one that was learned. A text that states several attributes, and what a person said
+    in so many words, have none: nothing ends a part of them.
+    """
+    if record.attribute is not None or record.kind is not Kind.FACT or is_quotation(record.content):
+        return record
+    found = stated_facts(record.content, record.user)
+    if len(found) != 1:
+        return record
+    [fact] = found
+    return replace(record, subject=fact.subject, attribute=fact.attribute, value=fact.value)
+
+
+def is_quotation(content: str) -> bool:
+    """Return whether a fact is a sentence as somebody said it, in quotation marks."""
+    return _QUOTATION.search(content) is not None
+
+
+def quoted_words(content: str) -> str:
+    """Return what a fact says, without quotation marks and whose words these are."""
+    found = _QUOTATION.search(content)
+    return content if found is None else found["said"]
+
+
+@lru_cache(maxsize=1024)
+def stated_facts(content: str, user: str = "") -> tuple[FactStatement, ...]:
+    """Return what the sentences of a fact state of known attributes.
+
+    Args:
+        content: the fact.
+        user: the name of the user, who is meant where the fact has it.
+    """
+    sentences = cut_sentences(quoted_words(content), unspaced=False)
+    if is_quotation(content):
+        return tuple(fact for each in sentences for fact in read_facts(each))
+    name = user.casefold()
+    speaker = Speaker(user) if name and name in content.casefold() else None
+    found = [fact for each in sentences for fact in read_written_facts(each, speaker)]
+    return tuple(replace(each, subject="user") if each.subject == name else each for each in found)

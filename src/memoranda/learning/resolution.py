@@ -1,0 +1,167 @@
+"""What a claim means beside what is known: of what a correction is, and what an ending ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from memoranda.facts.reader import OVER, SAME, FactStatement, as_over, replace_value
+from memoranda.facts.values import is_part_of_name, same_value
+from memoranda.learning.claims import Category, Claim, Relation
+from memoranda.learning.judge import TITLE, judge_fact, may_be_person
+from memoranda.learning.known_facts import KnownFact
+from memoranda.model.models import Record
+
+# What was asked for, and is kept whatever it ends.
+ASKED = frozenset({Category.REMEMBER, Category.INSTRUCTION})
+# Who speaks is not pointed at.
+_OWN = frozenset({"me", "us"})
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedClaim:
+    """A claim as it is understood beside what is known.
+
+    Attributes:
+        claim: with the sentence and the attribute under which it is stored.
+        compared: the statement that known facts are held against, if it has an attribute.
+        corrects: the one fact that it gives another value, where it is a correction.
+    """
+
+    claim: Claim
+    compared: FactStatement | None = None
+    corrects: KnownFact | None = None
+
+
+def resolve_claim(claim: Claim, known: Sequence[KnownFact]) -> ResolvedClaim | None:
+    """Return a claim as it is understood beside known facts, best first; ``None`` if it is not."""
+    fact = claim.fact
+    if fact is None:
+        return ResolvedClaim(claim)
+    if fact.attribute == SAME:
+        return _resolve_correction(claim, fact, known)
+    if fact.points:
+        return _resolve_pointing(claim, fact, known)
+    fact = replace(fact, aliases=(*fact.aliases, *_other_names(fact, known)))
+    if fact.needs_known:
+        return _resolve_ending(claim, fact, known)
+    return ResolvedClaim(replace(claim, fact=fact), fact)
+
+
+def _without_attribute(claim: Claim) -> ResolvedClaim | None:
+    """Return a claim as a plain statement, if it is one without what it points at."""
+    if not claim.stands_alone and claim.category not in ASKED:
+        return None
+    return ResolvedClaim(replace(claim, fact=None))
+
+
+def _resolve_pointing(
+    claim: Claim, fact: FactStatement, known: Iterable[KnownFact]
+) -> ResolvedClaim | None:
+    """Return a claim whose subject is only pointed at as one of the one fact that it can mean.
+
+    "His lesson is on Sundays now" is then of the one lesson that was on Saturdays before.
+    """
+    meant = {each.record.subject: each for each in known if _may_point_at(fact, each)}
+    if len(meant) != 1:
+        return _without_attribute(claim)
+    [record] = (each.record for each in meant.values())
+    content = replace_value(record.content, record.value, fact.value)
+    if content is None:
+        return _without_attribute(claim)
+    subject = record.subject or ""
+    made = replace(fact, subject=subject, content=content, points="", needs_known=False)
+    return ResolvedClaim(replace(claim, content=content, subject=subject, fact=made), made)
+
+
+def _may_point_at(fact: FactStatement, known: KnownFact) -> bool:
+    """Return whether what a statement points at can be what a fact is of: her lesson, him."""
+    record, points = known.record, fact.points.casefold()
+    if known.over or record.attribute != fact.attribute or not record.value:
+        return False
+    subject = (record.subject or "").replace("\u2019", "'")
+    if subject == "user" or not may_be_person(points.split()[0], record.content):
+        return False
+    thing = subject.rpartition("'s ")[2]
+    same = same_value(thing, fact.subject, fact.language) or is_part_of_name(fact.subject, thing)
+    return same or (points == fact.subject and points not in _OWN)
+
+
+def _resolve_correction(
+    claim: Claim, fact: FactStatement, known: Iterable[KnownFact]
+) -> ResolvedClaim | None:
+    """Return a claim that gives a known value another one, as what was said of the old one.
+
+    "We switched from Slack to Mattermost" is then what was said of Slack, of Mattermost.
+    """
+    for each in known:
+        content = _corrected_content(each.record, fact)
+        # What the same turn says of it beside this is no older value.
+        if content is None or each.over or each.sources.issuperset(claim.sources):
+            continue
+        record = each.record
+        made = replace(
+            fact,
+            subject=record.subject or "",
+            attribute=record.attribute or "",
+            content=content,
+            ended=record.value,
+        )
+        about = str(record.metadata.get("subject", claim.subject))
+        return ResolvedClaim(replace(claim, content=content, subject=about, fact=made), made, each)
+    return _without_attribute(claim)
+
+
+def _corrected_content(record: Record, fact: FactStatement) -> str | None:
+    """Return the sentence of a fact with the value of a correction, if that is of this fact.
+
+    The correction names its value, or the thing that has another number now.
+    """
+    if not record.value or not fact.ended or record.attribute is None:
+        return None
+    named = [record.value]
+    if (fact.value or "")[:1].isdigit():
+        named.append(record.subject or "")
+    if not any(same_value(each, fact.ended, fact.language) for each in named):
+        return None
+    return replace_value(record.content, record.value, fact.value)
+
+
+def _resolve_ending(
+    claim: Claim, fact: FactStatement, known: Sequence[KnownFact]
+) -> ResolvedClaim | None:
+    """Return a claim that counts only as it ends something known, under the attribute of that."""
+    ended = _ended_by(fact, known)
+    if not ended and fact.value is None and (over := as_over(fact, claim.subject)) is not None:
+        # "I quit FitX" may be a gym, where it is no employer.
+        fact, ended = over, _ended_by(over, known)
+        claim = claim if claim.stands_alone else replace(claim, content=over.content)
+    if not ended:
+        return _without_attribute(claim)
+    stored = fact
+    if fact.attribute == OVER:
+        last = ended[-1]
+        stored = replace(fact, subject=last.subject or "", attribute=last.attribute or "")
+    return ResolvedClaim(replace(claim, fact=stored), fact)
+
+
+def _ended_by(fact: FactStatement, known: Iterable[KnownFact]) -> list[Record]:
+    """Return the facts that hold and that a statement has to do with."""
+    holding = (each.record for each in known if not each.over)
+    return [each for each in holding if judge_fact(each, fact) not in {None, Relation.NONE}]
+
+
+def _other_names(fact: FactStatement, known: Iterable[KnownFact]) -> list[str]:
+    """Return the names that known titles give to what a statement is about.
+
+    Where the club is called the Larks, the Larks are the club, and the club is them.
+    """
+    if fact.attribute == TITLE or fact.subject == "user":
+        return []
+    pairs = [
+        (each.record.subject or "", each.record.value or "")
+        for each in known
+        if each.record.attribute == TITLE and each.record.value and not each.over
+    ]
+    found = {thing for thing, name in pairs if same_value(name, fact.subject, fact.language)}
+    return sorted(found | {name for thing, name in pairs if thing == fact.subject})
