@@ -36,9 +36,10 @@ from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.judge import TITLE
 from memoranda.learning.known_facts import CandidateFact, with_attribute
 from memoranda.learning.llm.claim_checking import ASKED
+from memoranda.learning.llm.decisions import ModelDecider, decide_page
 from memoranda.learning.llm.model_stages import extract_claims
 from memoranda.learning.speakers import name_speakers
-from memoranda.learning.stage_models import StageModels
+from memoranda.learning.stage_models import StageModel, StageModels
 from memoranda.model.changes import Insert, RecordAccess, RecordChange, Reinforce, Supersede
 from memoranda.model.checks import clean, content_hash
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
@@ -285,7 +286,24 @@ class Consolidator:
             only=only,
             decay_rate=self.settings.decay_rate,
         )
+        if only is None and by_text:
+            self._decide(plan)
         return plan.make()
+
+    def _decide(self, plan: ConsolidationPlan) -> None:
+        """Have a decider say which claims of a plan are worth keeping, and how open pairs stand.
+
+        Where there is none, or it fails, rules decide.
+        """
+        found = self.models.for_decisions(self.records.scope)
+        decider = ModelDecider(found) if isinstance(found, StageModel) else found
+        if decider is None:
+            return
+        try:
+            asked = decide_page(decider, plan.claims, plan.open_pairs())
+            plan.claims, plan.decided = self.models.wait(asked)
+        except LLMError as error:
+            log.warning("what is kept and what has ended is left to rules: %s", error)
 
     def _consolidate(
         self, info: SessionInfo, done: list[RecordChange], until: int | None, *, dry_run: bool

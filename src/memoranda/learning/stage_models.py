@@ -10,9 +10,8 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from memoranda.errors import LLMError, SpendLimitReached, StoreClosed
-from memoranda.model.clock import Clock
 from memoranda.model.models import Scope
-from memoranda.model.ports import LanguageModel
+from memoranda.model.ports import Decider, LanguageModel
 from memoranda.model.processes import follow_forks
 from memoranda.model.usage import NO_USAGE, Reply, StageUsage, Usage
 from memoranda.store.sql.store import Store
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     import asyncio
 
 T = TypeVar("T")
+# The stage for which yes-or-no questions count.
+DECIDE = "decide"
 
 SPENT = (
     "this session has cost ${spent:.4f}, and it may cost ${most:g}; raise that with memoranda "
@@ -188,7 +189,6 @@ class StageModel:
     store: Store
     scope: Scope
     stage: str
-    clock: Clock
     meter: SpendingMeter | None = None
 
     @property
@@ -229,16 +229,18 @@ class StageModels(ModelRunner):
 
     Args:
         model: the model.
+        decider: what answers yes-or-no questions, where it can, or a model to ask them of.
         store: where its use is written down.
-        clock: the time.
     """
 
-    def __init__(self, model: LanguageModel | None, store: Store, clock: Clock) -> None:
+    def __init__(
+        self, model: LanguageModel | None, decider: LanguageModel | Decider | None, store: Store
+    ) -> None:
         """Ask nothing yet."""
         super().__init__()
         self.model = model
+        self.decider = decider
         self._store = store
-        self._clock = clock
         self._meters: dict[Scope, SpendingMeter] = {}
 
     def start_meter(self, scope: Scope, most: float | None) -> SpendingMeter:
@@ -249,7 +251,15 @@ class StageModels(ModelRunner):
 
     def for_stage(self, scope: Scope, stage: str) -> StageModel | None:
         """Return the model, whose use then counts for ``stage``; ``None`` without one."""
-        if self.model is None:
+        return self._counted(self.model, scope, stage)
+
+    def for_decisions(self, scope: Scope) -> StageModel | Decider | None:
+        """Return what decides: a model, whose use then counts, or a decider of the caller's."""
+        if self.decider is None or isinstance(self.decider, Decider):
+            return self.decider
+        return self._counted(self.decider, scope, DECIDE)
+
+    def _counted(self, model: LanguageModel | None, scope: Scope, stage: str) -> StageModel | None:
+        if model is None:
             return None
-        meter = self._meters.get(scope)
-        return StageModel(self.model, self._store, scope, stage, self._clock, meter)
+        return StageModel(model, self._store, scope, stage, self._meters.get(scope))
