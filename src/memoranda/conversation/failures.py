@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 
+from memoranda.text.linear_patterns import LinearMatch
 from memoranda.text.patterns import LanguageData
 
 _LINES = 300  # lines that are looked at
@@ -18,10 +19,11 @@ _JSON = ("{", "[{", '["')  # how JSON begins, or what is left of it
 
 _PATTERNS = LanguageData("mul", "failures")
 _HINT = _PATTERNS.pattern("hint", 0)
-_PRINTED = _PATTERNS.pattern("printed", re.VERBOSE)
-_ANYWHERE = _PATTERNS.pattern("anywhere", re.VERBOSE | re.MULTILINE)
+_PRINTED = _PATTERNS.pattern("printed", 0)
+_ANYWHERE = _PATTERNS.pattern("anywhere", re.MULTILINE)
 _FAILED = _PATTERNS.pattern("whole")
-_MEMBER = _PATTERNS.pattern("member", re.VERBOSE | re.IGNORECASE)
+_MEMBER = _PATTERNS.pattern("member")
+_NOTHING = _PATTERNS.pattern("nothing")
 
 
 def shows_failure(text: str) -> bool:
@@ -29,8 +31,8 @@ def shows_failure(text: str) -> bool:
     if not _HINT.search(text.lower()):
         return False
     lines = (line.strip() for line in text.split("\n", _LINES) if line)
-    printed = any(_PRINTED.match(line, 0, _ROOM) for line in lines)
-    return printed or _ANYWHERE.search(text) is not None
+    printed = any(map(begins_with_failure, lines))
+    return printed or any(not found["code"] for found in _ANYWHERE.finditer(text))
 
 
 def says_failed(result: str) -> bool:
@@ -40,14 +42,25 @@ def says_failed(result: str) -> bool:
         value = json.loads(text)
     except (ValueError, RecursionError):
         cut = text.startswith(_JSON)
-        return _FAILED.match(text) is not None or (not cut and shows_failure(text))
+        return _fails(_FAILED.match(text)) or (not cut and shows_failure(text))
     members = value.items() if isinstance(value, dict) else ()
-    return any(_MEMBER.match(f"{_bare(name)}={member!s:.{_VALUE}}") for name, member in members)
+    texts = (f"{_bare(name)}={member!s:.{_VALUE}}" for name, member in members)
+    return any(_fails(_MEMBER.match(text)) for text in texts)
+
+
+def _fails(found: LinearMatch | None) -> bool:
+    """Return whether a form of failure was found, with no value that says that nothing failed."""
+    if found is None:
+        return False
+    return found["value"] is None or _NOTHING.match(found["value"]) is None
 
 
 def begins_with_failure(text: str) -> bool:
     """Return whether a text as a whole is an error message."""
-    return _PRINTED.match(text[:_ROOM].lstrip()) is not None
+    found = _PRINTED.match(text[:_ROOM].lstrip())
+    subject = found["subject"] if found else None
+    denied = subject and subject.split()[0] in _PATTERNS.words("no_subjects")
+    return found is not None and not denied
 
 
 def _bare(name: str) -> str:

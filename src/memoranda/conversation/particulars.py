@@ -33,9 +33,10 @@ def _months() -> Iterable[str]:
 
 _QUOTED = LanguageData("mul", "quotations", {"months": _months})
 _NAME = _QUOTED.pattern("name")
+_NO_ID = _QUOTED.pattern("no_id")
 FIGURE = _QUOTED.pattern("figure")
 # Parts in which a secret and what it is called stand together.
-_PARTS = compile_pattern(r"[\n;{}\[\]]|,(?!\d)|[.!?](?:\s|$)")
+_PARTS = compile_pattern(r"[\n;{}\[\]]|,(?:\D|$)|[.!?](?:\s|$)")
 _HINT = compile_pattern(r"[\d@/]|\w\.\w")  # what every particular has
 # What every secret has that is not told by its name: a long word, or many digits.
 _MAY_HIDE = compile_pattern(r"\S{10}|(?:\d[ -]?){9}")
@@ -76,7 +77,8 @@ def _mentions(messages: Sequence[Message]) -> Iterator[tuple[str, int, int]]:
     for found in _NAME.finditer(every):
         name, at = found[0], found.start()
         place, source, _ = texts[bisect_right(ends, at)]
-        if len(name) <= LONGEST and not _MARKER.search(name) and not hidden(at, found.end() - 1):
+        named = len(name) <= LONGEST and not (_MARKER.search(name) or _NO_ID.fullmatch(name))
+        if named and not hidden(at, found.end() - 1):
             yield name, place, source
 
 

@@ -216,7 +216,7 @@ class Signals:
 
 NONE = Signals()
 _SHORT = 80  # characters of the longest message that can be made of signs alone
-_EXPLICIT = LanguageData("mul", "tasks").pattern("explicit", re.VERBOSE | re.IGNORECASE)
+_EXPLICIT = LanguageData("mul", "tasks").pattern("explicit")
 
 
 def signals(message: Message) -> Signals:

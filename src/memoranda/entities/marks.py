@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from memoranda.model.models import Mention
 from memoranda.text.calendar import calendar_numbers
-from memoranda.text.patterns import LanguageData, WordLists, compile_pattern
+from memoranda.text.patterns import LanguageData, WordLists, compile_pattern, is_word
 
 # What stands in names and around them, by what it tells.
 names = WordLists("names")
@@ -23,7 +23,7 @@ def _month_names() -> Iterable[str]:
 
 
 _MARKS = LanguageData("mul", "marks", {"months": _month_names}).pattern(
-    "marks", re.VERBOSE | re.IGNORECASE | re.DOTALL
+    "marks", re.IGNORECASE | re.DOTALL
 )
 # What every mark has in it: most turns have nothing of this, and are done with at once.
 _ANY_MARK = compile_pattern(r"[`@#\uff03「《\"“0-9]|://|www\.", re.IGNORECASE)
@@ -44,6 +44,8 @@ def find_marks(text: str) -> Iterator[tuple[int, int, Mention | None]]:
     for match in _MARKS.finditer(text):
         start, end = match.span()
         kind = str(match.lastgroup)
+        if not _stands_alone(kind, text, start, end):
+            continue
         if kind == "url":
             end = _url_end(text, start, end)
         if kind in {"title", "quoted"}:
@@ -56,6 +58,26 @@ def find_marks(text: str) -> Iterator[tuple[int, int, Mention | None]]:
             yield start, end, None
         else:
             yield start, end, Mention(text[start:end], kind, start, end)
+
+
+def _stands_alone(kind: str, text: str, start: int, end: int) -> bool:
+    """Return whether no letter or sign stands before or after a mark with which it is another."""
+    if kind not in _BESIDE or "\u5e74" in text[start:end]:
+        return True
+    first, last = _BESIDE[kind]
+    numeric = kind == "date" and not any(map(str.isalpha, text[start:end]))
+    before, after = text[start - 1 : start] if start else " ", text[end : end + 1] or " "
+    goes_on = after in (last + "-/" * numeric) or (kind != "hashtag" and is_word(after))
+    return not (is_word(before) or before in first or goes_on)
+
+
+# By kind, the signs before and after that make it another thing; so do letters and digits.
+_BESIDE = {
+    "email": (".+%-", "@_"),
+    "date": ("/.-", "_"),
+    "mention": ("@./", "/@_"),
+    "hashtag": ("&#/", ""),
+}
 
 
 def _url_end(text: str, start: int, end: int) -> int:
@@ -76,7 +98,7 @@ def _is_genuine(kind: str, mark: str) -> bool:
     """Refuse colours, preprocessor lines and impossible or doubtful dates."""
     if kind == "hashtag":
         body = mark[1:]
-        if body in names.code_words:
+        if body in names.code_words or body.isdecimal():
             return False
         colour = _HEX.fullmatch(body) is not None
         return not (colour and (any(c.isdigit() for c in body) or len(set(body.lower())) == 1))

@@ -18,10 +18,9 @@ from memoranda.model.ports import LanguageModel
 from memoranda.model.usage import Reply
 from memoranda.text.entity_labels import entity_type
 from memoranda.text.limits import MOST_READ
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import compile_pattern, stands_alone
 
 # Of a name that the model gave and the text holds; below marks, which have a form of their own.
-_WORD_SIGN = compile_pattern(r"\w")
 CONFIDENCE = 0.95
 
 # Characters; what is longer is a sentence.
@@ -100,10 +99,9 @@ def _places(text: str, name: str) -> list[tuple[int, int]]:
     counts inside a longer run of letters, too.
     """
     pattern = r"\s+".join(map(re.escape, name.split()))
-    if name.upper() != name.lower():
-        before, after = (_WORD_SIGN.match(sign) is not None for sign in (name[0], name[-1]))
-        pattern = (r"(?<!\w)" if before else "") + pattern + (r"(?!\w)" if after else "")
+    cased = name.upper() != name.lower()
     spans: list[tuple[int, int]] = []
     for flags in (0, re.IGNORECASE):
-        spans = spans or [each.span() for each in compile_pattern(pattern, flags).finditer(text)]
+        found = (each.span() for each in compile_pattern(pattern, flags).finditer(text))
+        spans = spans or [each for each in found if not cased or stands_alone(text, *each)]
     return spans

@@ -37,14 +37,14 @@ _HEADING = compile_pattern(r"\s{0,3}(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*$|[|=]|-{
 _LABEL = compile_pattern(
     r"\s{0,8}(?:(?:[-*+•]|\d{1,3}[.)])\s+)*(?:\*\*|__)[^*_\n]{1,80}(?:\*\*|__)"
 )
-_TOKEN = compile_pattern(r"(?:[^\W\d_]\.){2,}|\w++(?:[-'’&]\w++|(?<=\d)\.\d++)*\+*")
+_TOKEN = compile_pattern(r"(?:[^\W\d_]\.){2,}|\w+(?:[-'’&]\w+|\.\d+)*\+*")
 _START = compile_pattern(
     r"[.!?…:;\"“”(\[*•>|/=~{}+]|[-\u2013\u2014]\s|[\u2190-\u2bff\U0001f000-\U0001faff]"
 )
 _INNER_CAPITAL = compile_pattern(
     r"[A-Z][a-z]+(?:[A-Z][a-z]*)+\d*|[ei][A-Z][a-z]{2,}\w*|[A-Z]{2,}[a-z]+[A-Z]\w*"
 )
-_WITH_DIGIT = compile_pattern(r"(?=\w{3}|\w+-)[A-Z][A-Za-z]*-?\d[\w.-]*")
+_WITH_DIGIT = compile_pattern(r"[A-Z](?:[A-Za-z]*-\d|[A-Za-z]+\d|\d[\w-])[\w.-]*")
 _CODE = frozenset("/\\=@:_.#$%&+<-")
 _AT_WORK = frozenset({"at", "for"})
 _LONGEST_ACRONYM, _LONGEST_VERSION, _LONGEST_NAME = 6, 3, 3

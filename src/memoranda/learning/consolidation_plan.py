@@ -36,7 +36,7 @@ DECAY_RATE = 0.1
 SUPERSEDED = 0.3
 # Of what kinds of facts those last that hold a name or a number.
 _OF_A_LIFE = frozenset(Category) - {Category.PLAN, Category.STATE, Category.CORRECTION}
-_CONCRETE = compile_pattern(r"\d|(?<![.!?] )\b[A-Z][\w'’-]+")
+_CONCRETE = compile_pattern(r"\d|(?:^|[^.!?] |[^\w ])[A-Z][\w'’-]+")
 _RANK = {Trust.EXTERNAL: 0, Trust.AGENT: 1, Trust.PERSON: 2}
 _Clash = tuple[KnownFact, Relation]
 

@@ -23,7 +23,7 @@ from memoranda.records.service import RecordService
 from memoranda.search.answers import asks
 from memoranda.text.calendar import month_numbers
 from memoranda.text.dates.statements import DateParser
-from memoranda.text.patterns import any_of, compile_pattern
+from memoranda.text.patterns import any_of, compile_pattern, stands_alone
 
 # Facts that are looked through, the latest, and messages of the session before the one that asks.
 MOST_FACTS = 500
@@ -179,8 +179,9 @@ def _with_value(content: str, old: str, new: str) -> str:
     days = _DAY.fullmatch(wrong), _DAY.fullmatch(right)
     if days[0] is not None and days[1] is not None:
         return _with_day(content, days[0][1], days[1][1], days[1][2])
-    form = compile_pattern(rf"(?<!\w){re.escape(wrong)}(?!\w)", re.IGNORECASE)
-    found = list(form.finditer(content)) if wrong and right else []
+    form = compile_pattern(re.escape(wrong), re.IGNORECASE)
+    places = form.finditer(content) if wrong and right else ()
+    found = [each for each in places if stands_alone(content, *each.span())]
     if len(found) != 1:
         return ""
     return f"{content[: found[0].start()]}{right}{content[found[0].end() :]}"

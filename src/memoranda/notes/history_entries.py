@@ -19,7 +19,7 @@ from memoranda.learning.extraction.exclusions import blank_exclusions, is_inject
 from memoranda.learning.extraction.sentences import split_sentences
 from memoranda.model.models import DateMention
 from memoranda.text.dates.statements import DateParser
-from memoranda.text.lines import MARKUP, cut, one_line, stamp
+from memoranda.text.lines import MARKUP, cut, one_line, stamp, without_emphasis
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import HIDDEN, has_secret, mask_secrets
 from memoranda.text.small_talk import is_small_talk
@@ -52,7 +52,6 @@ AGENTS = frozenset({"assistant", "agent", "model"})
 TERSE = 4
 
 _YEAR = compile_pattern(r"\b\d{4}\b")
-_EMPHASIS = compile_pattern(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
 _MARK = compile_pattern(r"^(?:[-*•]|\d{1,2}[.)])\s+")
 _TOKEN = compile_pattern(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
 # What names and empty words tell.
@@ -222,9 +221,16 @@ def quotable_texts(turns: Sequence[Turn]) -> Iterator[tuple[Turn, str]]:
             wrong = hidden or MARKUP.search(text) or text.endswith(":") or is_injection(text)
             # An assistant tells what it has done, and what failed; the rest is advice.
             if not turn.person:
-                wrong = wrong or not _EN.pattern("agent_acts").search(text.replace("’", "'"))
+                wrong = wrong or not _tells_deed(text)
             if not (wrong or is_small_talk(text)):
                 yield turn, text
+
+
+def _tells_deed(text: str) -> bool:
+    """Return whether an assistant says that it did something, or that something failed."""
+    found = _EN.pattern("agent_acts").finditer(text.replace("’", "'"))
+    idle = _EN.words("no_deeds")
+    return any(not each["none"] and (each["did"] or "").lower() not in idle for each in found)
 
 
 def _split_turn(turn: Turn) -> Iterator[tuple[str, bool]]:
@@ -234,7 +240,7 @@ def _split_turn(turn: Turn) -> Iterator[tuple[str, bool]]:
     text = mask_secrets(turn.text)
     for sentence in split_sentences(text):
         raw = text[sentence.start : sentence.start + len(sentence.shown)]
-        if said := _MARK.sub("", one_line(_EMPHASIS.sub("", raw))):
+        if said := _MARK.sub("", one_line(without_emphasis(raw))):
             yield said, sentence.question
 
 

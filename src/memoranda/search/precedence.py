@@ -30,8 +30,8 @@ from memoranda.search.evidence import ScoredRecords, pairs_among
 from memoranda.search.index import NO_NUMBER, Mask, Places, Rows
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.calendar import calendar_numbers, month_numbers
-from memoranda.text.linear_patterns import LinearPattern
-from memoranda.text.patterns import LanguageData, compile_pattern, load
+from memoranda.text.linear_patterns import LinearMatch, LinearPattern
+from memoranda.text.patterns import LanguageData, compile_pattern, load, stands_alone
 from memoranda.text.terms import DEFAULT, cut_sentences, fold, normalize, stop_words
 
 # --- what a question asks for ---
@@ -107,11 +107,26 @@ class ParsedQuestion:
 
 def state_of(query: str) -> QuestionTense:
     """Return which state of things ``query`` is about."""
-    text = _ASKED.done.sub(r"\g<counted>do ", normalize(query))
+    text = normalize(query)
+    if (found := _asked_deed(text)) is not None:
+        text = f"{found['counted']}do {text[found.start('who') :]}"
     if _ASKED.past.search(text):
         return QuestionTense.THEN
     now = _ASKED.state.search(text) and _ASKED.present.search(text)
     return QuestionTense.NOW if now else QuestionTense.OPEN
+
+
+def _asked_deed(text: str) -> LinearMatch | None:
+    """Return where it is asked how often something was done, and not how often it was said."""
+    found = _ASKED.done.search(text)
+    said = found is not None and (found["verb"] or "").strip() in _ASKED.words("telling")
+    return None if said else found
+
+
+def _is_plural(head: str) -> bool:
+    """Return whether what is asked for ends with a noun for several."""
+    found = _ASKED.many.search(head)
+    return found is not None and found["noun"].lower() not in _ASKED.words("singular")
 
 
 def read_question(query: str, terms: Sequence[str], weights: Sequence[float]) -> ParsedQuestion:
@@ -138,8 +153,8 @@ def read_question(query: str, terms: Sequence[str], weights: Sequence[float]) ->
         nouns=(named[-1][1],) if named else beginnings,
         sorts=next((sorts for pattern, sorts in _sorts() if pattern.search(text)), frozenset()),
         own=_ASKED.own.search(text) is not None,
-        done=_ASKED.done.search(text) is not None,
-        many=state is not None and bool(state["what"] and _ASKED.many.search(head)),
+        done=_asked_deed(text) is not None,
+        many=state is not None and bool(state["what"] and _is_plural(head)),
         experienced=_STATED.experienced.search(text) is not None,
     )
 
@@ -183,9 +198,10 @@ _STATED = LanguageData(
     {"month": lambda: month_numbers("en"), "weekday": lambda: calendar_numbers("weekdays", "en")},
 )
 _CODE = compile_pattern(r"```.*?(?:```|\Z)", re.DOTALL)
-_VALUE = _STATED.pattern("value", re.IGNORECASE | re.VERBOSE)
+_VALUE = _STATED.pattern("value")
 _FIRST_NUMBER_WORD = 2
-_SEPARATOR = compile_pattern(r"[\s,.-]+$|(?<=\d),(?=\d)")
+_SEPARATOR = compile_pattern(r"[\s,.-]+$")
+_GROUPS = compile_pattern(r"(\d),(\d)")
 _LETTERS = compile_pattern(r"[a-z]+")
 _SPACE = compile_pattern(r"[\s,-]+")
 
@@ -239,12 +255,13 @@ def values(sentence: str) -> list[StatedValue]:
     return [
         StatedValue(match.lastgroup or "", _plain(match[0]), match.start(), match.end())
         for match in _VALUE.finditer(sentence)
+        if stands_alone(sentence[: match.end()].replace(".", "_"), *match.span())
         if not _STATED.aim.search(sentence, max(0, match.start() - LONGEST_AIM), match.start())
     ]
 
 
 def _plain(value: str) -> str:
-    plain = _SEPARATOR.sub("", value.lower())
+    plain = _GROUPS.sub(r"\1\2", _SEPARATOR.sub("", value.lower()))
     word = _LETTERS.match(plain)
     spelled = load("en", "statements")["number_words"]
     if word is not None and word[0] in spelled:

@@ -84,6 +84,16 @@ def compile_scanner(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(pattern, flags)
 
 
+def is_word(sign: str) -> bool:
+    """Return whether a character is a letter, a digit or an underscore."""
+    return sign.isalnum() or sign == "_"
+
+
+def stands_alone(text: str, start: int, end: int) -> bool:
+    """Return whether no word goes on before or after what stands between two places."""
+    return not (start and is_word(text[start - 1])) and not is_word(text[end : end + 1])
+
+
 def expand(pattern: str, fragments: Fragments) -> str:
     """Return a pattern of a data file as the engine takes it.
 

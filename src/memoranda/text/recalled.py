@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import compile_pattern, stands_alone
 
 FENCE = "memoranda-memory"
 OPENING = compile_pattern(rf"<{FENCE}\b[^<>]*>")
@@ -122,7 +122,10 @@ def without_quotes(text: str, recalled: Mapping[str, str]) -> tuple[str, tuple[s
         if len(words) < LEAST_WORDS or _flatten(content).removesuffix(".") not in flat:
             continue
         spaced = r"\s+".join(map(re.escape, words)).removesuffix(r"\.")
-        found = compile_pattern(rf"(?<!\w){spaced}(?!\w)\.?", re.IGNORECASE).sub("", text)
+        quoted = compile_pattern(rf"({spaced})\.?", re.IGNORECASE)
+        found = quoted.sub(
+            lambda each: "" if stands_alone(each.string, *each.span(1)) else each[0], text
+        )
         if found != text:
             used.append(record)
             text, flat = found, _flatten(found)

@@ -160,7 +160,7 @@ def without_accents(text: str) -> str:
 
 _NAME_LETTERS = _UNDECOMPOSED | str.maketrans(dict.fromkeys(f"{_APOSTROPHES}\u00b4`", "'"))
 _ACCENTS = compile_pattern("[\u0300-\u036f]+")
-_POSSESSIVE = compile_pattern(r"(?<=\w)'s?$")
+_POSSESSIVE = compile_pattern(r"(\w)'s?$")
 
 
 def fold_name(name: str) -> str:
@@ -175,7 +175,7 @@ def fold_name(name: str) -> str:
         folded = unicodedata.normalize("NFKC", folded).casefold().translate(_NAME_LETTERS)
         folded = _ACCENTS.sub("", unicodedata.normalize("NFD", folded))
         folded = unicodedata.normalize("NFC", " ".join(folded.split()))
-        folded = _POSSESSIVE.sub("", folded).strip()
+        folded = _POSSESSIVE.sub(r"\1", folded).strip()
         if folded == before:
             return folded
 

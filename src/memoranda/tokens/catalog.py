@@ -18,6 +18,7 @@ from typing import Any
 from memoranda.model.chat import ToolSpec
 from memoranda.model.models import Image, ToolCall
 from memoranda.model.ports import TokenCounter
+from memoranda.text.linear_patterns import LinearMatch
 from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.documents import count_document
 from memoranda.tokens.estimate import DEFAULT, ENCODINGS, EstimatedCounter
@@ -142,7 +143,15 @@ RULES: dict[str, Callable[..., int]] = {
     rule.__name__: rule for rule in (tiles, patches, area, flat)
 }
 # What may stand before a model's name: "openai/", "openai:", "us.anthropic.".
-BEFORE = compile_pattern(r"[/:]|(?<![^/:.])[a-z]+\.")
+BEFORE = compile_pattern(r"[/:]|[a-z]+\.")
+
+
+def _leads_to_name(found: LinearMatch) -> bool:
+    """Return whether what was found begins the text, or stands behind a sign that may."""
+    start = found.start()
+    return found[0] in "/:" or not start or found.string[start - 1] in "/:."
+
+
 WILDCARDS = frozenset("*?[]")
 KEPT_MODELS = 1_000
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -208,7 +217,10 @@ class Catalog:
     def _look_up(self, model: str | None) -> ModelFamily:
         """Return what is known of ``model``. Loads nothing."""
         name = (model or "").strip().lower()
-        names = [name, *(name[found.end() :] for found in BEFORE.finditer(name))]
+        names = [
+            name,
+            *(name[each.end() :] for each in BEFORE.finditer(name) if _leads_to_name(each)),
+        ]
         listed = _best(names, families())
         limit, tokenizer = _best(names, self._limits), _best(names, self._tokenizers)
         known = families()[listed] if listed else ModelFamily()

@@ -23,6 +23,7 @@ from memoranda.learning.llm.claim_checking import (
 )
 from memoranda.learning.llm.model_stages import MOST_PER_TURN
 from memoranda.text.dates.statements import DateParser
+from memoranda.text.lines import without_emphasis
 from memoranda.text.patterns import LanguageData, compile_pattern, load
 from memoranda.text.terms import cut_sentences
 
@@ -33,7 +34,6 @@ _MARK = compile_pattern(r"^\s*(?:>\s*)*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(?:\[[ xX
 _NO_LINE = compile_pattern(r"^\s*(?:#|\||[-*_=]{3,}\s*$|\(empty\)\s*$|[^\n:]{1,60}:\s*$)")
 _FENCE = compile_pattern(r"^\s*(?:```|~~~)")
 _COMMENT = compile_pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_EMPHASIS = compile_pattern(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
 
 
 def read_proposal(
@@ -71,7 +71,7 @@ def _lines(text: str) -> Iterator[str]:
         if _FENCE.match(line):
             fenced = not fenced
             continue
-        plain = " ".join(_EMPHASIS.sub("", _MARK.sub("", line)).split())
+        plain = " ".join(without_emphasis(_MARK.sub("", line)).split())
         if plain and not fenced and not _NO_LINE.match(line) and not _NO_LINE.match(plain):
             yield plain
 
@@ -85,7 +85,7 @@ def _statements(text: str) -> Iterator[str]:
 
 def _normal(line: str) -> str:
     """Return a line as lines are compared: without case and punctuation."""
-    plain = " ".join(_EMPHASIS.sub("", _MARK.sub("", line)).split())
+    plain = " ".join(without_emphasis(_MARK.sub("", line)).split())
     return " ".join(word.strip(".,;:!?") for word in plain.casefold().split())
 
 
@@ -96,7 +96,8 @@ def _own_words(turn: Turn) -> Turn:
     said = []
     for sentence in split_sentences(turn.text):
         text = turn.text[sentence.start : sentence.end]
-        asks = sentence.question and ENGLISH.pattern("question").match(text)
+        found = ENGLISH.pattern("question").match(text) if sentence.question else None
+        asks = found is not None and (found["who"] or "").lower() != "you"
         if not (asks or is_joke(text) or is_refused(text)):
             said.append(text)
     return replace(turn, text=" ".join(said))

@@ -29,8 +29,8 @@ from memoranda.text.patterns import compile_pattern
 # Models break lines inside of strings. What is no finite number is nothing.
 DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 FENCE = compile_pattern(r"\A```[^\n`]*\n(.*?)(?:\n```\s*)?\Z", re.DOTALL)
-OBJECT = compile_pattern(r'\{(?=\s*+["}])')
-GAP = compile_pattern(r"[\s,]*+")
+OBJECT = compile_pattern(r'\{\s*["}]')
+GAP = compile_pattern(r"[\s,]*")
 ENDED = compile_pattern(r"[\s,\]}]")
 # A character in two escapes; or half of one, or NUL, which no store can hold.
 ESCAPE = compile_pattern(r"(\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|\\u[dD][89a-fA-F]\w\w|\\u0000")
@@ -80,7 +80,7 @@ def _field(text: str, name: str) -> Iterator[Any]:
 
     A list that was cut off is taken as far as its elements are whole.
     """
-    label = compile_pattern(rf'(?<!\\)"{re.escape(name)}"\s*+:\s*+')
+    label = compile_pattern(rf'(?:^|[^\\])"{re.escape(name)}"\s*:\s*')
     for match in islice(label.finditer(text), OCCURRENCES):
         value, end = _decoded(text, match.end())
         if end is None and text.startswith("[", match.end()):

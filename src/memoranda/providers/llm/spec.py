@@ -21,11 +21,11 @@ EXCERPT = 120  # characters of a wrong value in a message
 # Names may hold colons and at signs of their own (llama3:8b, org/model@main). A URL has neither
 # a user nor a query: it is shown and logged.
 SPEC = compile_pattern(
-    r"(?P<provider>anthropic|openai):(?P<model>(?:(?!://)\S)+?)"
+    r"(?P<provider>anthropic|openai):(?P<model>\S+?)"
     r"(?:@(?P<url>https?://(?:\[[\da-f:.]+\]|[^\s@?#/:\[\]]+)(?::\d+)?(?:/[^\s@?#]*)?))?",
     re.IGNORECASE,
 )
-PASSWORD = compile_pattern(r"(?<=://)[^/]*@")
+PASSWORD = compile_pattern(r"(://)[^/]*@")
 
 
 @dataclass(slots=True)
@@ -70,8 +70,8 @@ def parse_spec(text: str, **options: Any) -> ModelConnection:
         ConfigError: it has none of the known forms.
     """
     found = SPEC.fullmatch(text.strip())
-    if found is None:
-        shown = PASSWORD.sub("…@", text)[:EXCERPT]
+    if found is None or "://" in found["model"]:
+        shown = PASSWORD.sub(r"\1…@", text)[:EXCERPT]
         raise ConfigError(
             f"the model {shown!r} cannot be read: write {FORMS}; the URL of a server is http(s) "
             f"and holds no user, password or query: give the key as llm.api_key"
