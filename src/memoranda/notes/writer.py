@@ -17,11 +17,12 @@ from memoranda.errors import LLMError, MemorandaError, StoreClosed
 from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.consolidator import TurnReader
 from memoranda.learning.extraction.exclusions import blank_exclusions
-from memoranda.learning.llm.memory_proposal import read_proposal
+from memoranda.learning.llm.memory_proposal import read_lines
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.changes import RecordChange
 from memoranda.model.ports import LanguageModel
 from memoranda.model.sessions import SessionInfo
+from memoranda.notes.document import parse
 from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
 from memoranda.notes.model_summarizer import read_compression, summarize
 from memoranda.notes.sync import SyncedNotes
@@ -185,7 +186,10 @@ class HistoryWriter:
         update = made.memory_update
         if not update or self.plan_claims is None:
             return made.history_entry, ()
-        claims = read_proposal(memory, update, turns, self.entry_writer.dates)
+        known = {item.text.casefold() for item in parse(memory).items}
+        lines = [item.text for item in parse(update).items if item.text.casefold() not in known]
+        owner = self.records.scope.user
+        claims = read_lines(lines, turns, self.entry_writer.dates, owner)
         if notes.is_over(memory):
             shorter = read_compression(memory, update, turns, most_bytes=most)
             if shorter is not None:

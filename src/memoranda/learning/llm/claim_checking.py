@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from typing import TypeVar
 
 from memoranda.entities.rules import is_given_name, is_no_name, places
@@ -19,21 +20,16 @@ from memoranda.facts.reader import FactStatement, Speaker, read_facts, read_writ
 from memoranda.facts.requests import read_instruction
 from memoranda.facts.values import same_value
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
-from memoranda.learning.extraction.exclusions import is_order
+from memoranda.learning.extraction.exclusions import is_joke, is_order, is_refused
+from memoranda.learning.extraction.sentences import split_sentences
 from memoranda.model.checks import storable
 from memoranda.model.models import Record
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.recalled import FENCE
 from memoranda.text.secrets import has_secret
-from memoranda.text.terms import (
-    TermAnalyzer,
-    cut_sentences,
-    fold,
-    guess_language,
-    normalize,
-    stop_words,
-)
+from memoranda.text.sentences import sentence_texts
+from memoranda.text.terms import TermAnalyzer, fold, guess_language, normalize, stop_words
 
 ENGLISH = LanguageData("en", "evidence")
 EVIDENCE = LanguageData("mul", "evidence")
@@ -180,32 +176,51 @@ class ClaimChecker:
             return why
         # A person's turns first, and of these the one that is quoted.
         cited = find_cited(drawn.sources, self.labels)
-        cited.sort(key=lambda turn: (not turn.person, not _holds(turn.text, quote)))
+        cited.sort(key=lambda turn: (not turn.person, not _holds(own_words(turn), quote)))
         spoken = [turn for turn in cited if turn.person]
-        if not spoken or not _holds(spoken[0].text, quote):
-            return "its quote was not said" if spoken else "no turn of a person says it"
-        known = self._known([*self._just_before(spoken[0]), *cited])
-        subject = content.split()[0]
-        named = known_terms(subject) if is_given_name(subject) else set()
-        if not particulars(content) | named <= known:
-            return "a number, day or name in it was not said"
-        if why := self._why_unsupported(content, drawn.quote, spoken, known):
+        if not spoken:
+            return "no turn of a person says it"
+        if why := self._why_unsupported(content, drawn.quote, cited, spoken):
             return why
-        if is_of_another(content, _sentences_of(spoken, quote), spoken[0].speaker):
-            return "it was said of somebody else"
-        moment, near = read_time(drawn.event_time, spoken[0].at), self._days(cited)
-        place = moment if moment and moment.date() in near else spoken[0].at
-        return _claim(drawn, content, cited, place)
+        moment = read_time(drawn.event_time, spoken[0].at)
+        holds = moment is not None and moment.date() in self._days(cited)
+        return _claim(drawn, content, cited, moment if moment and holds else spoken[0].at)
+
+    def _why_unsupported(
+        self, content: str, quote: str, cited: Sequence[Turn], spoken: Sequence[Turn]
+    ) -> str | None:
+        """Return why a claim is not what persons said, or agreed to, if it is not."""
+        said, before = "\n".join(map(own_words, spoken)), self._just_before(spoken[0])
+        known, folded = self._known([*before, *cited]), _fold(quote)
+        if not _holds(said, folded):
+            return "its quote was not said"
+        if not particulars(content) | _opening_name(content) <= known:
+            return "a number, day or name in it was not said"
+        asked = "\n".join(turn.text for turn in before) if self._agrees(spoken[0]) else ""
+        if not self._is_said(content, said, known, agreed=bool(asked)):
+            return "too few words of it were said"
+        if is_contrary(content, self.about(content), [quote or said, asked]):
+            return "the contrary of it was said"
+        sentences = sentence_texts(said)
+        quoted = [each for each in sentences if folded and _holds(each, folded)]
+        other = is_of_another(content, quoted or sentences, spoken[0].speaker)
+        return "it was said of somebody else" if other else None
 
     def is_founded(self, text: str) -> bool:
         """Return whether a text names no number, day or name that no turn of the page has."""
         return particulars(text) <= self._known(self.page)
 
+    def about(self, content: str) -> set[str]:
+        """Return the terms of what a claim says; whom it is about shows nothing."""
+        plain = telling_terms(content)
+        subject = content.split(maxsplit=1)[0] if content[:1].isupper() else ""
+        return plain - known_terms(f"{subject} {self._speakers}") or plain
+
     def _known(self, turns: Sequence[Turn]) -> set[str]:
         """Return the terms, numbers and days of turns, and who speaks."""
-        dated = " ".join(f"{day:%A %d %B %m %Y}" for day in self._days(turns))
-        said = "\n".join([*(turn.text for turn in turns), self._speakers, dated])
-        return known_terms(said) | {"1"}
+        dated = (f"{day:%A %d %B %m %Y}" for day in self._days(turns))
+        texts = (turn.text for turn in turns)
+        return known_terms("\n".join([*texts, self._speakers, *dated])) | {"1"}
 
     def _days(self, turns: Sequence[Turn]) -> set[date]:
         return {day for turn in turns for day in _days(turn, self._reader)}
@@ -214,27 +229,14 @@ class ClaimChecker:
         place = self._around.index(turn)
         return self._around[max(0, place - JUST_BEFORE) : place]
 
-    def about(self, content: str) -> set[str]:
-        """Return the terms of what a claim says; whom it is about shows nothing."""
-        plain = telling_terms(content)
-        subject = content.split(maxsplit=1)[0] if content[:1].isupper() else ""
-        return plain - known_terms(f"{subject} {self._speakers}") or plain
-
-    def _why_unsupported(
-        self, content: str, quote: str, spoken: Sequence[Turn], known: set[str]
-    ) -> str | None:
-        """Return why a claim is not what persons say, or agree to, if it is not."""
-        about, own = self.about(content), "\n".join(turn.text for turn in spoken)
-        before = [turn.text for turn in self._just_before(spoken[0])]
-        agreed, answered = any(map(self._agrees, spoken)), bool(numbers(content) & numbers(own))
-        denied = denies(content) and any(map(EVIDENCE.pattern("denial").match, own.splitlines()))
-        if 2 * len(about & known) < len(about) or not (about or answered):
-            return "too few words of it were said"
+    def _is_said(self, content: str, said: str, known: set[str], *, agreed: bool) -> bool:
+        """Return whether half of a claim is known, and persons say a word of it, or agree to it."""
+        about = self.about(content)
+        answered = bool(numbers(content) & numbers(said))
+        denied = denies(content) and any(map(EVIDENCE.pattern("denial").match, said.splitlines()))
         # "33" and "yes" say as much as what they are an answer to.
-        if not (about & known_terms(own) or agreed or denied or answered):
-            return "no person says a word of it"
-        texts = [quote or own, *(before if agreed else ())]
-        return "the contrary of it was said" if is_contrary(content, about, texts) else None
+        own = bool(about & known_terms(said)) or agreed or denied or answered
+        return own and 2 * len(about & known) >= len(about) and bool(about or answered)
 
     def _agrees(self, turn: Turn) -> bool:
         """Return whether a turn says yes, or accepts as a whole what was asked just before."""
@@ -243,6 +245,25 @@ class ClaimChecker:
         said = ["affirmation", "acceptance"] if asked else ["affirmation"]
         agrees = any(EVIDENCE.pattern(name).match(turn.text) for name in said)
         return agrees and not EVIDENCE.pattern("reservation").search(turn.text)
+
+
+@lru_cache(maxsize=128)
+def own_words(turn: Turn) -> str:
+    """Return a person's turn without what only asks, jokes, or is not the person's own word."""
+    parts = split_sentences(turn.text) if turn.person else ()
+    said = [(turn.text[each.start : each.end], each.question) for each in parts]
+    return " ".join(
+        text
+        for text, question in said
+        if not (question and ENGLISH.pattern("question").match(text))
+        if not (is_joke(text) or is_refused(text))
+    )
+
+
+def _opening_name(content: str) -> set[str]:
+    """Return the terms of a given name with which a claim begins."""
+    first = content.split(maxsplit=1)[0]
+    return known_terms(first) if is_given_name(first) else set()
 
 
 def says_no_more(text: str, known: str) -> bool:
@@ -288,12 +309,6 @@ def _holds(text: str, quote: str) -> bool:
     return all(part.strip(_AROUND) in said for part in quote.split("..."))
 
 
-def _sentences_of(spoken: Sequence[Turn], quote: str) -> list[str]:
-    """Return the sentences of turns in which a folded quote stands; all, where none has it."""
-    sentences = [each for turn in spoken for each in cut_sentences(turn.text)]
-    return [each for each in sentences if quote and _holds(each, quote)] or sentences
-
-
 def is_contrary(content: str, about: set[str], texts: Sequence[str]) -> bool:
     """Return whether a claim denies what was said, or says what was denied.
 
@@ -326,7 +341,7 @@ def is_of_another(content: str, said: Sequence[str], speaker: str) -> bool:
     found = [fact for each in said for fact in read_facts(each, speaker=who)]
     for claimed in read_written_facts(content, who):
         same = [fact for fact in found if _has_same_value(fact, claimed)]
-        if same and not any(_may_be_same_subject(fact, claimed, content, said) for fact in same):
+        if same and not any(_is_of_same_subject(fact, claimed, content) for fact in same):
             return True
     user = EVIDENCE.pattern("of_user").match(content)
     return user is not None and any(_speaks_of_others(each, content) for each in said)
@@ -337,19 +352,10 @@ def _has_same_value(one: FactStatement, other: FactStatement) -> bool:
     return one.attribute == other.attribute and all(values) and same_value(*map(str, values))
 
 
-def _may_be_same_subject(
-    fact: FactStatement, claimed: FactStatement, content: str, said: Sequence[str]
-) -> bool:
+def _is_of_same_subject(fact: FactStatement, claimed: FactStatement, content: str) -> bool:
     subjects = {fact.subject, *fact.aliases}
-    named = any(claimed.subject in each.casefold() for each in said)
-    mentioned = any(each in content.casefold() for each in subjects)
-    own = "user" in {fact.subject, claimed.subject}
-    return (
-        claimed.subject in subjects
-        or fact.subject in claimed.aliases
-        or not (own or named)
-        or (mentioned and not own)
-    )
+    named = any(each in content.casefold() for each in subjects) and claimed.subject != "user"
+    return claimed.subject in subjects or fact.subject in claimed.aliases or named
 
 
 def _speaks_of_others(sentence: str, content: str) -> bool:
@@ -371,7 +377,7 @@ def read_time(written: str | None, near: datetime) -> datetime | None:
     """
     text = (written or "").strip()
     if _YEAR.fullmatch(text):
-        text = f"{text}-01" if len(text) > len("2023") else f"{text}-01-01"
+        text = f"{text}-01-01"[: len("2023-01-01")]
     try:
         moment = datetime.fromisoformat(text)
         placed = moment if moment.tzinfo else moment.replace(tzinfo=near.tzinfo)
