@@ -16,7 +16,8 @@ SAID = {
     "My sister Karin lives in Malmö.": "Noted: your sister Karin lives in Malmö.",
     "gaz owes me 40 quid": "Noted.",
     "Mondays I swim at 7": "Noted: Mondays you swim at 7.",
-    "Sam's school play is on 11 December": "Noted: Sam's school play is on 11 December 2026.",
+    "Sam's school play is on 11 December": "Noted: Sam's school play is on 11 December "
+    "(2026-12-11).",
     "we might go to Greece, who knows": "Noted.",
     "remember that my locker is 212": "Remembered: My locker is 212.",
     "remember my door code is 5512": (
@@ -77,7 +78,7 @@ def test_a_talk_with_memory_alone(opened):
     ]
     assert say("When do I swim?") == [NOTHING]
     assert say("sorry, I said the school play was on the 11th, it's the 10th") == [
-        "Corrected: Sam's school play is on 10 December 2026."
+        "Corrected: Sam's school play is on 10 December (2026-12-10)."
     ]
     assert "10 December" in say("When is the school play?")[0]
     said = [each.source_role for each in memory.records(kind="episode", limit=500)]

@@ -124,7 +124,6 @@ def test_the_methods_are_those_of_re():
     match = named.search(text)
     assert match is not None
     assert match.expand(r"\2 \g<first> \\") == "two one \\"
-    assert match.groupdict() == {"first": "one", "second": "two"}
     assert (match.lastgroup, match.groups("-")) == ("second", ("one", "two"))
     with pytest.raises(IndexError, match="third"):
         match["third"]

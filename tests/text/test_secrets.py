@@ -80,6 +80,13 @@ TABLE = [
     ("a password", "La contraseña del wifi es {}", "girasol"),
     ("a password", "Le mot de passe : {}", "tournesol"),
     ("a password", "A senha do wifi é {}", "girassol9"),
+    ("a password", "Set DB_PASSWORD to {}", "tr0ub4dor&3"),
+    ("a password", "pw: {}", "Summer2026!"),
+    ("a password", "login: ana / {}", "Summer2026!"),
+    ("a password", "my password (for the bank) is {}", "Winter2026!"),
+    ("a password", "我的密码是{}。", "abc12345"),
+    ("a password", "Wi-Fiのパスワードは{}です", "tulip-22-x"),
+    ("a PIN or code", "the combination of the safe is {}", "12-34-56"),
     ("a PIN or code", "My PIN is {}", "4711"),
     ("a PIN or code", "Der Türcode ist {}", "4711"),
     ("a PIN or code", "El código de la alarma es {}", "4711"),
@@ -131,7 +138,10 @@ def test_what_only_looks_like_a_secret_is_left_alone(text):
     2024-01-15T10:30:00Z, 20240115T103000Z | iPhone15ProMax256GB and GalaxyS24Ultra512GB
     Write to ana@example.org. | The user has a skill-based job and a risk-averse-investment-plan.
     The user takes a task-oriented-management-course on sk-learn-based-models. | 0000 0000 0000 0000
-    Basic understanding of chemistry is enough.
+    Basic understanding of chemistry is enough. | I gave my password to Ana, and to nobody else.
+    Reset your password to unlock the door. | This combination is 100% cotton.
+    login: see /docs / 2026
+    The alarm code changed on 12-03-26.
     They walk, talk, and laugh about what they can still remember from that year.
     Person0, Person1, Person2, Person3, Person4, Person5, Person6, Person7, Person8, Person9
     """

@@ -19,8 +19,8 @@ from memoranda.model.reports import RequestReceipt
 from memoranda.search.answers import asks
 from memoranda.text.patterns import LanguageData, languages_with, load
 from memoranda.text.recalled import NOTED, NOTHING
+from memoranda.text.sentences import sentence_texts
 from memoranda.text.small_talk import is_small_talk
-from memoranda.text.terms import cut_sentences
 
 # Tokens of what an answer is made from.
 RECALL_BUDGET = 1_000
@@ -188,7 +188,7 @@ def _states(record: Record) -> bool:
     """Return whether a record states something: a question that was asked before does not."""
     if record.kind is not Kind.EPISODE:
         return record.kind is not Kind.REFLECTION
-    return not is_small_talk(record.content) and not all(map(asks, cut_sentences(record.content)))
+    return not is_small_talk(record.content) and not all(map(asks, sentence_texts(record.content)))
 
 
 def _greet(text: str) -> str:

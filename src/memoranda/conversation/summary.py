@@ -11,7 +11,7 @@ from memoranda.conversation.signals import Signals, excerpt, signals_of
 from memoranda.conversation.transcript import place_of
 from memoranda.model.models import Message
 from memoranda.text.lines import cut
-from memoranda.text.terms import cut_sentences
+from memoranda.text.sentences import sentence_texts
 
 LONGEST = 180  # characters of a quoted sentence
 MOST = 16  # lines
@@ -61,5 +61,5 @@ def _opening(message: Message) -> str:
 
 
 def _sentences(message: Message) -> list[str]:
-    parts = cut_sentences(excerpt(message.content), titles=True)
+    parts = sentence_texts(excerpt(message.content))
     return [" ".join(part.split()) for part in parts if part.strip()]

@@ -11,7 +11,7 @@ from memoranda.facts.reader import FactStatement, Speaker, read_facts, read_writ
 from memoranda.learning.claims import Claim
 from memoranda.model.models import Kind, Record
 from memoranda.text.patterns import compile_pattern
-from memoranda.text.terms import cut_sentences
+from memoranda.text.sentences import sentence_texts
 
 # How far what is said of the past may be off: "last week", "in May".
 ROUGHLY = timedelta(days=31)
@@ -139,7 +139,7 @@ def stated_facts(content: str, user: str = "") -> tuple[FactStatement, ...]:
         content: the fact.
         user: the name of the user, who is meant where the fact has it.
     """
-    sentences = cut_sentences(quoted_words(content), unspaced=False)
+    sentences = sentence_texts(quoted_words(content))
     if is_quotation(content):
         return tuple(fact for each in sentences for fact in read_facts(each))
     name = user.casefold()

@@ -22,7 +22,7 @@ from memoranda.records.pages import session_episodes
 from memoranda.records.service import RecordService
 from memoranda.search.answers import asks
 from memoranda.text.calendar import month_numbers
-from memoranda.text.dates.statements import DateParser
+from memoranda.text.dates.statements import DateParser, without_dates
 from memoranda.text.patterns import any_of, compile_pattern, stands_alone
 
 # Facts that are looked through, the latest, and messages of the session before the one that asks.
@@ -159,6 +159,8 @@ class MemoryChanger:
 
     def _replace(self, old: Record, wrong: str, right: str) -> Record:
         content = _with_value(old.content, wrong, right)
+        if old.kind is Kind.FACT:
+            content = self.dates.resolve(without_dates(content), old.created_at)
         draft = draft_correction(old, content)
         times = self.dates.read(content, old.created_at) if old.kind is Kind.FACT else ()
         if times:

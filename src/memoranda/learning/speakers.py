@@ -92,5 +92,4 @@ class SpeakerLabels:
 
 
 def _label(found: LinearMatch) -> str:
-    groups = found.groupdict()
-    return str(groups["plain"] or groups["square"] or groups["angle"])
+    return str(next(filter(None, map(found.get, ("plain", "square", "angle")))))

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.patterns import LanguageData, WordLists, compile_pattern, languages_with, load
-from memoranda.text.terms import cut_sentences
+from memoranda.text.sentences import sentence_texts
 
 LONGEST = 600  # characters of a text that is read
 LONGEST_QUESTION = 200  # characters of a question without its mark
@@ -59,7 +59,7 @@ def _names(text: str, asked: frozenset[str]) -> set[str]:
     """Return the names in a text that are not asked about, but for the beginnings of sentences."""
     return {
         word
-        for sentence in cut_sentences(text, closing=True)
+        for sentence in sentence_texts(text)
         for word in _words(sentence)[1:]
         if word[0].isupper() and _bare(word) not in asked and word not in _WORDS.capitals
         if _bare(word).removesuffix("s") not in _times()

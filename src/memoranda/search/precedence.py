@@ -32,7 +32,8 @@ from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.linear_patterns import LinearMatch, LinearPattern
 from memoranda.text.patterns import LanguageData, compile_pattern, load, stands_alone
-from memoranda.text.terms import DEFAULT, cut_sentences, fold, normalize, stop_words
+from memoranda.text.sentences import sentence_texts
+from memoranda.text.terms import DEFAULT, fold, normalize, stop_words
 
 # --- what a question asks for ---
 
@@ -228,7 +229,7 @@ def stated_sentences(text: str) -> Iterator[str]:
     """Yield the sentences at the beginning of ``text`` that are not questions, without code."""
     text = normalize(text[: 4 * LONGEST])
     prose = (_CODE.sub("\n", text) if "```" in text else text)[:LONGEST]
-    stated = (one for one in cut_sentences(prose, closing=True) if not _STATED.asks.fullmatch(one))
+    stated = (one for one in sentence_texts(prose) if not _STATED.asks.fullmatch(one))
     for _, sentence in zip(range(MOST_SENTENCES), stated, strict=False):
         yield sentence
 

@@ -136,21 +136,10 @@ class LinearMatch:
         """Return the same match of which only a named group is the whole."""
         return LinearMatch(self.re, self.string, [self.span(name), *self._spans[1:]])
 
-    def group(self, *groups: int | str) -> Any:
-        """Return the text of one group, or of several as a tuple."""
-        if len(groups) > 1:
-            return tuple(self[each] for each in groups)
-        return self[groups[0] if groups else 0]
-
     def groups(self, default: Any = None) -> tuple[Any, ...]:
         """Return the texts of all groups."""
         found = (self[each] for each in range(1, len(self._spans)))
         return tuple(default if each is None else each for each in found)
-
-    def groupdict(self, default: Any = None) -> dict[str, Any]:
-        """Return the texts of the named groups."""
-        found = {name: self[number] for name, number in self.re.groupindex.items()}
-        return {name: default if each is None else each for name, each in found.items()}
 
     @property
     def lastindex(self) -> int | None:

@@ -9,19 +9,18 @@ Python on the few places that it found.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import takewhile
 from operator import ne
 from typing import NamedTuple
 
 from memoranda.text.linear_patterns import LinearMatch, LinearPattern
-from memoranda.text.patterns import WordLists, compile_pattern, expand, load, words_of
+from memoranda.text.patterns import WordLists, any_of, compile_pattern, expand, load, words_of
 from memoranda.text.terms import lower_in_place
 
 # What stands for a secret.
@@ -29,8 +28,6 @@ HIDDEN = "[…]"
 _WORDS = WordLists("secrets")
 
 PRIVATE_KEY, SEED = "a private key", "a seed phrase"
-_MOST_KEPT = 10_000
-_kept: dict[bytes, tuple[SecretSpan, ...]] = {}
 
 
 class SecretSpan(NamedTuple):
@@ -41,19 +38,11 @@ class SecretSpan(NamedTuple):
     kind: str
 
 
+# A record is looked at whenever it is told.
+@lru_cache(maxsize=4_096)
 def find_secrets(text: str) -> tuple[SecretSpan, ...]:
-    """Return the secrets in a text, in order; none overlaps another.
-
-    What was found in the last texts is kept under their hashes: a record is looked at whenever it
-    is told.
-    """
-    key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    known = _kept.get(key)
-    if known is None:
-        if len(_kept) >= _MOST_KEPT:
-            _kept.clear()
-        known = _kept[key] = _join_overlapping(_find(text))
-    return known
+    """Return the secrets in a text, in order; none overlaps another."""
+    return _join_overlapping(_find(text))
 
 
 def secret_kind(text: str) -> str | None:
@@ -138,10 +127,9 @@ def _find_forms(text: str) -> Iterator[SecretSpan]:
 
 def _is_of_form(found: LinearMatch) -> bool:
     """Return whether what follows a well-known prefix is a key, and not the words of a name."""
-    given = found.groupdict()
-    if login := given["basic"]:
+    if login := found["basic"]:
         return ":" in decode_base64(login)
-    key = (given["short_key"] or given["key"] or "")[:_KEY_READ]
+    key = (found["short_key"] or found["key"] or "")[:_KEY_READ]
     return not key or any(map(str.isdigit, key)) or max(map(len, _PARTS.split(key))) >= _WORDY
 
 
@@ -376,6 +364,8 @@ LABELLED = {
     "numbers": "a PIN or code",
     "documents": "the number of a document",
 }
+# The first character of the scripts that part no words.
+_FIRST_UNSPACED = "\u2e80"
 # Names of so many letters or fewer are no end of a longer word: "pin" of "spin".
 _SHORT = 6
 _MARKS = "\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019`*"
@@ -383,10 +373,15 @@ _SIGNS_OF_VALUE = ":=>\uff1a"
 _QUOTES = f"[{_MARKS}]"
 _VALUE = compile_pattern(
     rf"\s{{0,3}}[*_(]{{0,3}}(?:{_QUOTES}([^{_MARKS}\n]{{1,200}}){_QUOTES}"
-    rf"|([^\s,;<>{_MARKS}]{{1,200}}))"
+    rf"|([^\s,;<>{_MARKS}\u3001\u3002\uff0c\uff1b]{{1,200}}))"
 )
 _NUMBER = compile_pattern(r"\s{0,3}[\"'#*]{0,2}([0-9](?:[ -]?[0-9]){2,23})")
 _CODE = compile_pattern(r"\s{0,3}[\"'#*]{0,2}([A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){4,24})")
+# A name, a slash between blanks, and the password of a login.
+_LOGIN = compile_pattern(
+    r"\b(?:log-?in|credentials?|zugang|zugangsdaten|identifiants|acceso)\s?[:=]\s?\S{1,60}\s/\s(\S{4,200})",
+    re.IGNORECASE,
+)
 _DATE = compile_pattern(
     r"[0-9]{4}[./-][0-9]{1,2}[./-][0-9]{1,2}|(?:[0-9]{1,2}[./-]){2}(?:[0-9]{4}|[0-9]{2})"
 )
@@ -416,18 +411,7 @@ _LEAST = {"passwords": 4, "keys": 6, "numbers": 3, "documents": 5}
 _LEAST_BARE = {"passwords": 6, "keys": 12}
 _LONG = 16  # from so many characters on, a value of letters alone is a key
 _DOCUMENT_DIGITS = 4
-
-
-def _any_name(words: Iterable[str]) -> str:
-    """Return a group of names, the longest first."""
-    ordered = sorted(words, key=lambda word: (-len(word), word))
-    names = (r"[\s_-]?".join(map(re.escape, name.split())) for name in ordered)
-    return f"(?:{'|'.join(names)})"
-
-
-def _any_word(words: Iterable[str]) -> str:
-    longest_first = sorted(words, key=lambda word: (-len(word), word))
-    return "|".join(re.escape(word).replace(r"\ ", r"\s") for word in longest_first)
+_DAYS, _MONTHS = 31, 12
 
 
 @cache
@@ -445,16 +429,18 @@ def _bare_name(name: str) -> str:
 @cache
 def _names(*labels: str) -> LinearPattern:
     """Return the pattern of all names with some labels, in lower case."""
-    return compile_pattern(_any_name(name for label in labels for name in getattr(_WORDS, label)))
+    names = any_of(name for label in labels for name in getattr(_WORDS, label))
+    return compile_pattern(names.replace(r"\s+", r"[\s_-]?"))
 
 
 @cache
 def _joint() -> LinearPattern:
     """Return the pattern of what joins a name to its value, in lower case."""
-    of = rf"(?:\s(?:{_any_word(_WORDS.of)})(?:\s[^\s.,;:!?=]{{1,30}}){{1,4}}?)?"
-    verb = rf"(?:\s(?:{_any_word(_WORDS.verbs)})|['’]s)\s?:?\s(?:(?:{_any_word(_WORDS.still)})\s)?"
+    of = rf"(?:\s{any_of(_WORDS.of)}(?:\s[^\s.,;:!?=]{{1,30}}){{1,4}}?|\s?\([^()\n]{{1,60}}\))?"
+    verb = rf"(?:\s{any_of(_WORDS.verbs)}|['’]s)\s?:?\s(?:{any_of(_WORDS.still)}\s)?"
     sign = rf"\s{{0,3}}(?:,\s?{_QUOTES}value{_QUOTES}\s?)?(?::=|=>|[{_SIGNS_OF_VALUE}])"
-    return compile_pattern(rf"{_QUOTES}{{0,2}}{of}(?:{sign}|{verb})")
+    unspaced = rf"\s?{any_of(_WORDS.unspaced_verbs)}\s?"
+    return compile_pattern(rf"{_QUOTES}{{0,2}}{of}(?:{sign}|{verb}|{unspaced})")
 
 
 def _find_names(lowered: str, *labels: str) -> Iterator[LinearMatch]:
@@ -463,7 +449,7 @@ def _find_names(lowered: str, *labels: str) -> Iterator[LinearMatch]:
         start, end = found.span()
         begins = end - start > _SHORT or not lowered[start - 1 : start].isalpha()
         ends = not lowered[end : end + 2].removeprefix("s")[:1].isalnum()
-        if begins and ends:
+        if (begins and ends) or found[0] > _FIRST_UNSPACED:
             yield found
 
 
@@ -478,6 +464,10 @@ def find_named_values(text: str, lowered: str) -> Iterator[tuple[int, int, str]]
             yield end + value[0], end + value[1], LABELLED[label]
         elif label == "passwords" and (before := _value_before(lowered, start)):
             yield *before, LABELLED[label]
+    for login in _LOGIN.finditer(text):
+        value = login[1].rstrip(".")
+        if any(map(str.isalpha, value)) and _is_value(value, "passwords"):
+            yield login.start(1), login.start(1) + len(value), LABELLED["passwords"]
 
 
 def _read_after(text: str, label: str) -> tuple[int, int] | None:
@@ -494,7 +484,7 @@ def _read_at(text: str, at: int, label: str, *, joined: bool) -> tuple[int, int]
         return _read_document(text, at)
     if label == "numbers" and (number := _NUMBER.match(text[at:])):
         least = _LEAST[label] + (not joined)
-        fits = len(number[1]) >= least and not _DATE.fullmatch(number[1])
+        fits = len(number[1]) >= least and not _is_date(number[1])
         return (at + number.start(1), at + number.end(1)) if fits else None
     found = _VALUE.match(text[at:])
     if found is None:
@@ -507,9 +497,18 @@ def _read_at(text: str, at: int, label: str, *, joined: bool) -> tuple[int, int]
             return start, start + len(value)
         # A name of a variable stands behind a sign with blanks.
         assigned = text[:at].endswith(" =") and not quoted
-        if joined and label == "passwords" and not assigned and "\n" not in text[:start]:
+        loose = text[:at].split()[-1:] == ["to"]  # "Set it to X": what else follows "to" is none.
+        if joined and label == "passwords" and not (assigned or loose or "\n" in text[:start]):
             return _read_words(text, start, quoted=quoted)
     return None
+
+
+def _is_date(number: str) -> bool:
+    """Return whether figures with dashes are a day, and no combination."""
+    parts = [int(part) for part in number.replace(" ", "-").split("-")]
+    return (
+        _DATE.fullmatch(number) is not None and sorted(parts)[1] <= _DAYS and min(parts) <= _MONTHS
+    )
 
 
 def _is_call(value: str) -> bool:

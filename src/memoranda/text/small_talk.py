@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from memoranda.text.patterns import WordLists, compile_pattern
-from memoranda.text.terms import cut_sentences
+from memoranda.text.sentences import sentence_texts
 
 _SAID = WordLists("small_talk")
 _WORD = compile_pattern(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -35,7 +35,7 @@ def states_nothing(text: str) -> bool:
     """Return whether a text is made of questions and small talk alone."""
     if len(text) > LONGEST or not _may_be_empty(text.rstrip(_EDGE)):
         return False
-    sentences = [each.strip(_EDGE) for each in cut_sentences(text, closing=True)]
+    sentences = [each.strip(_EDGE) for each in sentence_texts(text)]
     return bool(text.strip()) and all(map(_is_empty, filter(None, sentences)))
 
 

@@ -53,11 +53,6 @@ other scripts are differences of writing, not of words. What is kept:
   But yo becomes ye, as most people write it, and stress marks go.
 - the vowel signs of Devanagari, Thai and their relatives, which are vowels.
 - the dakuten of Japanese (が is not か).
-
-Where the sentences of a text end. What callers need differently is an argument.
-
-Readers that must know where in a text a sentence stands, or leave out code and quotations, find
-their sentences themselves: times (:mod:`memoranda.text.dates.statements`) and facts.
 """
 
 from __future__ import annotations
@@ -72,7 +67,6 @@ from itertools import pairwise
 
 import Stemmer
 
-from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.patterns import compile_pattern, compile_scanner, load, words_of
 
 _APOSTROPHES = "\u2018\u2019\u02bc\u055a\ua78c"
@@ -178,56 +172,6 @@ def fold_name(name: str) -> str:
         folded = _POSSESSIVE.sub(r"\1", folded).strip()
         if folded == before:
             return folded
-
-
-_WIDE = "\u3002\uff01\uff1f"
-_TITLES = r"(?<!Dr\.)(?<!Mr\.)(?<!Ms\.)(?<!Mrs\.)"
-_AFTER_END = r"[\"')\]]*"
-_CAPITAL = r"(?=[^\W\d_a-z])"
-
-
-def cut_sentences(
-    text: str,
-    *,
-    unspaced: bool = True,
-    lines: bool = True,
-    closing: bool = False,
-    capital: bool = False,
-    titles: bool = False,
-) -> list[str]:
-    """Return the sentences of a text in order, none of them empty.
-
-    Args:
-        text: prose.
-        unspaced: whether the wide marks of Chinese and Japanese need no space behind them.
-        lines: whether the end of a line ends a sentence.
-        closing: whether quotes and brackets behind the mark are left out.
-        capital: whether a sentence begins with a capital, or a letter that has none.
-        titles: whether "Dr." and a mark before a number end no sentence.
-    """
-    ends = _ends(unspaced=unspaced, lines=lines, closing=closing, capital=capital, titles=titles)
-    sentences, begin = [], 0
-    for end in ends.finditer(text):
-        last, following = end.span(end.lastindex or 0)
-        sentences.append(text[begin:last])
-        begin = following
-    return [sentence for sentence in [*sentences, text[begin:]] if sentence]
-
-
-@cache
-def _ends(
-    *, unspaced: bool, lines: bool, closing: bool, capital: bool, titles: bool
-) -> LinearPattern:
-    """Return the pattern of where sentences end; a group is what stands between them."""
-    mark = f"[.!?{'' if unspaced else _WIDE}]"
-    before = (_TITLES if titles else "") + (_AFTER_END if closing else "")
-    after = (r"(?!\d)" if titles else "") + (_CAPITAL if capital else "")
-    ends = [rf"{mark}({before}\s+){after}"]
-    if lines:
-        ends.append(r"(\s*\n\s*)")
-    if unspaced:
-        ends.append(f"[{_WIDE}]()")
-    return compile_pattern("|".join(ends))
 
 
 # Longer words (hashes, base64) are cut to this many characters, in texts and queries alike.

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row, read_table
 
-from memoranda.text.dates.statements import DateParser
+from memoranda.text.dates.statements import DateParser, without_dates
 
 SAID = datetime(2023, 5, 8, 13, 56, tzinfo=ZoneInfo("Europe/Berlin"))  # A Monday.
 
@@ -43,6 +43,7 @@ def test_a_sentence_keeps_its_words_and_tells_its_dates(text, full):
     """The words stay as they were said; nothing said later changes the dates behind them."""
     assert DateParser().resolve(text, SAID) == full
     assert DateParser().resolve(full, datetime(2031, 1, 2, tzinfo=UTC)) == full
+    assert without_dates(full) == text
 
 
 PIECES = st.sampled_from(" ".join(row[0] for row in TABLE).split(" "))

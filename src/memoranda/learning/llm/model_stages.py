@@ -30,7 +30,7 @@ from memoranda.model.models import Kind, Record
 from memoranda.model.ports import LanguageModel
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.secrets import has_secret
-from memoranda.text.terms import cut_sentences
+from memoranda.text.sentences import sentence_texts
 
 log = logging.getLogger("memoranda.extract")
 
@@ -191,7 +191,7 @@ async def write_insight(
     # Its days and numbers may be anyone's it was shown.
     known = known_terms(shown)
     insight = ""
-    for sentence in cut_sentences(reply.value.insight.strip(), unspaced=False):
+    for sentence in sentence_texts(reply.value.insight.strip()):
         line = " ".join(sentence.split())
         longer = f"{insight} {line}".strip()
         if len(longer) > LONGEST_INSIGHT:

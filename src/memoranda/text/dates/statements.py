@@ -50,6 +50,9 @@ OF_LATE = timedelta(days=60)
 
 _WITH_YEAR = compile_pattern(r"(?:1[5-9]|20)[0-9]{2}(?:[^0-9]|$)")
 _DATED = compile_pattern(r"(?:['\u2019]s)?\s\((?:\u2013 )?[0-9]{4}")
+_ADDED = compile_pattern(
+    r" \((?:[0-9]{4}(?:-[0-9]{2}){0,2}(?: [0-9:]{5})?)?(?: ?\u2013 [0-9-]{10})?\)"
+)
 _OWNING = frozenset({"'s", "\u2019s"})
 _COMBINED = compile_pattern(r"(?s).[\u0300-\u036f\u3099\u309a]{0,8}")
 
@@ -90,6 +93,11 @@ class DateParser:
                 parts += [text[done:end], f" ({write_date(mention)})"]
                 done = end
         return "".join([*parts, text[done:]])
+
+
+def without_dates(text: str) -> str:
+    """Return a text without the dates that stand in parentheses behind its times."""
+    return _ADDED.sub("", text)
 
 
 def write_date(mention: DateMention) -> str:
