@@ -83,8 +83,9 @@ FIRST_READ = 12  # the best records, of which is looked whether they state anyth
 FIRST_REORDERED = 5  # the best records, of which what the assistant said goes behind
 MOST_CHANGES = 2  # of what is asked for that are followed
 LEAST_LIKE = np.float32(0.05)  # nothing is compared with less
-ASKED_TOO = 0.3  # of the question's words in the best answer that its news has, too
-NEWS = 0.55  # from how well it fits a text is news of the best answer
+# From how well it fits a text is news of the best answer, and what beside its likeness to that
+# counts: the share of its score, and another value of the kind asked.
+NEWS, ABOUT_AS_WELL, FRESH = 1.0, 0.5, 0.2
 # Share of the best score from which one of many instructions can be what is asked.
 COMPARABLE = 0.6
 SUPERSEDED = 0.9  # what is left of the score of a record whose replacement is found, too
@@ -533,15 +534,14 @@ class SingleSearch:
         if state_of(self.query) is QuestionTense.THEN or self.named is not None:
             return scored
         question = self._parsed
-        asked = self._asked
-        if question.many or question.experienced or not (question.own or asked.kind):
+        if question.many or question.experienced or not (question.own or self._asked.kind):
             return scored
         best = self._texts(_best(scored.score, shown, precedence.DEPTH))
         for _ in range(MOST_CHANGES):
             top = max(best, key=lambda row: scored.score[row], default=None)
             if top is None or self._repeats(top):
                 break
-            fits = self._news_of(top, best, scored, question, asked)
+            fits = self._news_of(top, best, scored)
             new = max(fits, key=lambda row: fits[row], default=None)
             if new is None or fits[new] < NEWS:
                 break
@@ -549,46 +549,31 @@ class SingleSearch:
         return scored
 
     def _news_of(
-        self,
-        top: int,
-        best: Mapping[int, str],
-        scored: ScoredRecords,
-        question: ParsedQuestion,
-        asked: ExpectedAnswer,
+        self, top: int, best: Mapping[int, str], scored: ScoredRecords
     ) -> dict[int, float]:
         """Return how well each later turn that speaks of a change fits as news of the best one.
 
         It is like the best one, answers about as well, and holds another value of the kind asked.
         """
         rows, table, old = self.rows, self.rows.table, best[top]
-        likeness = scored.evidence.get("vector")
-        if likeness is None or len(old) > LONGEST:
+        if "vector" not in scored.evidence or len(old) > LONGEST:
             return {}
         vector = rows.vectors.dequantize(top)
         later = (table["event"] > table["event"][top]) & _of_kinds(rows, [Kind.EPISODE])
         later &= table["speaker"] == table["speaker"][top]
-        answered = question.telling_share(self._terms(top))
-        things = (*question.beginnings, *precedence.things_in(old))
+        things = (*self._parsed.beginnings, *precedence.things_in(old))
         found: dict[int, float] = {}
         for row, text in best.items():
             if not later[row] or len(text) > LONGEST:
                 continue
-            terms = self._terms(row)
-            alike = question.telling_share(terms) / (answered or 1.0)
-            if alike < min(ASKED_TOO, answered):
-                continue
             sentences = precedence.stated_sentences(text)
             changed = [each for each in sentences if precedence.speaks_of_change(each, things)]
-            if changed and not competes(question, text, terms, self.parts.analyzer):
-                fresh = asked.held(" ".join(changed)) - asked.held(old)
+            if changed and self._fits(self._parsed, row):
+                fresh = self._asked.held(" ".join(changed)) - self._asked.held(old)
                 found[row] = (
-                    0.4 * float(np.vecdot(rows.vectors.dequantize(row), vector))
-                    + 0.2 * min(1.2, float(likeness[row] / max(LEAST_LIKE, likeness[top])))
-                    + 0.2 * float(scored.score[row] / max(LEAST_LIKE, scored.score[top]))
-                    + 0.15 * bool(fresh)
-                    + 0.1 * min(1.0, alike)
-                    - 0.1 * (asked.kind is None)
-                    - 0.08 * (not question.own)  # Of others much is said that stays true.
+                    float(np.vecdot(rows.vectors.dequantize(row), vector))
+                    + ABOUT_AS_WELL * float(scored.score[row] / max(LEAST_LIKE, scored.score[top]))
+                    + FRESH * bool(fresh)
                 )
         return found
 
