@@ -197,13 +197,12 @@ def small_view(monkeypatch):
 
 @pytest.mark.usefixtures("small_view")
 def test_what_leaves_the_view_is_told_and_can_be_seen(talk, answers):
-    """A line says how many messages left; /expand lists the markers, and shows their messages."""
+    """A line says how many messages left; /expand lists the places, and shows their messages."""
     told = [found.get("note") for found in answers(*NUMBERS)]
     assert told[:3] == [None] * 3
     assert "messages left the view to save space; /expand shows them" in told[3]
     out = talk("/expand").stdout
-    (marker,) = [line.split()[0] for line in out.splitlines() if line.startswith("cut_")]
-    whole = talk(f"/expand {marker}").stdout
+    whole = talk(f"/expand {out.splitlines()[-1].split()[0]}").stdout
     assert NUMBERS[0] in whole
     assert NUMBERS[-1] not in whole
 

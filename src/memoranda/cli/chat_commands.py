@@ -11,10 +11,9 @@ from rich.text import Text
 from memoranda.agent.session import ChatSession
 from memoranda.errors import InvalidInput
 from memoranda.model.notes import MEMORY_FILE
-from memoranda.rendering.conversations import show_budget, show_figures, show_message
-from memoranda.rendering.layout import Display, details, safe_text
+from memoranda.rendering.conversations import SPANS, show_budget, show_figures, show_message
+from memoranda.rendering.layout import Display, details, safe_text, table
 from memoranda.rendering.notes import show_markdown
-from memoranda.rendering.plain import pluralize
 from memoranda.rendering.records import list_erased, show_hits, warn_of_rest
 from memoranda.text.patterns import compile_pattern
 
@@ -23,7 +22,7 @@ HINT = "/expand shows them"
 LIKELY = 0.2  # the least score of a fact that is meant
 MEANINGS = {
     "/context": "show what a model is sent, and what is in view; with WORDS, if you said them",
-    "/expand": "show what left the view; with a MARKER, its messages",
+    "/expand": "show what left the view; with a PLACE, the messages there",
     "/memory": "show MEMORY.md: what is known, and where you can edit it",
     "/forget": "find facts by WORDS; with their ID, forget one",
     "/help": "this list",
@@ -55,18 +54,12 @@ def _context(talk: ChatSession, view: Display, words: str) -> Shown:
 
 
 def _expand(talk: ChatSession, view: Display, words: str) -> Shown:
-    """Yield the messages of a marker; without one, the markers there are."""
+    """Yield the messages at a place; without one, the places of what left the view."""
     chat = talk.agent.chat
-    if words:
-        for message in chat.expand(words):
-            yield from show_message(message, view)
-        return
-    markers = chat.explain().markers
-    for marker in markers:
-        many = pluralize(marker.messages, "message")
-        yield Text(f"{marker.id}  ").append(f"{many}, {view.minute(marker.since)}", "dim")
-    hint = "/expand MARKER shows its messages" if markers else "nothing has left the view"
-    yield Text(hint, "dim")
+    for message in chat.expand(words) if words else ():
+        yield from show_message(message, view)
+    if not words:
+        yield table(chat.explain().markers, SPANS, view, empty="nothing has left the view")
 
 
 def _help(talk: ChatSession, _view: Display, _words: str) -> Shown:

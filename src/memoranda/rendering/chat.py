@@ -29,10 +29,7 @@ CHOOSE_MODEL = (
     "/model NAME, or a part of it, takes one until you leave; for good: "
     "memoranda config set llm.model NAME"
 )
-NO_MODEL = (
-    "no server on this machine answers at a usual port, and no key is set: start one, such as "
-    "Ollama, or set ANTHROPIC_API_KEY or OPENAI_API_KEY"
-)
+NO_MODEL = "none found: start a server such as Ollama on this machine, or set ANTHROPIC_API_KEY"
 
 
 def show_event(event: ChatEvent, view: Display, hint: str) -> Iterator[RenderableType]:

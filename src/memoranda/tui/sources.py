@@ -19,8 +19,8 @@ from memoranda.model.models import Hit, Message
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.conversations import MESSAGES, OVERVIEW, show_message
 from memoranda.rendering.facts import FACTS, describe_fact, show_provenance
-from memoranda.rendering.layout import Column, details, safe_text
-from memoranda.rendering.plain import one_line, pluralize
+from memoranda.rendering.layout import Column, safe_text
+from memoranda.rendering.plain import join, one_line, pluralize
 from memoranda.rendering.records import HITS, show_reasons, show_record
 from memoranda.tui.layout import ConfirmScreen, EditScreen, OverlayScreen
 from memoranda.tui.lists import MOST, ListPanel, act_on_row
@@ -127,11 +127,10 @@ class HistoryPanel(ListPanel[ConversationOverview]):
         return [each for each in found if words.casefold() in each.info.id.casefold()]
 
     def describe(self, row: ConversationOverview) -> RenderableType:
-        """Return when a conversation was, and with which model."""
-        info, view = row.info, self.view
-        ended = "still open" if info.ended_at is None else f"ended {view.minute(info.ended_at)}"
-        begun = f"{view.minute(info.created_at)}, {ended}"
-        return details({"name": one_line(info.id), "begun": begun, "model": info.model}.items())
+        """Return whether a conversation has ended, and with which model it was."""
+        info = row.info
+        ended = f"ended {self.view.minute(info.ended_at)}" if info.ended_at else "still open"
+        return safe_text(join(one_line(info.id), ended, one_line(info.model or "")))
 
     @act_on_row
     async def action_choose(self, row: ConversationOverview) -> None:
