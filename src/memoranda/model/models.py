@@ -765,7 +765,7 @@ class DateMention:
         end: the character after it.
         since: where the time meant begins, in the zone of the moment it was said.
         until: where it ends; the first moment that is not part of it.
-        precision: ``time``, ``day``, ``week``, ``month``, ``year`` or ``span``.
+        precision: ``day``, ``week``, ``month``, ``year`` or ``span``.
     """
 
     text: str

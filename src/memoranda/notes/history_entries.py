@@ -174,7 +174,7 @@ def write_iso(mention: DateMention) -> str:
     if mention.precision in {"year", "month"}:
         return since[: 4 if mention.precision == "year" else 7]
     last = max(mention.since, mention.until - timedelta(microseconds=1)).date().isoformat()
-    return since if mention.precision == "time" or since == last else f"{since}/{last}"
+    return since if since == last else f"{since}/{last}"
 
 
 def write_raw_entry(turns: Sequence[Turn]) -> str:

@@ -18,7 +18,7 @@ We met on Friday, and Bob left. | We met on Friday (2023-05-05), and Bob left.
 I joined a gym last week! | I joined a gym last week (2023-05-01 \u2013 2023-05-07)!
 We're going to Italy next month. | We're going to Italy next month (2023-06).
 I read it last year. | I read it last year (2022).
-See you tomorrow at 5pm. | See you tomorrow at 5pm (2023-05-09 17:00).
+See you tomorrow at 5pm. | See you tomorrow (2023-05-09) at 5pm.
 The exam has been set for 14 June. | The exam has been set for 14 June (2023-06-14).
 I stayed until March. | I stayed until March (\u2013 2023-03-31).
 Gestern war ich in Rom. | Gestern (2023-05-07) war ich in Rom.

@@ -59,7 +59,7 @@ def find_suffix(text: str, finish: int) -> tuple[str, int] | None:
 
 
 def is_time(text: str, atom: TimeExpression, cue: TimeCue | None) -> bool:
-    """Return whether a bare month, weekday, year or hour is a time here."""
+    """Return whether a bare month, weekday or year is a time here."""
     found, words = atom.found, text[atom.begin : atom.finish]
     window = text[max(0, atom.begin - REACH) : atom.begin]
     if (
@@ -84,9 +84,7 @@ def _goes_on(text: str, finish: int) -> bool:
 
 
 def _made_a_time(words: str, found: TimeMeaning, cue: TimeCue, window: str) -> bool:
-    """Return whether the word before a month, season, holiday or hour makes it a time."""
-    if found.grain == "clock":
-        return cue.name in {"at", "by", "until", "since", "before", "after"}
+    """Return whether the word before a month, season or holiday makes it a time."""
     if found.grain in {"month", "season"} and cue.name == "at":
         return False
     if found.grain == "month" and cue.name in {"for", "by", "around", "from"}:
@@ -133,37 +131,15 @@ def keep_weekday(words: str, options: tuple[Bounds, ...]) -> tuple[Bounds, ...]:
 def join_beside(
     one: TimeMeaning, other: TimeMeaning, calendar: RelativeCalendar
 ) -> TimeMeaning | None:
-    """Return a day with its hour, or a weekday with its yearless date, as one time."""
-    for day, hour in ((one, other), (other, one)):
-        if hour.grain == "clock" and day.grain != "clock":
-            return _at_hour(day, hour, calendar)
-        if day.grain == "weekday" and day.needs_cue and hour.grain == "day":
-            if hour.in_year or hour.options:
-                number = day.bounds[0].isoweekday()
-                options = hour.options or occurrences(hour, calendar, 1)
-                kept = tuple(bounds for bounds in options if bounds[0].isoweekday() == number)
-                return replace(hour, in_year=None, options=kept)
-            if hour.bounds[0].isoweekday() == day.bounds[0].isoweekday():
-                return hour
+    """Return a weekday with its date as one time: "Friday, May 5"."""
+    for weekday, day in ((one, other), (other, one)):
+        if weekday.grain != "weekday" or not weekday.needs_cue or day.grain != "day":
+            continue
+        number = weekday.bounds[0].isoweekday()
+        if day.in_year or day.options:
+            options = day.options or occurrences(day, calendar, 1)
+            kept = tuple(bounds for bounds in options if bounds[0].isoweekday() == number)
+            return replace(day, in_year=None, options=kept)
+        if day.bounds[0].isoweekday() == number:
+            return day
     return None
-
-
-def _at_hour(day: TimeMeaning, hour: TimeMeaning, calendar: RelativeCalendar) -> TimeMeaning | None:
-    """Return the hour on the day; of a part of a day, the hour that lies in it."""
-    since, until = (bound - calendar.today for bound in hour.bounds)
-
-    def at(bounds: Bounds) -> Bounds:
-        start = calendar.date(bounds[0].year, bounds[0].month, bounds[0].day)
-        return start + since, start + until
-
-    if day.grain == "hour":
-        bounds = at(day.bounds)
-        if hour.only and bounds[0] < day.bounds[0]:
-            bounds = bounds[0] + DAY / 2, bounds[1] + DAY / 2
-        return replace(day, bounds=bounds) if day.bounds[0] <= bounds[0] < day.bounds[1] else None
-    if hour.only:  # "Tomorrow at five" does not say which.
-        return None
-    options = day.options or (occurrences(day, calendar) if day.in_year else ())
-    if any(end - start != DAY for start, end in (day.bounds, *options)):
-        return None
-    return TimeMeaning(at(day.bounds), "clock", options=tuple(at(one) for one in options))

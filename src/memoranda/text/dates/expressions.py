@@ -23,7 +23,6 @@ from memoranda.text.linear_patterns import LinearMatch, LinearPattern
 from memoranda.text.patterns import compile_pattern, expand, load
 
 DAY = timedelta(days=1)
-SUB_DAY = {"hour": timedelta(hours=1), "minute": timedelta(minutes=1)}
 MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 
 # Where an open past ("before 2020") begins.
@@ -91,11 +90,6 @@ class RelativeCalendar:
 
     def around(self, unit: str, low: int, high: int) -> Bounds:
         """Return the time ``low`` to ``high`` units away, as exact as the unit is."""
-        if unit in SUB_DAY:
-            length, zone = SUB_DAY[unit], self.now.tzinfo
-            moment = self.now.astimezone(UTC)
-            start, end = moment + (low - 0.5) * length, moment + (high + 0.5) * length
-            return start.astimezone(zone), end.astimezone(zone)
         if unit == "week":
             return self.days(7 * low - 3)[0], self.days(7 * high + 3)[1]
         return self.unit(unit, low)[0], self.unit(unit, high)[1]
@@ -123,8 +117,6 @@ class RelativeCalendar:
 
 # The least and the most that "a few" may be.
 FEW_MEANS = (2, 5)
-NOON, HALF_DAY, DAY_HOURS = 12, 12, 24
-_MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
 _MONTHS_A_YEAR = 12
 _SATURDAY, _SUNDAY = 6, 7
 _FAR_AHEAD = 30  # years
@@ -175,8 +167,14 @@ def _shift(m: Match) -> int | None:
 
 
 def _amount(m: Match) -> tuple[str, int, int]:
-    """Return the unit and the least and greatest number of a counted stretch."""
+    """Return the unit and the least and greatest number of a counted stretch.
+
+    Raises:
+        ValueError: it is less than a day.
+    """
     unit = w.unit_of(m["u"])
+    if unit in {"hour", "minute"}:
+        raise ValueError(m[0])
     if m.get("few"):
         return unit, *FEW_MEANS
     said = m.get("n")
@@ -379,12 +377,6 @@ def _read_part_of_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return TimeMeaning(c.months(int(m["y"]), month, 4), "span")
 
 
-def _read_part_of_year_by_number(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "2023-Q1" and "2023 H2"."""
-    length = 3 if m["part"].lower() == "q" else 6
-    return TimeMeaning(c.months(int(m["y"]), length * (int(m["k"]) - 1) + 1, length), "span")
-
-
 def _read_month_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "May to July" and "May 3 to June 5", which may reach into the next year."""
 
@@ -420,6 +412,11 @@ def _read_weekday(m: Match, c: RelativeCalendar) -> TimeMeaning:
         return TimeMeaning(options[0], "weekday", needs_cue=True, options=options)
     offset = (number - today) % 7 - 7 if shift < 0 else number - today + 7 * shift
     return TimeMeaning(c.days(offset), "weekday")
+
+
+def _read_weekday_with_hour(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read a weekday before an hour, which needs no other word: "Monday 3:30pm"."""
+    return replace(_read_weekday(m, c), needs_cue=False)
 
 
 def _read_coming_weekday(m: Match, c: RelativeCalendar) -> TimeMeaning:
@@ -479,9 +476,6 @@ def _read_last_units(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the last two weeks"."""
     unit, _, count = _amount(m)
     tonight = c.days(0)[1]
-    if unit in SUB_DAY:
-        start = c.around(unit, -count, -count)[0] + SUB_DAY[unit] / 2
-        return TimeMeaning((start, c.now), unit)
     if unit == "weekend":
         return TimeMeaning((c.unit(unit, -count)[0], tonight), unit)
     if unit in {"day", "week"}:
@@ -495,8 +489,6 @@ def _read_next_units(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the next two weeks"."""
     unit, _, count = _amount(m)
     start = c.today + DAY
-    if unit in SUB_DAY:
-        raise ValueError(m[0])
     if unit == "weekend":
         return TimeMeaning((start, c.unit(unit, count)[1]), "span")
     if unit in {"day", "week"}:
@@ -539,7 +531,7 @@ def _read_rest_of_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return TimeMeaning((start, min(end, c.today + DAY)), "span")
 
 
-# --- days that count from today, and hours -----------------------------------------------
+# --- days that count from today ----------------------------------------------------------
 
 
 def _read_named_day(m: Match, c: RelativeCalendar, offset: int) -> TimeMeaning | None:
@@ -556,57 +548,6 @@ def _read_named_day(m: Match, c: RelativeCalendar, offset: int) -> TimeMeaning |
     ):
         return None
     return TimeMeaning(c.days(offset), "day")
-
-
-def _read_part_of_day(
-    _: Match, c: RelativeCalendar, offset: int, first: int, last: int
-) -> TimeMeaning:
-    """Read "this morning"."""
-    start = c.days(offset)[0]
-    return TimeMeaning((start + first * _HOUR, start + last * _HOUR), "hour")
-
-
-def _clock(hour: str, minute: str | None, half: str | None) -> timedelta:
-    """Return the time of day that the parts of a clock time say."""
-    hours, minutes = int(hour), int(minute or 0)
-    if half:
-        if not 1 <= hours <= HALF_DAY:
-            raise ValueError(hour)
-        hours = hours % HALF_DAY + (HALF_DAY if half.lower().startswith("p") else 0)
-    if hours >= DAY_HOURS:
-        raise ValueError(hour)
-    return timedelta(hours=hours, minutes=minutes)
-
-
-def _hour(start: timedelta, c: RelativeCalendar, length: timedelta = _HOUR) -> TimeMeaning:
-    bounds = c.today + start, c.today + start + length
-    return TimeMeaning(bounds, "clock", needs_cue=True)
-
-
-def _read_clock_time(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "5 pm"."""
-    return _hour(_clock(m["h"], m["min"], m.get("half")), c, _MINUTE if m["min"] else _HOUR)
-
-
-def _read_vague_hour(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "at 7", which is a time only beside words such as "tonight"."""
-    return replace(_hour(int(m["h"]) * _HOUR, c), only="never")
-
-
-def _read_named_hour(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "noon" and "midnight"."""
-    return _hour((NOON if m[0][0].lower() == "n" else DAY_HOURS) * _HOUR, c)
-
-
-def _read_clock_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "3 to 5 pm"."""
-    until = _clock(m["h2"], m["min2"], m["half2"])
-    since = _clock(m["h"], m["min"], m["half"] or m["half2"])
-    if since >= until and not m["half"]:
-        since -= HALF_DAY * _HOUR
-    if not timedelta(0) <= since < until:
-        raise ValueError(m[0])
-    return _hour(since, c, until - since)
 
 
 # --- Chinese -----------------------------------------------------------------------------

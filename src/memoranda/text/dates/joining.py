@@ -7,7 +7,6 @@ from dataclasses import replace
 from memoranda.text.dates import words as w
 from memoranda.text.dates.expressions import (
     DAY,
-    SUB_DAY,
     Bounds,
     RelativeCalendar,
     TimeExpression,
@@ -98,8 +97,6 @@ def _away(bounds: Bounds, unit: str, count: int) -> Bounds:
     if unit == "weekend":
         week_has_begun = count > 0 and start.isoweekday() <= _FRIDAY
         return RelativeCalendar(start).unit(unit, count - 1 if week_has_begun else count)
-    if unit in SUB_DAY:
-        raise ValueError(f"no date is known {count} {unit}s away")
     if unit == "week" and abs(count) == 1:
         return (start - 7 * DAY, start) if count < 0 else (end, end + 7 * DAY)
     if unit == "day":

@@ -50,9 +50,7 @@ OF_LATE = timedelta(days=60)
 
 _WITH_YEAR = compile_pattern(r"(?:1[5-9]|20)[0-9]{2}(?:[^0-9]|$)")
 _DATED = compile_pattern(r"(?:['\u2019]s)?\s\((?:\u2013 )?[0-9]{4}")
-_ADDED = compile_pattern(
-    r" \((?:[0-9]{4}(?:-[0-9]{2}){0,2}(?: [0-9:]{5})?)?(?: ?\u2013 [0-9-]{10})?\)"
-)
+_ADDED = compile_pattern(r" \((?:[0-9]{4}(?:-[0-9]{2}){0,2})?(?: ?\u2013 [0-9-]{10})?\)")
 _OWNING = frozenset({"'s", "\u2019s"})
 _COMBINED = compile_pattern(r"(?s).[\u0300-\u036f\u3099\u309a]{0,8}")
 
@@ -103,7 +101,7 @@ def without_dates(text: str) -> str:
 def write_date(mention: DateMention) -> str:
     """Return the time of a mention in figures, as exact as it is: its day, or first and last."""
     since, last = mention.since, mention.until - DAY
-    forms = {"time": "%Y-%m-%d %H:%M", "day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
+    forms = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
     if mention.precision in forms:
         return since.strftime(forms[mention.precision])
     start = "" if since.year == EARLIEST_YEAR else f"{since:%Y-%m-%d} "
@@ -182,7 +180,7 @@ class _DatedSentence:
 
     def _without_stop(self, finish: int) -> int:
         """Return where a time ends, the full stop of its sentence left out."""
-        ends = self._text[finish - 1] == "." and self._text[finish - 3 : finish] != ".m."
+        ends = self._text[finish - 1] == "."
         return finish - 1 if ends and not self._text[finish:].strip() else finish
 
     def _atoms(self) -> list[TimeExpression]:
@@ -246,14 +244,11 @@ class _DatedSentence:
         """Return the stretch from one time to another, if the words between them say so."""
         text = self._text
         between = DATES.between.search(text, max(0, one.begin - 20), one.begin)
-        clocks = {one.found.grain, other.found.grain} & {"clock", "hour"}
         if tense.is_moved_from(text, one.begin):
             return None
         if DATES.statement_link.fullmatch(text, one.finish, other.begin) or (
             between and DATES.conjunction.fullmatch(text, one.finish, other.begin)
         ):
-            if clocks:
-                return None
             if other.found.only and one.found.in_year:
                 bounds = one.found.bounds[0], self._calendar.today + DAY
                 return TimeExpression(one.begin, other.finish, TimeMeaning(bounds, "stretch"))
@@ -274,10 +269,8 @@ class _DatedSentence:
         text = self._text
         if not DATES.beside.fullmatch(text, one.finish, other.begin):
             return None
-        clocks = {one.found.grain, other.found.grain} & {"clock", "hour"}
-        found = cues.join_beside(one.found, other.found, self._calendar) or (
-            None if clocks else intersect_times(one.found, other.found)
-        )
+        found = cues.join_beside(one.found, other.found, self._calendar)
+        found = found or intersect_times(one.found, other.found)
         if found is None:
             return None
         finish = other.finish
@@ -317,8 +310,7 @@ class _DatedSentence:
     def _chosen(self, atom: TimeExpression, cue: cues.TimeCue | None = None) -> Bounds | None:
         """Return the occurrence that the verb nearby means."""
         found, calendar = atom.found, self._calendar
-        alone = found.grain == "clock" and found.needs_cue
-        if not (found.options or found.in_year or found.only or alone):
+        if not (found.options or found.in_year or found.only):
             return found.bounds
         if found.only == "never":
             return None
@@ -329,8 +321,6 @@ class _DatedSentence:
             return found.bounds
         if found.only or tense.recurs(self._text, ahead=way != tense.PAST):
             return None
-        if alone:
-            return _nearest_hour(found.bounds, calendar, way)
         ends = cue is not None and cue.name in {"by", "until"}
         if found.in_year and (way == tense.PRESENT or (cue and cue.name == "by")):
             way = tense.UNKNOWN if way == tense.PAST else tense.PRESENT
@@ -357,17 +347,6 @@ class _DatedSentence:
         if ahead and self._direction(atom) != tense.PAST:
             return (calendar.today, last) if last > calendar.today else None
         return past, last
-
-
-def _nearest_hour(bounds: Bounds, calendar: RelativeCalendar, way: str) -> Bounds | None:
-    """Return the last or next such hour of a clock time that has no day."""
-    if way == tense.PAST:
-        days = 0 if bounds[0] <= calendar.now else -1
-    elif way == tense.FUTURE:
-        days = 0 if bounds[0] >= calendar.now else 1
-    else:
-        return None
-    return bounds[0] + days * DAY, bounds[1] + days * DAY
 
 
 def choose_occurrence(
@@ -407,11 +386,9 @@ def _just_over(past: Bounds, ahead: Bounds, today: datetime) -> bool:
 
 
 def find_precision(bounds: Bounds) -> str:
-    """Return what a stretch of time is: time, day, week, month, year or span."""
+    """Return what a stretch of time is: day, week, month, year or span."""
     since, until = bounds
     days = (until.date() - since.date()).days
-    if since.time() != until.time() or since.hour or since.minute or days == 0:
-        return "time" if until - since < 2 * DAY else "span"
     if since.day == until.day == 1:
         months = 12 * (until.year - since.year) + until.month - since.month
         if months == 1 or (months, since.month) == (A_YEAR, 1):
