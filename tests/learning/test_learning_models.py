@@ -120,6 +120,22 @@ def test_rules_where_they_are_chosen():
         remembering(settings=by_hand(llm={"model": "nobody:knows"}))
 
 
+def test_a_claim_that_says_more_than_a_known_value_is_no_repetition():
+    """Of the same value a second sentence is kept for what else it tells; said again it credits."""
+    moved = "The user's brother Tom moved to Faro in May 2024."
+    lives = "The user's brother Tom lives in Faro with his wife Ines and two kids."
+    script = [ClaimsAnswer([ClaimAnswer(each, ["t1"])]) for each in (moved, lives, lives)]
+    with closing(with_model(ScriptedLLM(script))) as memory:
+        talk(memory, "one", "My brother Tom moved to Faro in May 2024.")
+        for name in ("two", "three"):
+            memory.consolidate()
+            talk(memory, name, "My brother Tom lives in Faro with his wife Ines and two kids.")
+        memory.consolidate()
+        assert contents(memory) == sorted([moved, lives])
+        assert fact(memory, "moved").superseded_by is None
+        assert len(fact(memory, "Ines").source_ids) == 2
+
+
 class Stalling:
     """A model that answers only when it is let."""
 

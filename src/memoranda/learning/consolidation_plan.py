@@ -22,6 +22,7 @@ from memoranda.learning.known_facts import (
     stated_facts,
     time_of_claim,
 )
+from memoranda.learning.llm.claim_checking import says_no_more
 from memoranda.learning.resolution import ASKED, ResolvedClaim, resolve_claim
 from memoranda.model.changes import Close, Insert, RecordChange, Reinforce, Reweigh, Supersede
 from memoranda.model.models import Kind, Record, Trust, is_active
@@ -221,6 +222,7 @@ class ConsolidationPlan:
             known
             for known, relation in clashes
             if relation is Relation.DUPLICATE and known.record.agent in {None, self.agent}
+            if not _says_more(claim, known.record)
         ]
         cited = [known for known in same if known.sources.issuperset(claim.sources)]
         # Said again after something else had taken its place, it is so anew.
@@ -290,6 +292,12 @@ class ConsolidationPlan:
 def _excluded(clashes: Sequence[_Clash]) -> list[KnownFact]:
     """Return the facts that a claim excludes."""
     return [known for known, relation in clashes if relation is Relation.UPDATE]
+
+
+def _says_more(claim: Claim, known: Record) -> bool:
+    """Return whether a sentence tells more than its attribute, which a fact has, and the fact."""
+    told = claim.fact is not None and claim.content != claim.fact.content
+    return told and not says_no_more(claim.content, known.content)
 
 
 def _may_be_fact(claim: Claim) -> bool:

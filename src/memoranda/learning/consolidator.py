@@ -72,8 +72,6 @@ MOST_TRIES = 3
 MOST_LINES = 200
 # Who said what nobody is named for.
 SPEAKER = "user"
-# Records among which that is looked for which a line may tell.
-ALIKE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +98,10 @@ class TurnReader:
         used: list[str] = []
         for episode in episodes:
             text = recalled_text.without_recalled(episode.content)
-            lines = self._recalled_lines(text)
-            text = recalled_text.without_lines(text, lines)
+            # Lines in the form of recall, also those that recall had to cut, are nobody's words.
+            text = recalled_text.without_lines(text, dict.fromkeys(recalled_text.lines(text)))
             text, quoted = recalled_text.without_quotes(text, recalled)
-            used += [*lines.values(), *quoted]
+            used += quoted
             turn = Turn(
                 id=episode.id,
                 speaker=episode.source_role or SPEAKER,
@@ -133,21 +131,6 @@ class TurnReader:
         found = store.records(scope, where, order=Order.RECALLED)
         # What was said in the session itself is no quote of itself.
         return {record.id: record.content for record in found if record.session_id != session}
-
-    def _recalled_lines(self, text: str) -> dict[str, str]:
-        """Return the lines of recall in a text, and which records they tell.
-
-        Those of records that recall had to put on one line, or to cut, are only known by looking
-        for them: that is for now, when nobody waits.
-        """
-        found: dict[str, str] = {}
-        scope = self.records.scope
-        for line in recalled_text.lines(text):
-            where = Filter(now=self.records.now())
-            for hit in self.searcher.retriever.search(scope, line, where, limit=ALIKE):
-                if recalled_text.is_line_of(line, hit.record.content):
-                    found.setdefault(line, hit.record.id)
-        return found
 
 
 class ReadSession(NamedTuple):

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # The stage for which yes-or-no questions count.
 DECIDE = "decide"
-
 SPENT = (
     "this session has cost ${spent:.4f}, and it may cost ${most:g}; raise that with memoranda "
     "config set agent.spend_limit {more:g}, or go on in a new session"
@@ -39,25 +38,16 @@ async def ask_checked(
         LLMError: the model failed, or gave something else than an ``answer``.
     """
     try:
-        reply = await model.ask(instructions, prompt, answer)
+        reply: object = await model.ask(instructions, prompt, answer)
     except (LLMError, StoreClosed):
         raise
     except Exception as error:
-        problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        problem = f"{type(error).__name__}: {error}".removesuffix(": ")
         raise LLMError(f"the model failed with {problem:.200}") from error
-    given: object = reply
-    value = given.value if isinstance(given, Reply) else given
-    if not isinstance(given, Reply) or not isinstance(value, answer):
+    value = reply.value if isinstance(reply, Reply) else reply
+    if not isinstance(reply, Reply) or not isinstance(value, answer):
         raise LLMError(f"the model gave {value!r:.80} in place of a reply with {answer.__name__}")
     return reply
-
-
-async def _caught(answer: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
-    """Await an answer; what would end the event loop is returned, for who waits to raise."""
-    try:
-        return await answer, None
-    except (SystemExit, KeyboardInterrupt) as error:
-        return None, error
 
 
 class ModelRunner:
@@ -86,6 +76,24 @@ class ModelRunner:
             LLMError: the model failed, or ``timeout`` seconds were not enough.
             StoreClosed: this was closed.
         """
+        future = self._send(answer)
+        try:
+            found, ending = future.result(timeout)
+        except CancelledError as error:
+            raise StoreClosed(CLOSED) from error
+        except FutureTimeout as error:
+            message = f"no answer within {timeout:g} s; raise the time-out or try again later"
+            raise LLMError(message) from error
+        finally:  # After Ctrl+C nobody wants the answer any more.
+            future.cancel()
+        if ending is not None:
+            raise ending
+        return cast("T", found)
+
+    def _send(
+        self, answer: Coroutine[Any, Any, T]
+    ) -> Future[tuple[T | None, BaseException | None]]:
+        """Have the loop run ``answer``; under the lock, so that closing cancels it."""
         import asyncio  # noqa: PLC0415 - only with a model
 
         with self._lock:
@@ -97,45 +105,33 @@ class ModelRunner:
                 run = self._loop.run_forever
                 self._thread = Thread(target=run, name="memoranda-llm", daemon=True)
                 self._thread.start()
-            # Under the lock: what is asked before the end is cancelled by it.
-            future: Future[tuple[T | None, BaseException | None]] = (
-                asyncio.run_coroutine_threadsafe(_caught(answer), self._loop)
-            )
-        try:
-            found, ending = future.result(timeout)
-        except CancelledError as error:
-            raise StoreClosed(CLOSED) from error
-        except FutureTimeout as error:
-            future.cancel()
-            message = f"no answer within {timeout:g} s; raise the time-out or try again later"
-            raise LLMError(message) from error
-        except BaseException:  # Ctrl+C: nobody wants the answer any more.
-            future.cancel()
-            raise
-        if ending is not None:
-            raise ending
-        return cast("T", found)
+            return asyncio.run_coroutine_threadsafe(_caught(answer), self._loop)
 
     def close(self) -> None:
         """Stop the loop; what was asked and not answered fails, as on a closed store."""
         import asyncio  # noqa: PLC0415 - only with a model
 
         with self._lock:
-            loop, thread = self._loop, self._thread
-            self._loop = self._thread = None
-            self._closed = True
-        if loop is not None and thread is not None:
-            asyncio.run_coroutine_threadsafe(_cancelled(), loop).result()
+            loop, thread, self._closed = self._loop, self._thread, True
+        if loop is not None and thread is not None and not loop.is_closed():
+            asyncio.run_coroutine_threadsafe(_cancel_others(), loop).result()
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
 
 
-async def _cancelled() -> None:
+async def _caught(answer: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
+    """Await an answer; what would end the event loop is returned, for who waits to raise."""
+    try:
+        return await answer, None
+    except (SystemExit, KeyboardInterrupt) as error:
+        return None, error
+
+
+async def _cancel_others() -> None:
     import asyncio  # noqa: PLC0415 - only with a model
 
-    own = asyncio.current_task()
-    others = [task for task in asyncio.all_tasks() if task is not own]
+    others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
@@ -160,10 +156,9 @@ class SpendingMeter:
     def read(self) -> list[StageUsage]:
         """Return what was taken, by stage and model."""
         before = {(each.stage, each.model): each.usage for each in self.before}
-        now = self.store.usage(self.scope)
         taken = (
             replace(each, usage=each.usage - before.get((each.stage, each.model), NO_USAGE))
-            for each in now
+            for each in self.store.usage(self.scope)
         )
         return [each for each in taken if each.usage.requests]
 
@@ -209,15 +204,11 @@ class StageModel:
         try:
             reply = await ask_checked(self.model, instructions, prompt, answer)
         except LLMError as error:
-            await self._spent(error.usage or Usage(requests=1, failures=1))
+            failed = error.usage or Usage(requests=1, failures=1)
+            await asyncio.to_thread(self._add_usage, failed)
             raise
-        await self._spent(reply.usage)
+        await asyncio.to_thread(self._add_usage, reply.usage)
         return reply
-
-    async def _spent(self, usage: Usage) -> None:
-        import asyncio  # noqa: PLC0415 - only with a model
-
-        await asyncio.to_thread(self._add_usage, usage)
 
     def _add_usage(self, usage: Usage) -> None:
         with self.store.write(self.scope) as tx:
@@ -249,17 +240,16 @@ class StageModels(ModelRunner):
         self._meters[scope] = meter
         return meter
 
-    def for_stage(self, scope: Scope, stage: str) -> StageModel | None:
+    def for_stage(
+        self, scope: Scope, stage: str, model: LanguageModel | None = None
+    ) -> StageModel | None:
         """Return the model, whose use then counts for ``stage``; ``None`` without one."""
-        return self._counted(self.model, scope, stage)
+        model = model or self.model
+        meter = self._meters.get(scope)
+        return None if model is None else StageModel(model, self._store, scope, stage, meter)
 
     def for_decisions(self, scope: Scope) -> StageModel | Decider | None:
         """Return what decides: a model, whose use then counts, or a decider of the caller's."""
         if self.decider is None or isinstance(self.decider, Decider):
             return self.decider
-        return self._counted(self.decider, scope, DECIDE)
-
-    def _counted(self, model: LanguageModel | None, scope: Scope, stage: str) -> StageModel | None:
-        if model is None:
-            return None
-        return StageModel(model, self._store, scope, stage, self._meters.get(scope))
+        return self.for_stage(scope, DECIDE, self.decider)
