@@ -46,7 +46,7 @@ def test_what_is_narrower_or_other_stands_beside(first, later, holds):
     I speak French. | I don't speak Canadian French. | speaks French
     I'm not allergic to nuts. | I'm allergic to pine nuts. | not allergic to nuts
     I'm vegetarian. | I eat dairy again. | vegetarian
-    The board meeting is on Monday. | The meeting is on Tuesday. | board meeting is on 16 March 2026
+    The board meeting is on Monday. | The meeting is on Tuesday. | 2026-03-16
     Ed's class is on Sundays. Tom's class is on Mondays. | His class is on Fridays now. | Sundays
     Don't let me call Mum on Mondays. | Thursday is the day I shouldn't call him now. | Monday
     """
@@ -79,7 +79,7 @@ def test_the_same_thing_denied_or_of_another_value_is_ended(first, later, over):
     Vivo en Santiago de Cuba. | Ahora vivo en Santiago. | Cuba
     東京都に住んでいます。 | 京都に住んでいます。 | 東京都
     My boss is called Ana. | My boss is Ana Maria. | is called Ana.
-    My dentist appointment is tomorrow. | My dentist appointment is tomorrow. | 11 March 2026
+    My dentist appointment is tomorrow. | My dentist appointment is tomorrow. | 2026-03-11
     I have two cats. | I have three cats now. | two cats
     I drive a Skoda. | I sold the Skoda. | drives a Skoda
     """

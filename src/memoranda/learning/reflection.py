@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from itertools import groupby, islice
 from secrets import token_hex
 from typing import NamedTuple
 
-from memoranda.errors import InvalidInput, LLMError
+from memoranda.errors import LLMError
 from memoranda.facts.values import is_part_of_name
 from memoranda.learning.llm.model_stages import write_insight
 from memoranda.learning.stage_models import StageModels
-from memoranda.model.checks import require_aware
 from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.model.ports import EntityExtractor
 from memoranda.model.query import Filter, Order
@@ -34,7 +32,7 @@ from memoranda.text.terms import fold_name
 REFLECT = "reflect"
 # Time between two reflections at least, and what one looks back on.
 REST, WEEK = timedelta(days=6), timedelta(days=7)
-# Records of the week at most, and of those ahead that are looked through.
+# Records that a reflection covers, half of them facts; facts looked through for what is ahead.
 LIMIT, PAGE = 200, 1_000
 # How long after a process was killed another may write its insight.
 LEASE = timedelta(minutes=10)
@@ -108,7 +106,6 @@ def week(
 ) -> WeekRecords:
     """Return the newest records of the last seven days, or since the last reflection.
 
-    Half of the room is the facts' and half the episodes'; what one kind leaves is the other's.
     Records that have ended or were superseded, and what only external text says, are left out:
     a reflection is told in every talk, and must not carry a stranger's words there.
 
@@ -121,16 +118,12 @@ def week(
         zone: the user's time zone.
     """
     since = _since(last, now)
-    learned, said = (
-        _newest((each for each in records if each.kind is kind), since, now)
-        for records, kind in ((facts, Kind.FACT), (episodes, Kind.EPISODE))
-    )
+    learned = _newest((each for each in facts if each.kind is Kind.FACT), since, now)[: LIMIT // 2]
     known = {fact.id for fact in learned}
     later = (each for each in ahead if each.event_time > now and each.id not in known)
     plans = sorted((each for each in later if _is_sound(each, now)), key=_by_time)[: LIMIT // 10]
-    room = LIMIT - len(plans)
-    learned = learned[: max(room // 2, room - len(said))]
-    records = sorted([*learned, *said[: room - len(learned)]], key=_by_age, reverse=True)
+    said = _newest(episodes, since, now)[: LIMIT - len(learned) - len(plans)]
+    records = sorted([*learned, *said], key=_by_age, reverse=True)
     return WeekRecords(records=records, ahead=plans, since=since, now=now, zone=zone)
 
 
@@ -140,9 +133,9 @@ def _since(last: datetime | None, now: datetime) -> datetime:
 
 
 def _newest(records: Iterable[Record], since: datetime, now: datetime) -> list[Record]:
-    """Return the sound records of a time, each once, the newest first."""
+    """Return the sound records of a time, the newest first."""
     fresh = (each for each in records if since < each.created_at <= now and _is_sound(each, now))
-    return sorted({each.id: each for each in fresh}.values(), key=_by_age, reverse=True)
+    return sorted(fresh, key=_by_age, reverse=True)
 
 
 def _by_age(record: Record) -> tuple[datetime, str]:
@@ -226,12 +219,14 @@ class ReflectionWriter:
                 store.claim(name, holder, now=now, until=now)
 
     def _write(self, now: datetime, *, dry_run: bool) -> StageReport:
-        last = self._last(now)
+        scope, insights = self.records.scope, Filter(now=now, kinds=(Kind.REFLECTION,))
+        found = self.records.store.records(scope, insights, order=Order.LATEST, limit=1)
+        last = found[0].created_at if found else None
         looked_back = self._look_back(last, now)
         not_due = why_not_due(last, looked_back)
         if not_due is not None:
             return StageReport(stage=REFLECT, skipped=not_due, dry_run=dry_run)
-        model = None if dry_run else self.models.for_stage(self.records.scope, REFLECT)
+        model = None if dry_run else self.models.for_stage(scope, REFLECT)
         text = None
         if model is not None:
             shown = [*reversed(looked_back.records), *looked_back.ahead]
@@ -247,18 +242,6 @@ class ReflectionWriter:
         lines = tuple(draft["content"].splitlines())
         counts = {"written": 1}
         return StageReport(stage=REFLECT, count=1, counts=counts, lines=lines, dry_run=dry_run)
-
-    def _last(self, now: datetime) -> datetime | None:
-        """Return until when the last reflection looked at the records."""
-        insights = Filter(now=now, kinds=(Kind.REFLECTION,))
-        scope, store = self.records.scope, self.records.store
-        found = store.records(scope, insights, order=Order.LATEST, limit=1)
-        for each in found:
-            until = each.metadata.get("until")
-            with suppress(ValueError, InvalidInput):
-                if isinstance(until, str):
-                    return require_aware(datetime.fromisoformat(until), "until")
-        return found[0].created_at if found else None
 
     def _look_back(self, last: datetime | None, now: datetime) -> WeekRecords:
         """Return the records of the week, and those of times to come."""
@@ -328,15 +311,8 @@ def _changed(week: WeekRecords) -> Iterator[_DigestLine]:
 def _ahead(week: WeekRecords) -> Iterator[_DigestLine]:
     plans = [fact for fact in (*week.ahead, *week.facts) if fact.event_time > week.now]
     for fact in _distinct(sorted(plans, key=_by_time))[:MOST_AHEAD]:
-        yield _DigestLine("Ahead", f"- {_day(week, fact)}: {_shorten(fact)}", (fact.id,))
-
-
-def _day(week: WeekRecords, fact: Record) -> str:
-    """Return the date of a plan, no more exact than it may be: "in May" begins on the first."""
-    moment = week.local(fact.event_time)
-    if (moment.day, moment.hour, moment.minute) != (1, 0, 0):
-        return f"{moment:%Y-%m-%d}"
-    return f"{moment:%Y}" if moment.month == 1 else f"{moment:%Y-%m}"
+        day = week.local(fact.event_time).date()
+        yield _DigestLine("Ahead", f"- {day}: {_shorten(fact)}", (fact.id,))
 
 
 def _new(week: WeekRecords, told: set[str]) -> Iterator[_DigestLine]:

@@ -11,6 +11,7 @@ from memoranda.learning.claims import Category, Claim, Relation
 from memoranda.learning.judge import TITLE, judge_fact, may_be_person
 from memoranda.learning.known_facts import KnownFact
 from memoranda.model.models import Record
+from memoranda.text.dates.statements import without_dates
 
 # What was asked for, and is kept whatever it ends.
 ASKED = frozenset({Category.REMEMBER, Category.INSTRUCTION})
@@ -66,7 +67,7 @@ def _resolve_pointing(
     if len(meant) != 1:
         return _without_attribute(claim)
     [record] = (each.record for each in meant.values())
-    content = replace_value(record.content, record.value, fact.value)
+    content = replace_value(without_dates(record.content), record.value, fact.value)
     if content is None:
         return _without_attribute(claim)
     subject = record.subject or ""
@@ -124,7 +125,7 @@ def _corrected_content(record: Record, fact: FactStatement) -> str | None:
         named.append(record.subject or "")
     if not any(same_value(each, fact.ended, fact.language) for each in named):
         return None
-    return replace_value(record.content, record.value, fact.value)
+    return replace_value(without_dates(record.content), record.value, fact.value)
 
 
 def _resolve_ending(
