@@ -308,10 +308,11 @@ class ChatSession:
         """Send a picture, a PDF or a text file with your next message: /attach PATH."""
         read_files([words])  # What cannot be sent is refused at once.
         self._files.append(words)
-        yield Notice(f"{Path(words).name} goes with your next message")
+        unread = "" if self.agent.model else "; memory alone keeps it, but does not read it"
+        yield Notice(f"{Path(words).name} goes with your next message{unread}")
 
     def do_model(self, words: str = "") -> Events:
-        """List the models that can be used now; with NAME, let that one answer."""
+        """List the models that can be used now; with NAME, or a part of it, let that one answer."""
         if not words:
             yield ModelList(find_models())
         elif found := talking_model(self.agent.memory, complete_name(words)):

@@ -25,10 +25,7 @@ from memoranda.rendering.memory_stats import format_cost, show_usage
 from memoranda.rendering.plain import DOT, one_line, pluralize
 from memoranda.rendering.records import show_hits
 
-CHOOSE_MODEL = (
-    "/model NAME, or a part of it, takes one until you leave; for good: "
-    "memoranda config set llm.model NAME"
-)
+CHOOSE_MODEL = "/model NAME takes one until you leave, memoranda config set llm.model NAME for good"
 NO_MODEL = "none found: start a server such as Ollama on this machine, or set ANTHROPIC_API_KEY"
 
 
