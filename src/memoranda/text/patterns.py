@@ -21,7 +21,7 @@ from typing import Any, Protocol, cast
 from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.lookaround_patterns import LookaroundPattern
 
-_FRAGMENT = re.compile(r"\{([a-z]\w*)\}")
+_FRAGMENT = re.compile(r"\{([a-z\u3040-\u9fff]\w*)\}")
 
 # One character of a set, or as many as there are.
 _RUN = re.compile(r"(?:\\[wWdDsS]|\[(?:\\.|[^\]\\])+\])\+?")
