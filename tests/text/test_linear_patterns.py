@@ -116,7 +116,7 @@ def test_the_methods_are_those_of_re():
         assert found.findall(text) == expected.findall(text)
         assert found.split(text) == expected.split(text)
         assert found.split(text, 1) == expected.split(text, 1)
-        assert found.subn("-", text) == expected.subn("-", text)
+        assert found.sub("-", text) == expected.sub("-", text)
         assert found.sub(lambda m: f"<{m[0]}>", text, 2) == expected.sub(
             lambda m: f"<{m[0]}>", text, 2
         )

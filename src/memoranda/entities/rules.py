@@ -323,12 +323,9 @@ def _keeps_opener(tokens: Sequence[WordToken], first: int, last: int, whole: str
     word = tokens[first].name
     low, parts = word.lower(), whole.split()
     known = any(" ".join(parts[:n]) in places() for n in (2, 3) if len(parts) >= n)
-    if low in given_names() or low in places() or known:
+    institution = low in names.organization_starts and parts[1:2] == ["of"]
+    if known or institution or low in _known_names():
         return True
-    if low in names.organization_starts and first < last and tokens[first + 1].name == "of":
-        return True
-    if word.isupper() and len(word) > 1:
-        return first < last or (low not in everyday_words())
     return not (_is_common(word) if first < last else _is_plain(word))
 
 
@@ -347,16 +344,10 @@ def _is_single_name(tokens: Sequence[WordToken], index: int, *, strict: bool) ->
         return True
     # An order is none: "Define the steps".
     order = token.opens and index + 1 < len(tokens) and tokens[index + 1].name in names.objects
-    # Nor is an interjection ("Hahaha", "Nooo", "Hmm") or a stray syllable.
+    # Nor is an interjection ("Hmm") or a stray syllable.
     stray = token.opens and len(word) < _SHORTEST_OPENER
-    sound = not word.isupper() and (
-        stray
-        or any(one == two == three for one, two, three in zip(low, low[1:], low[2:], strict=False))
-        or _EN.pattern("interjection", 0).fullmatch(low) is not None
-    )
-    if strict or order or _is_common(word) or sound:
-        return False
-    return word.isalpha() or "-" in word or "'" in word
+    sound = _EN.pattern("interjection", 0).fullmatch(low) is not None
+    return not (strict or order or stray or sound or _is_common(word))
 
 
 def _is_phrase(tokens: Sequence[WordToken], first: int, last: int, *, strict: bool) -> bool:

@@ -52,9 +52,3 @@ def calendar_numbers(table: Table, *codes: str) -> Mapping[str, int]:
 def month_numbers(*codes: str) -> Mapping[str, int]:
     """Return the full and the short names of months with their numbers."""
     return {**calendar_numbers("months", *codes), **calendar_numbers("short_months", *codes)}
-
-
-@cache
-def month_names(code: str = "en") -> tuple[str, ...]:
-    """Return the twelve months as they are written in a sentence, January first."""
-    return tuple(names[0].capitalize() for names in load(code, "calendar")["months"])

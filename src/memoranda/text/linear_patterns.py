@@ -262,21 +262,15 @@ class LinearPattern:
 
     def sub(self, repl: str | Callable[[LinearMatch], str], text: str, count: int = 0) -> str:
         """Return a text with ``repl`` for each match."""
-        return self.subn(repl, text, count)[0]
-
-    def subn(
-        self, repl: str | Callable[[LinearMatch], str], text: str, count: int = 0
-    ) -> tuple[str, int]:
-        """Return the same, and how many matches there were."""
         parts: list[str] = []
-        begin = number = 0
+        begin = 0
         for number, match in enumerate(self.finditer(text), 1):
             new = match.expand(repl) if isinstance(repl, str) else repl(match)
             parts += (text[begin : match.start()], new)
             begin = match.end()
             if number == count:
                 break
-        return "".join([*parts, text[begin:]]), number
+        return "".join([*parts, text[begin:]])
 
 
 @cache

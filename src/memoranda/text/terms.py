@@ -146,12 +146,6 @@ def _fold(word: str) -> str:
     return unicodedata.normalize("NFKC", bare)
 
 
-def without_accents(text: str) -> str:
-    """Return ``text`` without case and without any combining marks, of whatever script."""
-    apart = unicodedata.normalize("NFKD", text)
-    return "".join(sign for sign in apart if not unicodedata.combining(sign)).casefold()
-
-
 _NAME_LETTERS = _UNDECOMPOSED | str.maketrans(dict.fromkeys(f"{_APOSTROPHES}\u00b4`", "'"))
 _ACCENTS = compile_pattern("[\u0300-\u036f]+")
 _POSSESSIVE = compile_pattern(r"(\w)'s?$")

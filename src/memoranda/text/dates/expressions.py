@@ -88,6 +88,13 @@ class RelativeCalendar:
         monday = 7 * offset - self.today.weekday()
         return self.days(monday + 5, 2) if unit == "weekend" else self.days(monday, 7)
 
+    def moved(self, day: datetime, unit: str, count: int) -> datetime:
+        """Return the day so many units later; of a shorter month the last one."""
+        if unit not in MONTHS_IN:
+            return day + count * (1 if unit == "day" else 7) * DAY
+        start, end = self.months(day.year, day.month + count * MONTHS_IN[unit])
+        return min(start + (day.day - 1) * DAY, end - DAY)
+
     def around(self, unit: str, low: int, high: int) -> Bounds:
         """Return the time ``low`` to ``high`` units away, as exact as the unit is."""
         if unit == "week":
@@ -419,27 +426,14 @@ def _read_weekday_with_hour(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return replace(_read_weekday(m, c), needs_cue=False)
 
 
-def _read_coming_weekday(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "this coming Friday"."""
-    return TimeMeaning(_read_weekday(m, c).options[1], "day")
-
-
-def _read_weekday_away(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "the Friday before last" and "the Friday after next"."""
-    number, today = w.weekday_number(m["day"].lower()), c.today.isoweekday()
-    if m["way"].lower() == "before last":
-        return TimeMeaning(c.days((number - today) % 7 - 14), "weekday")
-    return TimeMeaning(c.days((number - today - 1) % 7 + 8), "weekday")
-
-
 def _read_weekday_on(m: Match, c: RelativeCalendar, weeks: int = 0) -> TimeMeaning:
-    """Read "a week on Friday", "Friday fortnight" and, with -1 week, "Friday just gone"."""
+    """Read "a week on Friday"; the last Friday with -1 week, and the next one with none."""
     number, today = w.weekday_number(m["day"].lower()), c.today.isoweekday()
-    if weeks < 0:
-        return TimeMeaning(c.days((number - today) % 7 - 7), "day")
-    said = m.get("n")
-    weeks = (w.number_of(said) if said else 1) * (2 if w.unit_of(m["u"]) == "fortnight" else 1)
-    return TimeMeaning(c.days((number - today - 1) % 7 + 1 + 7 * weeks), "day")
+    if m.get("u"):
+        said = m.get("n")
+        weeks = (w.number_of(said) if said else 1) * (2 if w.unit_of(m["u"]) == "fortnight" else 1)
+    first = (number - today) % 7 if weeks < 0 else (number - today - 1) % 7 + 1
+    return TimeMeaning(c.days(first + 7 * weeks), "day")
 
 
 def _read_day_on(m: Match, c: RelativeCalendar, offset: int) -> TimeMeaning:
@@ -475,26 +469,13 @@ def _read_units_away(m: Match, c: RelativeCalendar, way: str, only: str = "") ->
 def _read_last_units(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the last two weeks"."""
     unit, _, count = _amount(m)
-    tonight = c.days(0)[1]
-    if unit == "weekend":
-        return TimeMeaning((c.unit(unit, -count)[0], tonight), unit)
-    if unit in {"day", "week"}:
-        return TimeMeaning((c.days(-count * (7 if unit == "week" else 1))[0], tonight), unit)
-    start = c.months(c.now.year, c.now.month - count * MONTHS_IN[unit])[0]
-    last = c.months(start.year, start.month)[1] - DAY
-    return TimeMeaning((min(start + (c.now.day - 1) * DAY, last), tonight), unit)
+    return TimeMeaning((c.moved(c.today, unit, -count), c.today + DAY), unit)
 
 
 def _read_next_units(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the next two weeks"."""
     unit, _, count = _amount(m)
-    start = c.today + DAY
-    if unit == "weekend":
-        return TimeMeaning((start, c.unit(unit, count)[1]), "span")
-    if unit in {"day", "week"}:
-        return TimeMeaning((start, start + count * (7 if unit == "week" else 1) * DAY), "span")
-    first, end = c.months(start.year, start.month + count * MONTHS_IN[unit])
-    return TimeMeaning((start, min(first + (start.day - 1) * DAY, end)), "span")
+    return TimeMeaning((c.today + DAY, c.moved(c.today + DAY, unit, count)), "span")
 
 
 def _read_weekend(m: Match, c: RelativeCalendar) -> TimeMeaning:
