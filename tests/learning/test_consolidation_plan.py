@@ -11,7 +11,7 @@ from tables import each_row
 
 from memoranda.learning.claims import Category, Claim
 from memoranda.learning.consolidation_plan import ConsolidationPlan
-from memoranda.learning.known_facts import CandidateFact, StatementTime, stated_facts
+from memoranda.learning.known_facts import KnownFact, stated_facts
 from memoranda.model.changes import Insert, Reinforce, Supersede
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import Kind, Scope, Trust
@@ -47,7 +47,7 @@ class Memory:
 
     def plan(self, claims, **options):
         """Return the plan for claims, with all facts as candidates."""
-        known = [CandidateFact(fact, said_last=self.last(fact)) for fact in self.facts.values()]
+        known = [KnownFact.of(fact, self.last(fact)) for fact in self.facts.values()]
         return self.page(claims, [known] * len(claims), **options).make()
 
     def page(self, claims, candidates, **options):
@@ -261,18 +261,6 @@ def test_what_is_said_again_credits_the_fact_unless_it_says_more():
     assert memory.top() == sorted([short, long])
     made = memory.learn([claim(short, day=2), claim(long.upper(), day=3)])
     assert [type(action) for action in made] == [Reinforce] * 2
-
-
-@given(moments=st.lists(st.tuples(*[st.integers(0, 90)] * 2), min_size=2, max_size=2))
-def test_of_two_words_one_is_the_later(moments):
-    """Never both, and never neither but for equal ones."""
-    one, other = (
-        StatementTime(SAID + timedelta(days=said), SAID + timedelta(days=min(said, holds)))
-        for said, holds in moments
-    )
-    if one.said == other.said:
-        return
-    assert one.counts_after(other) is not other.counts_after(one)
 
 
 @each_row(

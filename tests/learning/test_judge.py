@@ -46,6 +46,7 @@ def test_what_is_narrower_or_other_stands_beside(first, later, holds):
     I speak French. | I don't speak Canadian French. | speaks French
     I'm not allergic to nuts. | I'm allergic to pine nuts. | not allergic to nuts
     I'm vegetarian. | I eat dairy again. | vegetarian
+    I work at Rex. | Our dog Rex died. | works at Rex
     The board meeting is on Monday. | The meeting is on Tuesday. | 2026-03-16
     Ed's class is on Sundays. Tom's class is on Mondays. | His class is on Fridays now. | Sundays
     Don't let me call Mum on Mondays. | Thursday is the day I shouldn't call him now. | Monday

@@ -15,13 +15,7 @@ from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back
 from memoranda.facts.values import same_value
 from memoranda.learning.claims import Category, Claim, Relation
 from memoranda.learning.judge import JACCARD, is_carried, judge_fact, judge_text, tells_same_time
-from memoranda.learning.known_facts import (
-    CandidateFact,
-    KnownFact,
-    is_quotation,
-    stated_facts,
-    time_of_claim,
-)
+from memoranda.learning.known_facts import KnownFact, is_quotation, stated_facts
 from memoranda.learning.llm.claim_checking import says_no_more
 from memoranda.learning.resolution import ASKED, ResolvedClaim, resolve_claim
 from memoranda.model.changes import Close, Insert, RecordChange, Reinforce, Reweigh, Supersede
@@ -67,7 +61,7 @@ class ConsolidationPlan:
 
     session: str
     claims: Sequence[Claim]
-    candidates: Sequence[Sequence[CandidateFact]]
+    candidates: Sequence[Sequence[KnownFact]]
     write: Callable[[Draft], Insert]
     now: datetime
     threshold: float = JACCARD
@@ -82,7 +76,7 @@ class ConsolidationPlan:
     def __post_init__(self) -> None:
         """Take in the facts that have not ended."""
         self.stored = {
-            each.record.id: KnownFact.of(each)
+            each.record.id: each
             for listed in self.candidates
             for each in listed
             if each.record.kind is Kind.FACT and is_active(each.record, self.now)
@@ -125,13 +119,13 @@ class ConsolidationPlan:
         elif claim.category is Category.REMEMBER:
             # Kept when it was asked for: what it excludes ends now that facts are compared.
             for known in _excluded(clashes):
-                if known.time.said < claim.said_at and self._retires(claim, known):
+                if known.said < claim.said_at and self._retires(claim, known):
                     self._supersede(known, same.record)
 
     def _credit(self, claim: Claim, same: KnownFact, fresh: tuple[str, ...]) -> None:
         """Plan that a fact was said again; what is asked to be remembered stays from now on."""
         same.sources |= set(fresh)
-        same.time = same.time.confirmed(time_of_claim(claim))
+        same.said = max(same.said, claim.said_at)
         self.actions.append(Reinforce(same.record.id, self.now, fresh, CREDITED))
         if claim.category is Category.REMEMBER and same.record.decay_rate > 0:
             kept = Reweigh(same.record.id, self.now, claim.confidence, 0.0, "asked to remember")
@@ -147,13 +141,13 @@ class ConsolidationPlan:
         given = [
             each
             for each in self._known(index)
-            if each.record.attribute in INSTRUCTIONS and each.time.said <= claim.said_at
+            if each.record.attribute in INSTRUCTIONS and each.said <= claim.said_at
             if each.sources.isdisjoint(claim.sources)
         ]
         meant = [each for each in given if is_about(revoked, each.record.content)]
         nameless = points_back(revoked)
         if not meant and nameless and not claim.fact.content:
-            meant = sorted(given, key=lambda each: each.time.said)[-1:]
+            meant = sorted(given, key=lambda each: each.said)[-1:]
         for known in meant:
             if not known.over and self._is_own(known.record):
                 known.over = True
@@ -226,8 +220,7 @@ class ConsolidationPlan:
         ]
         cited = [known for known in same if known.sources.issuperset(claim.sources)]
         # Said again after something else had taken its place, it is so anew.
-        time = time_of_claim(claim)
-        holding = [each for each in same if not each.over or not time.counts_after(each.time)]
+        holding = [each for each in same if not each.over or claim.said_at < each.said]
         return next(iter([*cited, *holding]), None)
 
     # Changing
@@ -237,7 +230,7 @@ class ConsolidationPlan:
         excluded = _excluded(clashes)
         ends = [known for known in excluded if self._retires(claim, known)]
         insert = self.write(_draft(claim, self.session, self.decay_rate, ends))
-        made = KnownFact(insert.record, time_of_claim(claim), set(claim.sources))
+        made = KnownFact(insert.record, claim.said_at, set(claim.sources))
         heir = self._heir(claim, excluded)
         self.inserted.append(made)
         self.actions.append(insert)
@@ -248,18 +241,18 @@ class ConsolidationPlan:
 
     def _heir(self, claim: Claim, excluded: Sequence[KnownFact]) -> KnownFact | None:
         """Return the latest of the facts that a claim excludes and that were said after it."""
-        time, rank = time_of_claim(claim), _RANK[_trust(claim)]
+        rank = _RANK[_trust(claim)]
         later = [
             known
             for known in excluded
-            if not known.over and not time.counts_after(known.time)
+            if not known.over and claim.said_at < known.said
             if known.record.agent in {None, self.agent} and _RANK[known.record.trust] >= rank
         ]
-        return max(later, key=lambda each: each.time.said, default=None)
+        return max(later, key=lambda each: each.said, default=None)
 
     def _retires(self, claim: Claim, known: KnownFact) -> bool:
         """Return whether a claim takes the place of a fact that it excludes."""
-        later = time_of_claim(claim).counts_after(known.time) and not known.over
+        later = claim.said_at >= known.said and not known.over
         return later and self._is_own(known.record) and _may_retire(claim, known.record)
 
     def _is_own(self, record: Record) -> bool:

@@ -34,7 +34,7 @@ from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.judge import TITLE
-from memoranda.learning.known_facts import CandidateFact, with_attribute
+from memoranda.learning.known_facts import KnownFact, with_attribute
 from memoranda.learning.llm.claim_checking import ASKED
 from memoranda.learning.llm.decisions import ModelDecider, decide_page
 from memoranda.learning.llm.model_stages import extract_claims
@@ -436,7 +436,7 @@ class Consolidator:
 
     def _candidates(
         self, scope: Scope, claim: Claim, stated: Sequence[Record], *, by_text: bool
-    ) -> list[CandidateFact]:
+    ) -> list[KnownFact]:
         """Return the known facts that a claim is compared with."""
         where, store = Filter(now=self.records.now(), kinds=(Kind.FACT,)), self.records.store
         found: dict[str, Record] = {}
@@ -463,7 +463,7 @@ class Consolidator:
         candidates = []
         for record in found.values():
             said = [sources[each].event_time for each in record.source_ids if each in sources]
-            candidates.append(CandidateFact(record, max(said, default=None)))
+            candidates.append(KnownFact.of(record, max(said, default=None)))
         return candidates
 
 

@@ -8,7 +8,7 @@ beside: retired for nothing a fact is lost, kept for nothing it is found behind 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from memoranda.facts.ontology import attributes
@@ -26,8 +26,8 @@ from memoranda.text.terms import TermAnalyzer, fold, normalize
 JACCARD = 0.75
 # The attributes of who has died, whom somebody goes to for something, and what a thing is called.
 GONE, CONTACT, TITLE = "gone", "contact", "title"
-# Those of what somebody likes better, does not eat, and how they eat.
-PREFERS, AVOIDS, DIET = "prefers", "avoids", "diet"
+# Those of what somebody likes better, does not eat, how they eat, and their animals.
+PREFERS, AVOIDS, DIET, PET = "prefers", "avoids", "diet", "pet"
 # Attributes of things rather than people: one is over with its value, or with the thing.
 _OF_THINGS = frozenset({"date", "dose", "favourite", "place", "price", "title", "value"})
 # A job that names where it is held, "clerk at Lupo", is over with that employer.
@@ -74,7 +74,7 @@ def judge_text(old: str, new: str, *, threshold: float = JACCARD) -> Relation:
     old, new = quoted_words(old), quoted_words(new)
     if _plain_words(old) == _plain_words(new):
         return Relation.DUPLICATE
-    told, again = (list(_ANALYZER.query_terms(each)) for each in (old, new))
+    told, again = _terms(old), _terms(new)
     left = iter(told)
     held = bool(again) and all(each in left for each in again)
     close = held and len(again) >= threshold * len(told) and _sense(old) == _sense(new)
@@ -197,8 +197,9 @@ def _is_same_subject(old: str, subject: str, new: FactStatement) -> bool:
 
 def _is_gone(old: Record | FactStatement, new: FactStatement) -> bool:
     """Return whether a fact is of somebody who has died, or says that there is that somebody."""
+    person = attributes()[old.attribute or ""].category == "relation" or old.attribute == PET
+    told = [old.subject or "", *([old.value] if person and old.value else [])]
     names = (new.subject, *new.aliases)
-    told = filter(None, (old.subject, old.value))
     return any(same_value(one, each, new.language) for one in told for each in names)
 
 
@@ -295,7 +296,14 @@ def _persons(words: Iterable[str]) -> frozenset[str]:
     return frozenset(row[0] for row in rows if any(fold(each) in given for each in row))
 
 
-def _plain_words(text: str) -> list[str]:
+@lru_cache(maxsize=1024)
+def _terms(text: str) -> Sequence[str]:
+    """Return the telling words of a text by their stems, in order."""
+    return _ANALYZER.query_terms(text)
+
+
+@lru_cache(maxsize=1024)
+def _plain_words(text: str) -> Sequence[str]:
     """Return the words of a text without case, accents and punctuation; itself without words."""
     words = [fold(each.strip(_EDGE)) for each in normalize(text).split()]
     return [each for each in words if each] or [text]

@@ -3,54 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple
 
 from memoranda.facts.reader import FactStatement, Speaker, read_facts, read_written_facts
-from memoranda.learning.claims import Claim
 from memoranda.model.models import Kind, Record
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.sentences import sentence_texts
 
-# How far what is said of the past may be off: "last week", "in May".
-ROUGHLY = timedelta(days=31)
 _QUOTATION = compile_pattern(r'(?s)^["“](?P<said>.+)["”](?: \([^()]*\))?$')
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateFact:
-    """A fact that may have to do with a claim.
-
-    Attributes:
-        record: the fact, as it is stored.
-        said_last: when the last of its sources was said, where that is known: what was
-            confirmed since is not ended by a claim from between.
-    """
-
-    record: Record
-    said_last: datetime | None = None
-
-
-class StatementTime(NamedTuple):
-    """When a statement was last made, and from when on it holds, which is no later."""
-
-    said: datetime
-    holds: datetime
-
-    def counts_after(self, other: StatementTime) -> bool:
-        """Return whether this statement counts as the later one of the two.
-
-        That is what was said later, unless it tells of times long before the other's: "we
-        lived in Oslo then". Times near each other are not told apart, as most are told roughly.
-        """
-        if self.said >= other.said:
-            return self.holds + ROUGHLY >= other.holds
-        return other.holds + ROUGHLY < self.holds
-
-    def confirmed(self, again: StatementTime) -> StatementTime:
-        """Return its times after the same statement was made again."""
-        return StatementTime(max(self.said, again.said), max(self.holds, again.holds))
 
 
 @dataclass(slots=True)
@@ -59,36 +20,22 @@ class KnownFact:
 
     Attributes:
         record: the fact, with the attribute that its text states.
-        time: when it was said and from when it holds.
+        said: when it was said last: what was confirmed since is not ended by what lies between.
         sources: the episodes that say it.
         over: whether another one took its place.
     """
 
     record: Record
-    time: StatementTime
+    said: datetime
     sources: set[str]
     over: bool = False
 
     @classmethod
-    def of(cls, candidate: CandidateFact) -> KnownFact:
-        """Return a stored fact as a plan knows it."""
-        record, last = with_attribute(candidate.record), candidate.said_last
-        said = when_said(record)
-        begun = said if record.attribute is not None else record.event_time
-        time = StatementTime(said, min(begun, said))
-        if last is not None and last > said:
-            time = time.confirmed(StatementTime(last, last))
+    def of(cls, record: Record, said_last: datetime | None = None) -> KnownFact:
+        """Return a stored fact as a plan knows it, the last of whose sources was said then."""
+        said = max(filter(None, (when_said(record), said_last)))
         over = record.superseded_by is not None
-        return cls(record, time, set(record.source_ids), over=over)
-
-
-def time_of_claim(claim: Claim) -> StatementTime:
-    """Return when a claim was made, and from when on it holds.
-
-    A value of an attribute is so when it is said: "we moved in March" tells where we live now.
-    """
-    begun = claim.said_at if claim.fact is not None else claim.event_time
-    return StatementTime(claim.said_at, min(claim.said_at, begun))
+        return cls(with_attribute(record), said, set(record.source_ids), over)
 
 
 def when_said(record: Record) -> datetime:

@@ -8,11 +8,11 @@ reflection.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
-from itertools import groupby, islice
+from itertools import groupby
 from secrets import token_hex
 from typing import NamedTuple
 
@@ -27,7 +27,6 @@ from memoranda.model.reports import StageReport
 from memoranda.records.drafts import Draft
 from memoranda.records.service import RecordService
 from memoranda.text.recalled import without_recalled
-from memoranda.text.terms import fold_name
 
 REFLECT = "reflect"
 # Time between two reflections at least, and what one looks back on.
@@ -39,8 +38,8 @@ LEASE = timedelta(minutes=10)
 # Characters of a digest, and of one statement.
 LONGEST, LINE = 1_200, 140
 MOST_CHANGED, MOST_AHEAD, MOST_NEW, MOST_NAMES = 4, 5, 12, 8
-# New facts of one category; new facts without which a week says too little.
-MOST_ALIKE, LEAST_FACTS = 4, 3
+# New facts without which a week says too little; characters of a name.
+LEAST_FACTS, LONGEST_NAME = 3, 40
 # Categories in the order in which they matter to a later conversation; others come after.
 FIRST = "constraint decision identity relation preference plan event state possession".split()  # noqa: SIM905
 # Types of names that a conversation can be about; dates and addresses are not.
@@ -316,11 +315,9 @@ def _ahead(week: WeekRecords) -> Iterator[_DigestLine]:
 
 
 def _new(week: WeekRecords, told: set[str]) -> Iterator[_DigestLine]:
-    """Yield new facts by category, a few of each, so that none takes all the room."""
+    """Yield new facts, those of the categories that matter most first."""
     fresh = [fact for fact in _distinct(week.facts) if fact.id not in told]
-    groups = groupby(sorted(fresh, key=_standing), key=_category)
-    chosen = (fact for _, facts in groups for fact in islice(facts, MOST_ALIKE))
-    for fact in islice(chosen, MOST_NEW):
+    for fact in sorted(fresh, key=_standing)[:MOST_NEW]:
         label = f"{_category(fact)}: " if _category(fact) else ""
         yield _DigestLine("New", f"- {label}{_shorten(fact)}", (fact.id,))
 
@@ -359,27 +356,19 @@ def _distinct(records: Iterable[Record]) -> list[Record]:
 
 def _talked_about(week: WeekRecords, names: EntityExtractor) -> Iterator[_DigestLine]:
     """Yield the names that several facts and messages of persons have, the most frequent first."""
-    spellings: dict[str, Counter[str]] = defaultdict(Counter)
     sources: dict[str, dict[str, None]] = defaultdict(dict)
     for record in week.records:
-        if record.kind is not Kind.FACT and record.trust is not Trust.PERSON:
-            continue
-        for mention in names.extract(without_recalled(record.content)):
-            folded = fold_name(mention.text)
-            if mention.type in TYPES and folded:
-                spellings[folded][mention.text] += 1
-                sources[folded][record.id] = None
+        own = record.kind is Kind.FACT or record.trust is Trust.PERSON
+        for mention in names.extract(without_recalled(record.content)) if own else ():
+            if mention.type in TYPES:
+                sources[" ".join(mention.text.split())[:LONGEST_NAME]][record.id] = None
     for short in sorted(sources, key=lambda name: (len(name), name)):
         longer = [name for name in sources if is_part_of_name(short, name)]
         if len(longer) == 1:  # "Ana" is Ana Ferreira where there is no other Ana.
             sources[longer[0]] |= sources.pop(short)
     several = [name for name in sources if len(sources[name]) >= SEVERAL]
     top = sorted(several, key=lambda name: (-len(sources[name]), name))[:MOST_NAMES]
-    shown = (min(spellings[name], key=lambda text: (-spellings[name][text], text)) for name in top)
-    told = [
-        f"{' '.join(name.split())[:40]} ({len(sources[folded])})"
-        for folded, name in zip(top, shown, strict=True)
-    ]
-    if told:
+    if top:
+        told = ", ".join(f"{name} ({len(sources[name])})" for name in top)
         found = tuple(source for name in top for source in sources[name])
-        yield _DigestLine("Talked about", ", ".join(told), found)
+        yield _DigestLine("Talked about", told, found)
