@@ -99,6 +99,12 @@ def test_what_was_not_said_is_dropped(text, content):
     Ich wohne nicht mehr in Lübeck. | Der Nutzer wohnt in Lübeck.
     Ya no vivo en Porto. | El usuario vive en Porto.
     I like coffee. | The user does not like coffee.
+    I'm not allergic to pine nuts. | The user is allergic to pine nuts.
+    I never said I was vegetarian. | The user is vegetarian.
+    It's not true that I live in Spain. | The user lives in Spain.
+    Do I need a visa for Japan? | The user needs a visa for Japan.
+    I live in Porto, just kidding. | The user lives in Porto.
+    I have two kids. | The user has three kids.
     I like tea. |
     """
     assert kept(text, content) is None
@@ -182,6 +188,10 @@ def test_what_was_said_of_another_is_no_claim_of_the_user(text, quote, content):
     My sister Rita broke her leg. | broke her leg | The user broke a leg.
     Tom ran the marathon in Rome. | ran the marathon in Rome | The user ran the marathon in Rome.
     I moved to Porto, Tom stayed. | I moved to Porto | Tom moved to Porto.
+    They are moving to Oslo in June. | moving to Oslo in June | The user is moving to Oslo in June.
+    Our landlord is called Mr Pinto. | is called Mr Pinto | The user is called Mr Pinto.
+    Meine Schwester wohnt in Kiel. | wohnt in Kiel | Der Nutzer wohnt in Kiel.
+    Mi hermana vive en Vigo. | vive en Vigo | El usuario vive en Vigo.
     My boss told me that Rita moved to Porto. | Rita moved to Porto | The user moved to Porto.
     """
     assert kept(text, content, quote=quote) is None

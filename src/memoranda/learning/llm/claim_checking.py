@@ -35,7 +35,7 @@ ENGLISH = LanguageData("en", "evidence")
 EVIDENCE = LanguageData("mul", "evidence")
 _ANALYZER = TermAnalyzer()
 _WORD = compile_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_NUMBER = compile_pattern(r"\d{1,3}(?:[.,]\d{3})+\b|\d+")
+_NUMBER = compile_pattern(r"\d{4}-\d\d-\d\d|\d{1,3}(?:[.,]\d{3})+\b|\d+")
 _NO = compile_pattern(r"\bno\b", re.IGNORECASE)
 # Numbers, and the syllables by which Japanese inflects.
 _EMPTY_TERM = compile_pattern(r"[\d\u3040-\u309f]")
@@ -123,8 +123,7 @@ def denies(text: str) -> bool:
 
 
 def _days(turn: Turn, reader: DateParser) -> Iterator[date]:
-    """Yield the day of a turn, and those it speaks of; of a long time the first and the last."""
-    yield turn.at.date()
+    """Yield the days that a turn speaks of; of a long time the first ones and the last."""
     for mention in reader.read(turn.text, turn.at):
         first = mention.since.date()
         last = max(mention.since, mention.until - timedelta(microseconds=1)).date()
@@ -183,7 +182,8 @@ class ClaimChecker:
         if why := self._why_unsupported(content, drawn.quote, cited, spoken):
             return why
         moment = read_time(drawn.event_time, spoken[0].at)
-        holds = moment is not None and moment.date() in self._days(cited)
+        spoken_of = {*self._days(cited), *(turn.at.date() for turn in cited)}
+        holds = moment is not None and moment.date() in spoken_of
         return _claim(drawn, content, cited, moment if moment and holds else spoken[0].at)
 
     def _why_unsupported(
@@ -218,8 +218,9 @@ class ClaimChecker:
 
     def _known(self, turns: Sequence[Turn]) -> set[str]:
         """Return the terms, numbers and days of turns, and who speaks."""
-        dated = (f"{day:%A %d %B %m %Y}" for day in self._days(turns))
-        texts = (turn.text for turn in turns)
+        dated = (f"{day:%A %d %B %Y} {day}" for day in self._days(turns))
+        # Of the day of speaking, the number alone would vouch for any other.
+        texts = (f"{turn.text}\n{turn.at:%B %Y} {turn.at.date()}" for turn in turns)
         return known_terms("\n".join([*texts, self._speakers, *dated])) | {"1"}
 
     def _days(self, turns: Sequence[Turn]) -> set[date]:
@@ -319,8 +320,10 @@ def is_contrary(content: str, about: set[str], texts: Sequence[str]) -> bool:
     shared = {part: len(known_terms(part) & about) for part in parts}
     near, ends = [part for part in parts if shared[part]], EVIDENCE.pattern("ending").search
     if not denies(content):
+        # "Stopped" may stand for a denial, unless it is denied itself.
+        end = found[0] if (found := ends(content)) else ""
         nearest = [part for part in near if shared[part] == max(shared.values())]
-        return bool(near) and not ends(content) and all(map(denies, nearest))
+        return bool(near) and all(denies(part) and end in part for part in nearest)
     # "No." and "Not anymore." say nothing else, and so belong to what they answer.
     bare = any(denies(part) and not telling_terms(part) for part in parts)
     return bool(near) and not bare and not any(denies(part) or ends(part) for part in near)
@@ -360,12 +363,12 @@ def _is_of_same_subject(fact: FactStatement, claimed: FactStatement, content: st
 
 def _speaks_of_others(sentence: str, content: str) -> bool:
     """Return whether a sentence is about persons whom a claim does not name, not the speaker."""
+    if EVIDENCE.pattern("speaker").search(sentence):
+        return False
     found = {match[0].split()[-1] for match in EVIDENCE.pattern("others").finditer(sentence)}
     found |= {word for word in _WORD.findall(sentence) if word.istitle() and is_given_name(word)}
-    speaks = EVIDENCE.pattern("speaker").search(sentence)
-    return (
-        bool(found) and not speaks and known_terms(content).isdisjoint(known_terms(" ".join(found)))
-    )
+    persons = known_terms(" ".join(found - stop_words("english")))
+    return bool(found) and known_terms(content).isdisjoint(persons)
 
 
 def read_time(written: str | None, near: datetime) -> datetime | None:
