@@ -270,13 +270,13 @@ class Services:
     def consolidator(self, scope: Scope, stop: Event | None = None) -> Consolidator:
         """Return what turns sessions of ``scope`` into facts, until ``stop`` is set."""
         from memoranda.learning.consolidator import Consolidator  # noqa: PLC0415 - see the module
-        from memoranda.learning.extraction import RuleFactExtractor  # noqa: PLC0415
+        from memoranda.learning.extractor import RuleFactExtractor  # noqa: PLC0415
 
         return Consolidator(
             records=self.records(scope),
             searcher=self.searcher(scope),
             models=self.models,
-            rules=RuleFactExtractor(self.dates, self.extractor),
+            rules=RuleFactExtractor(self.dates),
             dates=self.dates,
             settings=self.settings.consolidation,
             stop=stop or Event(),

@@ -5,7 +5,7 @@ from tables import each_row, each_text
 
 from memoranda.entities.rules import RuleExtractor
 from memoranda.learning.claims import Category
-from memoranda.learning.extraction import RuleFactExtractor
+from memoranda.learning.extractor import RuleFactExtractor
 from memoranda.text.dates.statements import DateParser
 
 

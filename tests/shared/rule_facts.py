@@ -4,14 +4,13 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 from memoranda import Memory, Settings
-from memoranda.entities.rules import RuleExtractor
 from memoranda.learning.claims import Turn
-from memoranda.learning.extraction import RuleFactExtractor
+from memoranda.learning.extractor import RuleFactExtractor
 from memoranda.testing.clocks import FrozenClock
 from memoranda.text.dates.statements import DateParser
 
 SAID = datetime(2026, 3, 10, 10, tzinfo=UTC)  # A Tuesday.
-RULES = RuleFactExtractor(DateParser(), RuleExtractor())
+RULES = RuleFactExtractor(DateParser())
 
 
 def turn(text, speaker="user", *, number=1, at=SAID, person=None):

@@ -30,6 +30,14 @@ _ENDS = ",;:.!?~\u2026\u3001\u3002\uff0c\uff01\uff1f\uff1a\uff1b\uff5e\u2013\u20
 _EDGE = _ENDS + " \t\n\"'`*_\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u300d\u300e\u300f"
 _OPENS = frozenset(_EDGE) - {" ", "\t", "'", "_", "\u2019"}
 _BREAKS = frozenset(_EDGE) - {"'", "_", "\u2019"}
+# Marks that part a sentence before a clause.
+# Words of a clause beyond which it need not open with its speaker.
+_CLAUSE_WORDS = 2
+_MARKS = r"[,;:.!?()\[\]\x{2013}\x{2014}\x{2026}]+|\s-+\s"
+# Where a sentence may go on behind a frame.
+_AFTER_FRAME = compile_pattern(
+    r"[,;:\u2013\u2014]\s*(?:but |and )?|\s(?:that|dass|que|che|dat)\s|\s(?=I\b)"
+)
 _PICTURE = compile_pattern("[\u2600-\u27bf\U0001f1e6-\U0001faff]")
 _LAST_LETTER = compile_pattern(r"([^\W\d_])(?:[\W_]|$)")
 _GROUP = compile_pattern(r"\\(\d)")
@@ -127,6 +135,17 @@ def as_over(fact: FactStatement, who: str) -> FactStatement | None:
         return None
     content = says.format(who=who, value=fact.ended)
     return replace(fact, attribute=OVER, content=content[:1].upper() + content[1:])
+
+
+def read_instead(sentence: str) -> str:
+    """Return a sentence that corrects itself as it should have been: "My boss is Tim"."""
+    for code in possible_languages(sentence):
+        rows = load(code, "stance").get("instead", {}) if code in languages_with("stance") else {}
+        for source, becomes in rows.items():
+            found = compile_form(source).search(sentence.replace("'", "\u2019"))
+            if found is not None:
+                return _fill_groups(becomes, found)
+    return sentence
 
 
 def name_last(sentence: str, known: FactStatement) -> tuple[str, int] | None:
@@ -454,7 +473,8 @@ class LanguageReader:
         """Take the forms of ``languages/<code>/facts.toml``; none is compiled yet."""
         self._code = code
         table = load(code, "facts")
-        self._words: dict[str, Any] = dict(table["words"])
+        stance = load(code, "stance") if code in languages_with("stance") else {}
+        self._words: dict[str, Any] = {**table["words"], **stance}
         self._folds = _folds(self._words.get("folds", ""), self._words.get("variants", ""))
         self._patterns: dict[str, Any] = {}
         self._relations: dict[str, str] = {}
@@ -468,7 +488,7 @@ class LanguageReader:
                 self._nouns[bare.lower().translate(self._folds)] = written
         names = (self._words.get(each, ()) for each in ("unclear", "openings", "no_names"))
         self._pronouns = {word for words in names for word in words}
-        self._leads = frozenset(self._words["openings"])
+        self._openings = frozenset(self._words["openings"])
 
     @cached_property
     def _forms(self) -> tuple[FormSet, Sequence[_FactForm]]:
@@ -625,37 +645,86 @@ class LanguageReader:
         for match in self._tries(form, sentence):
             named = match.groupdict().get("named") or ""
             begin = match.span(match.re.groupindex["named"])[0] if named else 0
-            while named.partition(" ")[0].casefold() in self._leads and " " in named:
+            while named.partition(" ")[0].casefold() in self._openings and " " in named:
                 first, _, named = named.partition(" ")
                 begin += len(first) + 1
             cut = begin and named != match.groupdict().get("named")
             yield (form.match(sentence, begin) or match) if cut else match
 
     def _opens(self, sentence: str, match: Any) -> bool:
-        """Return whether a clause may begin where a form begins, with the subject it has."""
+        """Return whether a clause that its speaker asserts begins where a form begins."""
         start, named = match.span(0)[0], match.groupdict()
         before = sentence[:start].rstrip()
-        if "bare" in named and named["bare"] is not None:
-            return self._may_leave_out(before)
+        if named.get("bare") is not None and not self._may_leave_out(before):
+            return False
         other = (named.get("named") or "").casefold().split(" ")[0].partition("\u2019")[0]
         if other and other in self._pronouns:
             return False
-        if not before or before[-1] in _OPENS:
-            return True
-        last = before.rsplit(None, 1)[-1].casefold().strip(_EDGE)
-        within = len(before) == start and before[-1].isalnum() and sentence[start].isalnum()
-        return not within and (last in self._leads or self._speaks(before, last, match))
+        within = len(before) == start and before[-1:].isalnum() and sentence[start].isalnum()
+        # What goes on over a sentence's end is asserted in the second one.
+        return not within and ("; " in match.group(0) or self.leaves_asserted(before))
 
-    def _speaks(self, before: str, last: str, match: Any) -> bool:
-        """Return whether a form begins with whoever speaks, wherever it stands in its clause."""
-        first = match.group(0).casefold().split(" ")[0].partition("\u2019")[0]
-        if first in self._words.get("first_person", ()):
-            return last not in self._words["reporting"]
-        lead = {word.casefold().strip(_EDGE).partition("\u2019")[0] for word in before.split()}
-        opening = before.split(None, 1)[0].casefold()
-        own = self._words.get("own", ())
-        alone = first in own and lead.isdisjoint(own) and last not in self._words["reporting"]
-        return alone and opening in self._words.get("adjuncts", ())
+    def leaves_asserted(self, before: str) -> bool:
+        """Return whether what stands before a clause leaves it a statement of its speaker.
+
+        Only words that lead, a time, a frame such as "I already told you that", and whole clauses
+        of the speaker's own do: what is denied, doubted or reported is none of these.
+        """
+        joined = compile_form(self._words["that"]).sub(r" \1", before)
+        *whole, last = compile_form(self._parting).split(joined)
+        return all(map(self._leads, whole)) and (not last.strip() or self._leads(last, joins=True))
+
+    @cached_property
+    def _parting(self) -> str:
+        """What parts a sentence before a clause: a mark, or a joining word."""
+        return _MARKS + r"|(?:^|\s)(?:" + "|".join(self._words["joins"]) + r")(?:\s|$)"
+
+    def skip_frames(self, sentence: str) -> str:
+        """Return a sentence without frames that lead into it: "I forgot to say that …"."""
+        while "frames" in self._words:
+            cuts = [found.span(0)[1] for found in _AFTER_FRAME.finditer(sentence)]
+            end = next((cut for cut in cuts if self._is_frame(sentence[:cut])), 0)
+            if not end:
+                break
+            sentence = sentence[end:]
+        return sentence
+
+    def _is_frame(self, segment: str) -> bool:
+        return self.holds("frames", " ".join(_bare_words(segment)))
+
+    def _leads(self, segment: str, *, joins: bool = False) -> bool:
+        """Return whether a part of a sentence may stand before a clause that is asserted.
+
+        Args:
+            segment: the part.
+            joins: whether nothing parts it from the clause: then it must only lead into that.
+        """
+        if self._is_frame(segment):
+            return True
+        words = _bare_words(segment)
+        if self.holds("doubt", segment) or not self._reports.isdisjoint(words):
+            return False
+        timed = self.holds("times", " ".join(words))
+        if words[:1] and words[0] in self._words["adjuncts"] and timed:
+            return True
+        while words and words[0] in self._openings:
+            words.pop(0)
+        if not words:
+            return True
+        if words[0] in self._words["adjuncts"]:
+            return timed or words[0] in self._words["subordinating"]
+        first = words[0].partition("\u2019")[0]
+        own = first in self._subjects or segment.strip(_EDGE)[:1].isupper()
+        return not joins and len(words) > (1 if own else _CLAUSE_WORDS)
+
+    @cached_property
+    def _reports(self) -> frozenset[str]:
+        return frozenset(self._words["reports"])
+
+    @cached_property
+    def _subjects(self) -> frozenset[str]:
+        lists = ("own", "first_person", "small_words", "starting", "subjects")
+        return frozenset(word for name in lists for word in self._words.get(name, ()))
 
     def _opens_unspaced(self, sentence: str, match: Any) -> bool:
         """Return the same in a script without spaces."""
@@ -688,7 +757,7 @@ class LanguageReader:
         if before[-1:] in _OPENS and words[:1] and words[0] in self._words.get("of_things", ()):
             return True
         joined = before[-1:] in _OPENS or (words[-1:] and words[-1] in self._words["joining"])
-        told = [word for word in words if word and word not in self._leads]
+        told = [word for word in words if word and word not in self._openings]
         without = bool(told) and told[0] in self._words.get("starting", ())
         if joined and (without or not plain.isdisjoint(self._words.get("own", ()))):
             return True
@@ -696,6 +765,9 @@ class LanguageReader:
 
     def _is_doubtful(self, sentence: str, match: Any) -> bool:
         """Return whether what surrounds a reading supposes, wishes or asks it."""
+        last = match.re.groupindex.get("value", 0)
+        if self.holds("undoing", sentence[max(match.span(last)[1], 0) :]):
+            return True
         clause = sentence[: match.span(0)[1]]
         certain = self._pattern("certain")
         if certain is not None:
@@ -895,6 +967,12 @@ class LanguageReader:
         telling = [word for word in words[:-1] if word not in articles] + words[-1:]
         pointing = any(word in unclear for word in telling)
         return pointing or not any(char.isalnum() or char == MASK for char in value)
+
+
+def _bare_words(text: str) -> list[str]:
+    """Return the words of a text in small letters, without marks around them."""
+    words = (word.strip(_EDGE) for word in text.casefold().split())
+    return [word for word in words if word]
 
 
 def _folds(letters: str, variants: str) -> dict[int, str]:

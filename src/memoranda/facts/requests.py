@@ -292,9 +292,9 @@ def find_withheld(text: str) -> tuple[int, int] | None:
     """Return where a text asks that something be kept out of memory; ``None`` if nowhere."""
     text = mask_halves(text).replace("'", "\u2019")
     spans = (
-        form.search(text)
-        for code in languages_with("facts")
-        for _, form in _withheld_forms(code).find(text)
+        form.search(language_reader(code).fold(text))
+        for code in languages_with("stance")
+        for _, form in _withheld_forms(code).find(language_reader(code).fold(text))
     )
     return min((found.span(0) for found in spans if found), default=None)
 
@@ -447,7 +447,7 @@ def _forms(code: str) -> _RequestFormSet:
 
 @cache
 def _withheld_forms(code: str) -> FormSet:
-    return FormSet(_sources("withheld", code), language_reader(code).fragments)
+    return FormSet(load(code, "stance")["withheld"], language_reader(code).fragments)
 
 
 @cache

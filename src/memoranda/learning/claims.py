@@ -31,6 +31,8 @@ class Category(StrEnum):
     STATE = "state"
     REMEMBER = "remember"
     INSTRUCTION = "instruction"
+    # Kept as it was said, whatever it says.
+    STATEMENT = "statement"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ from memoranda.facts.requests import INSTRUCTIONS
 from memoranda.learning.claims import ROLES, Claim, Relation, Turn
 from memoranda.learning.consolidation_plan import ORIGIN, ConsolidationPlan
 from memoranda.learning.consolidation_queue import ConsolidationRequest
-from memoranda.learning.extraction import RuleFactExtractor
-from memoranda.learning.extraction.exclusions import blank_exclusions
+from memoranda.learning.exclusions import blank_exclusions
+from memoranda.learning.extractor import RuleFactExtractor
 from memoranda.learning.judge import TITLE
 from memoranda.learning.known_facts import KnownFact, with_attribute
 from memoranda.learning.llm.claim_checking import ASKED

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from memoranda.conversation.formats.parse import parse_messages
-from memoranda.entities.rules import RuleExtractor as RuleNames
 from memoranda.errors import InvalidInput, LLMError
 from memoranda.learning.claims import Claim, Relation, Turn
-from memoranda.learning.extraction import RuleFactExtractor
+from memoranda.learning.extractor import RuleFactExtractor
 from memoranda.learning.judge import judge_line
 from memoranda.learning.speakers import name_speakers
 from memoranda.learning.stage_models import ModelRunner
@@ -83,7 +82,7 @@ class ConsolidationService:
         self._clock = clock or SystemClock()
         dates = DateParser()
         self._by_rules = HistoryEntryWriter(dates)
-        self._extractor = RuleFactExtractor(dates, RuleNames())
+        self._extractor = RuleFactExtractor(dates)
         self.after_fork()
         follow_forks(self)
 

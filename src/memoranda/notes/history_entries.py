@@ -15,18 +15,17 @@ from functools import cache
 
 from memoranda.facts.values import stems
 from memoranda.learning.claims import Turn
-from memoranda.learning.extraction.exclusions import blank_exclusions, is_injection
-from memoranda.learning.extraction.sentences import split_sentences
+from memoranda.learning.exclusions import blank_exclusions, is_injection
+from memoranda.learning.sentences import own_sentences
 from memoranda.model.models import DateMention
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.lines import MARKUP, cut, one_line, stamp, without_emphasis
-from memoranda.text.patterns import LanguageData, compile_pattern
+from memoranda.text.patterns import LanguageData, compile_pattern, words_of
 from memoranda.text.secrets import HIDDEN, has_secret, mask_secrets
 from memoranda.text.small_talk import is_small_talk
 from memoranda.text.terms import stop_words
 
 _EN = LanguageData("en", "history")
-_EXTRACTION = LanguageData("en", "extraction")
 
 # Characters of an entry.
 LONGEST = 1_500
@@ -55,7 +54,7 @@ _YEAR = compile_pattern(r"\b\d{4}\b")
 _MARK = compile_pattern(r"^(?:[-*•]|\d{1,2}[.)])\s+")
 _TOKEN = compile_pattern(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
 # What names and empty words tell.
-_NAME, _SMALL = 1.6, 0.2
+_NAME = 1.6
 # By length: in any language the words that hold a sentence together are short.
 _BY_LENGTH = (0.0, 0.1, 0.2, 0.5, 0.8)
 
@@ -238,7 +237,7 @@ def _split_turn(turn: Turn) -> Iterator[tuple[str, bool]]:
     if not (turn.person or turn.speaker in AGENTS):
         return
     text = mask_secrets(turn.text)
-    for sentence in split_sentences(text):
+    for sentence in own_sentences(text):
         raw = text[sentence.start : sentence.start + len(sentence.shown)]
         if said := _MARK.sub("", one_line(without_emphasis(raw))):
             yield said, sentence.question
@@ -261,8 +260,6 @@ def weigh_words(text: str) -> dict[str, float]:
 def _weight(low: str, *, is_name: bool) -> float:
     if low in _empty_words() or low.partition("'")[0] in _empty_words():
         return 0
-    if low in _EXTRACTION.words("vague", "evaluative", "adverbs", "light", "mental", "fillers"):
-        return _SMALL
     if is_name:
         return _NAME
     return _BY_LENGTH[len(low)] if low.isalpha() and len(low) < len(_BY_LENGTH) else 1.0
@@ -270,4 +267,4 @@ def _weight(low: str, *, is_name: bool) -> float:
 
 @cache
 def _empty_words() -> frozenset[str]:
-    return _EXTRACTION.words("stop", "second", "pronouns") | stop_words("en")
+    return words_of("function_words", "en") | stop_words("en")

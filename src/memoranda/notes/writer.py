@@ -16,7 +16,7 @@ from urllib.parse import quote
 from memoranda.errors import LLMError, MemorandaError, StoreClosed
 from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.consolidator import TurnReader
-from memoranda.learning.extraction.exclusions import blank_exclusions
+from memoranda.learning.exclusions import blank_exclusions
 from memoranda.learning.llm.memory_proposal import read_lines
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.changes import RecordChange

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 from memoranda.conversation.conversation import Conversation
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.facts.requests import asks_to_keep
-from memoranda.learning.extraction.exclusions import is_order
+from memoranda.learning.exclusions import is_order
 from memoranda.learning.llm.claim_checking import says_no_more
 from memoranda.model.checks import clean, json_text, parse_moment
 from memoranda.model.models import MEMORY_KINDS, Entity, Kind, Message, Record

@@ -20,8 +20,8 @@ from memoranda.facts.reader import FactStatement, Speaker, read_facts, read_writ
 from memoranda.facts.requests import read_instruction
 from memoranda.facts.values import same_value
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
-from memoranda.learning.extraction.exclusions import is_joke, is_order, is_refused
-from memoranda.learning.extraction.sentences import split_sentences
+from memoranda.learning.exclusions import is_joke, is_order, is_refused
+from memoranda.learning.sentences import own_sentences
 from memoranda.model.checks import storable
 from memoranda.model.models import Record
 from memoranda.text.dates.statements import DateParser
@@ -251,7 +251,7 @@ class ClaimChecker:
 @lru_cache(maxsize=128)
 def own_words(turn: Turn) -> str:
     """Return a person's turn without what only asks, jokes, or is not the person's own word."""
-    parts = split_sentences(turn.text) if turn.person else ()
+    parts = own_sentences(turn.text) if turn.person else ()
     said = [(turn.text[each.start : each.end], each.question) for each in parts]
     return " ".join(
         text

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 
 from memoranda.learning.claims import Claim, Turn
-from memoranda.learning.extraction.exclusions import is_order
+from memoranda.learning.exclusions import is_order
 from memoranda.learning.llm.claim_checking import (
     MARKUP,
     ClaimAnswer,

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.reader import OVER, SAME, FactStatement, read_facts
+from memoranda.facts.reader import MASK, OVER, SAME, FactStatement, read_facts
 from memoranda.facts.requests import (
     INSTRUCTIONS,
     WHERE_ALONE,
@@ -35,12 +36,10 @@ from memoranda.facts.requests import (
     value_after,
 )
 from memoranda.learning.claims import Category
-from memoranda.learning.extraction.exclusions import is_joke, is_override
-from memoranda.learning.extraction.sentences import MASK, TurnPart, split_sentences
-from memoranda.learning.extraction.statements import ClaimDraft
-from memoranda.text.secrets import has_secret
+from memoranda.learning.exclusions import is_joke, is_override
+from memoranda.learning.sentences import SentencePart, own_sentences
+from memoranda.text.secrets import secret_kind
 
-SURE = 0.9
 # Sentences that one request may be about.
 _MOST = 20
 # Sentences at the ends of a long message in which an instruction counts: the rest is pasted.
@@ -54,11 +53,29 @@ _JOINT = 4
 # Characters of an instruction; what is longer describes a task.
 _LONGEST_INSTRUCTION = 250
 _MASKED = 0.8
+# The kind of secret that is kept where a person asks to.
+_CODE = "a PIN or code"
 SECRET = "it seems to hold a secret; only this conversation has it"  # noqa: S105 - no password
 SUPPOSED = "it only supposes something, and is no fact"
 NAMED = "it names something, and does not say what it is"
 JOKE = "it seems to be a joke"
 OVERRIDES = "it would override what the assistant goes by"
+
+
+class ClaimDraft(NamedTuple):
+    """A claim before its dates.
+
+    Attributes:
+        content: the sentence that is written down.
+        category: what kind of statement it is.
+        fact: its attribute and value, where they could be read.
+        said: the words that tell when it happened, if these are not its content.
+    """
+
+    content: str
+    category: Category
+    fact: FactStatement | None = None
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +100,10 @@ class TurnRequests:
     drafts: list[ClaimDraft] = field(default_factory=list)
     refused: list[RefusedRequest] = field(default_factory=list)
     covered: set[int] = field(default_factory=set)
-    reasons: dict[int, TurnPart] = field(default_factory=dict)
+    reasons: dict[int, SentencePart] = field(default_factory=dict)
 
 
-def read_requests(text: str, sentences: Sequence[TurnPart], before: str = "") -> TurnRequests:
+def read_requests(text: str, sentences: Sequence[SentencePart], before: str = "") -> TurnRequests:
     """Return what a turn asks of memory.
 
     Args:
@@ -98,7 +115,7 @@ def read_requests(text: str, sentences: Sequence[TurnPart], before: str = "") ->
 
 
 class _RequestReader:
-    def __init__(self, text: str, sentences: Sequence[TurnPart], before: str) -> None:
+    def __init__(self, text: str, sentences: Sequence[SentencePart], before: str) -> None:
         self._text, self._sentences, self._before = text, sentences, before
         self._all = [find_requests(each.shown, question=each.question) for each in sentences]
         self._found = [next(iter(each), None) for each in self._all]
@@ -119,7 +136,7 @@ class _RequestReader:
         sentence = self._sentences[place]
         self._out.covered.add(place)
         pieces = [
-            TurnPart(sentence.shown[start:end], sentence.start + start, question=False)
+            SentencePart(sentence.shown[start:end], sentence.start + start, question=False)
             for start, end in split_statements(request, sentence.shown)
             if request.end > request.start
         ]
@@ -145,7 +162,7 @@ class _RequestReader:
             self._out.covered.add(other)
             self._keep(following, self._text, request.language)
 
-    def _with_more(self, place: int, part: TurnPart, language: str) -> TurnPart:
+    def _with_more(self, place: int, part: SentencePart, language: str) -> SentencePart:
         """Return a statement with the sentences after it that tell more of the same."""
         for other in range(place + 1, len(self._sentences)):
             following = self._sentences[other]
@@ -156,7 +173,7 @@ class _RequestReader:
             part = part._replace(shown=part.shown + gap + following.shown)
         return part
 
-    def _name_value(self, place: int, part: TurnPart, language: str) -> bool:
+    def _name_value(self, place: int, part: SentencePart, language: str) -> bool:
         """Keep ``Save my employee number. It's E-5521``; return whether it is that."""
         named = tidy(self._said(part), language).rstrip(".")
         following = self._sentences[place + 1 : place + 2]
@@ -171,7 +188,7 @@ class _RequestReader:
         content = tidy(f"{named}: {value}", language)
         fact = next(iter(read_facts(f"{named} is {value}")), None)
         fact = fact and replace(fact, content=content)
-        self._out.drafts.append(_draft(content, Category.REMEMBER, fact))
+        self._out.drafts.append(ClaimDraft(content, Category.REMEMBER, fact))
         return True
 
     def _elsewhere(self, place: int, request: Request) -> None:
@@ -186,7 +203,7 @@ class _RequestReader:
         if behind:
             self._cover(behind, request)
         elif self._before and place == 0:
-            earlier = list(split_sentences(self._before))
+            earlier = list(own_sentences(self._before))
             reader = _RequestReader(self._before, earlier, "")
             told = reader._reaching(range(len(earlier) - 1, -1, -1), request)
             for each in told:
@@ -238,7 +255,7 @@ class _RequestReader:
             len(content) >= _LEAST_LETTERS and not content.isascii()
         )
 
-    def _keep(self, part: TurnPart, text: str, language: str) -> None:
+    def _keep(self, part: SentencePart, text: str, language: str) -> None:
         """Keep one statement in its own words, or refuse it."""
         said = text[part.start : part.end]
         content = tidy(said, language)
@@ -250,7 +267,7 @@ class _RequestReader:
                 self._instructed(inner, _without_to(said))
                 return
             if 0 < inner.start < inner.end:  # A request within a request.
-                part = TurnPart(
+                part = SentencePart(
                     part.shown[inner.start : inner.end], part.start + inner.start, question=False
                 )
                 said = text[part.start : part.end]
@@ -263,10 +280,10 @@ class _RequestReader:
         read = read_facts(part.shown, said) if MASK in part.shown else read_facts(content)
         facts = [each for each in read if each.attribute not in {SAME, OVER}]
         first = replace(facts[0], content=content) if facts else None
-        self._out.drafts.append(_draft(content, Category.REMEMBER, first))
+        self._out.drafts.append(ClaimDraft(content, Category.REMEMBER, first))
         for other in facts[1:]:
             if (other.subject, other.attribute) != (facts[0].subject, facts[0].attribute):
-                self._out.drafts.append(_draft(other.content, Category.REMEMBER, other))
+                self._out.drafts.append(ClaimDraft(other.content, Category.REMEMBER, other))
 
     # Instructions
 
@@ -308,7 +325,7 @@ class _RequestReader:
         self._tell_reason(place, end, refused)
         for reason in facts:
             category = Category(attributes()[reason.attribute].category)
-            self._out.drafts.append(_draft(reason.content, category, reason))
+            self._out.drafts.append(ClaimDraft(reason.content, category, reason))
 
     def _tell_reason(self, place: int, end: int, refused: int) -> None:
         """Note what is told behind an instruction: ``No stairs, please, I have a new knee``.
@@ -322,12 +339,12 @@ class _RequestReader:
         rest = sentence.shown[end:].lstrip(" ,;:(\u2013\u2014-")
         begin = len(sentence.shown) - len(rest)
         if rest and len(self._out.refused) == refused:
-            self._out.reasons[place] = TurnPart(rest, sentence.start + begin, question=False)
+            self._out.reasons[place] = SentencePart(rest, sentence.start + begin, question=False)
 
     def _instructed(self, request: Request, said: str) -> None:
         about = said[request.start : request.end]
-        if is_override(said) or has_secret(about):
-            because = SECRET if has_secret(about) else OVERRIDES
+        if is_override(said) or _is_secret(about):
+            because = SECRET if _is_secret(about) else OVERRIDES
             content = tidy(_without_secret(about), request.language)
             self._out.refused.append(RefusedRequest(content, because))
             return
@@ -338,7 +355,7 @@ class _RequestReader:
             content = tidy(about, request.language)
             fact = read_instruction(about, content, request.language)
         if content:
-            self._out.drafts.append(_draft(content, Category.INSTRUCTION, fact))
+            self._out.drafts.append(ClaimDraft(content, Category.INSTRUCTION, fact))
 
     def _is_alone(self, place: int) -> bool:
         """Return whether a message says little beside one instruction, and sets no task."""
@@ -354,18 +371,18 @@ class _RequestReader:
 
     def _opens(self, language: str) -> bool:
         """Return whether the same person set no task before this message."""
-        earlier = list(split_sentences(self._before))
+        earlier = list(own_sentences(self._before))
         return bool(earlier or not self._before.strip()) and all(
             not each.question
             and (find_request(each.shown) is not None or is_aside(each.shown, language))
             for each in earlier
         )
 
-    def _said(self, part: TurnPart) -> str:
+    def _said(self, part: SentencePart) -> str:
         return self._text[part.start : part.end]
 
 
-def _join_sentences(parts: Sequence[TurnPart]) -> str:
+def _join_sentences(parts: Sequence[SentencePart]) -> str:
     """Return sentences that follow each other as one text, as long as they are."""
     text = parts[0].shown
     for one, other in pairwise(parts):
@@ -373,14 +390,9 @@ def _join_sentences(parts: Sequence[TurnPart]) -> str:
     return text
 
 
-def _draft(content: str, category: Category, fact: FactStatement | None) -> ClaimDraft:
-    subject = "the user" if fact is None or fact.subject == "user" else fact.subject
-    return ClaimDraft(content, subject, category, SURE, fact, own_words=True)
-
-
 def _refusal(content: str, language: str) -> str:
     """Return why a statement is not kept; empty where it is."""
-    if has_secret(content):
+    if _is_secret(content):
         return SECRET
     if is_hypothetical(content, language):
         return SUPPOSED
@@ -389,9 +401,14 @@ def _refusal(content: str, language: str) -> str:
     return JOKE if is_joke(content) else ""
 
 
+def _is_secret(content: str) -> bool:
+    """Return whether a text holds what is not kept even when asked: no code, but a password."""
+    return secret_kind(content) not in {None, _CODE}
+
+
 def _without_secret(content: str) -> str:
     """Return what a receipt may show of what was refused: nothing of a secret."""
-    return "" if has_secret(content) else content
+    return "" if _is_secret(content) else content
 
 
 def _without_to(shown: str) -> str:

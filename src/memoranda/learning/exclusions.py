@@ -1,0 +1,189 @@
+"""What of a conversation is never learned: said in confidence, taken back, or played.
+
+That stands in another sentence or message than what it is about, so a conversation is looked at
+as a whole, before anything is read. What is excluded is broken off in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from memoranda.facts.requests import find_withheld
+from memoranda.facts.values import value_key
+from memoranda.learning.claims import Turn
+from memoranda.learning.sentences import SentencePart, cut_out, english, own_sentences
+from memoranda.text.limits import MOST_READ
+from memoranda.text.patterns import LanguageData
+from memoranda.text.secrets import has_secret
+
+_EN = LanguageData("en", "stance")
+# Things that one turn takes back: each is looked for in all that its speaker said.
+_MOST = 8
+_EDGE = " \t\n.,;:!?\"'()-"
+_POINTS_BACK = frozenset({"this", "that", "it"})
+_POINTS_AHEAD = frozenset({"next", "following", "about", "going"})
+
+
+def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
+    """Return turns with excluded parts blanked out, everything else at the same positions.
+
+    That is: a turn said in confidence, and what is answered to it; one that its speaker takes
+    back in the next; a statement that is asked to be forgotten or turns out made up; and what is
+    said in a role, until the role or the conversation ends.
+    """
+    talk = _TurnRedactor(list(turns))
+    silent = ahead = False
+    for place, turn in enumerate(turns):
+        said = turn.text[:MOST_READ].replace("\u2019", "'").replace("\u2018", "'")
+        if turn.person:
+            withheld = find_withheld(said)
+            bare = withheld is not None and _is_idle(said[: withheld[0]] + said[withheld[1] :])
+            words = {word.strip(_EDGE) for word in said.lower().split()}
+            back = bare and bool(words & _POINTS_BACK) and not words & _POINTS_AHEAD
+            if back or english("unsaid").search(said):
+                talk.unsay(place)
+                withheld = withheld or (0, 0)
+            silent = withheld is not None or ahead
+            ahead = bare and not back
+        if silent:
+            talk.blank(place)
+        elif turn.person:
+            talk.forget(place)
+            talk.retract(place, said)
+            talk.leave_role(place, said)
+    return talk.turns
+
+
+def _is_idle(text: str) -> bool:
+    """Return whether a text says nothing by itself."""
+    return all(
+        not word.strip(_EDGE) or word.strip(_EDGE) in _EN.words("idle")
+        for word in text.lower().split()
+    )
+
+
+@dataclass(slots=True)
+class _TurnRedactor:
+    """The turns of a conversation without what is excluded so far, and who plays a role."""
+
+    turns: list[Turn]
+    roles: set[str] = field(default_factory=set)
+
+    def blank(self, place: int) -> None:
+        """Withhold a whole turn."""
+        self.cut(place, 0, len(self.turns[place].text))
+
+    def cut(self, place: int, start: int, end: int) -> None:
+        """Withhold a part of a turn."""
+        turn = self.turns[place]
+        self.turns[place] = replace(turn, text=cut_out(turn.text, start, end))
+
+    def before(self, place: int) -> int | None:
+        """Return the place of the turn that the same speaker said before this one."""
+        speaker = self.turns[place].speaker
+        earlier = range(place - 1, -1, -1)
+        return next((each for each in earlier if self.turns[each].speaker == speaker), None)
+
+    def unsay(self, place: int) -> None:
+        """Withhold the turn before and what was answered to it."""
+        before = self.before(place)
+        for each in range(place if before is None else before, place):
+            if each == before or not self.turns[each].person:
+                self.blank(each)
+
+    def forget(self, place: int) -> None:
+        """Withhold ``Please forget that I'm vegetarian`` and what it names."""
+        for sentence in list(own_sentences(self.turns[place].text))[:_MOST]:
+            found = english("forget_request").search(sentence.shown)
+            if found is not None:
+                self.cut(place, sentence.start, sentence.end)
+                self.withdraw(place, found["what"])
+
+    def retract(self, place: int, said: str) -> None:
+        """Withhold what ``I just made that up, I don't work at Siemens`` is about."""
+        mark = english("untrue").search(said)
+        if mark is None or english("no_retraction").search(said):
+            return
+        denied = [found["what"] or found["am"] for found in english("denies").finditer(said)]
+        if sum([self.withdraw(place, each) for each in denied[:_MOST]]):
+            return
+        sentences = own_sentences(self.turns[place].text)
+        ahead = [each for each in sentences if each.end <= mark.span()[0]]
+        before = self.before(place)
+        if not all(_is_idle(each.shown) for each in ahead):
+            for each in ahead:
+                self.cut(place, each.start, each.end)
+        elif before is not None:
+            self.blank(before)
+
+    def withdraw(self, place: int, denied: str) -> bool:
+        """Withhold what the speaker said so far that holds all that is denied."""
+        wanted = _telling(denied)
+        speaker, done = self.turns[place].speaker, False
+        for at in range(place + 1) if wanted else ():
+            if self.turns[at].speaker == speaker:
+                for sentence in list(_holding(self.turns[at].text, wanted)):
+                    self.cut(at, sentence.start, sentence.end)
+                    done = True
+        return done
+
+    def leave_role(self, place: int, said: str) -> None:
+        """Withhold what is said in a role; a request to play one stays, up to where it begins."""
+        speaker, begin = self.turns[place].speaker, 0
+        if speaker in self.roles:
+            ended = english("role_ends").search(said)
+            if ended is None:
+                self.blank(place)
+                return
+            self.roles.discard(speaker)
+            begin = ended.span()[1]
+            self.cut(place, 0, begin)
+        begun = english("role_begins").search(said, begin)
+        if begun is not None:
+            if not begun["once"]:
+                self.roles.add(speaker)
+            self.cut(place, begun.span()[0], len(self.turns[place].text))
+
+
+def _holding(text: str, wanted: frozenset[str]) -> Iterator[SentencePart]:
+    """Yield the sentences that hold all the words that are wanted, and deny nothing."""
+    for sentence in own_sentences(text):
+        denies = english("denies").search(sentence.shown) or english("untrue").search(
+            sentence.shown
+        )
+        if not denies and wanted <= _telling(sentence.shown):
+            yield sentence
+
+
+def _telling(text: str) -> frozenset[str]:
+    """Return the words of a text that tell it from others."""
+    return value_key(text.replace("\u2019", "'")) - _EN.words("idle")
+
+
+def is_refused(text: str) -> bool:
+    """Return whether a text must not be kept, whatever it says: a secret, or an order."""
+    return has_secret(text) or is_order(text)
+
+
+def is_joke(text: str) -> bool:
+    """Return whether a text says that it is a joke or not meant seriously."""
+    plain = text.replace("\u2019", "'")
+    laughed = english("laughs").search(plain) and english("too_much").search(plain)
+    return bool(laughed or english("joke").search(plain))
+
+
+def is_order(text: str) -> bool:
+    """Return whether a text tells the assistant how to behave."""
+    return english("order").search(text.replace("\u2019", "'")) is not None
+
+
+def is_override(text: str) -> bool:
+    """Return whether a text would override what the assistant goes by, or have it play a role."""
+    plain = text.replace("\u2019", "'")
+    return any(english(name).search(plain) is not None for name in ("override", "persona"))
+
+
+def is_injection(text: str) -> bool:
+    """Return whether a text would override what the assistant goes by."""
+    return english("override").search(text.replace("\u2019", "'")) is not None

@@ -1,0 +1,342 @@
+"""Extracts facts without a model: messages in, claims out, by rules that would rather be silent.
+
+A turn is cut into sentences once. What it asks of memory is read first, and kept as said; then the
+attributes that its sentences assert; what else will matter is kept as a quotation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+from memoranda.facts.forms import compile_form
+from memoranda.facts.ontology import attributes
+from memoranda.facts.questions import relation_nouns
+from memoranda.facts.reader import (
+    OVER,
+    SAME,
+    FactStatement,
+    Speaker,
+    answer_in_full,
+    complete_answer,
+    is_unreal,
+    language_reader,
+    mask_halves,
+    name_last,
+    read_facts,
+    read_instead,
+    tells_by_asking,
+)
+from memoranda.facts.requests import asks_to_keep
+from memoranda.learning.claims import ROLES, Category, Claim, Turn
+from memoranda.learning.exclusions import blank_exclusions, is_joke, is_order
+from memoranda.learning.requests import ClaimDraft, RefusedRequest, TurnRequests, read_requests
+from memoranda.learning.sentences import SentencePart, english, own_sentences, write_out
+from memoranda.learning.statements import count_features, may_state, quote, weigh_statement
+from memoranda.model.models import DateMention
+from memoranda.text.dates.expressions import EARLIEST_YEAR
+from memoranda.text.dates.statements import DateParser
+from memoranda.text.limits import MOST_READ
+from memoranda.text.patterns import LanguageData
+from memoranda.text.secrets import has_secret
+
+# Turns before a page of which the last statement is known.
+_CONTEXT = 6
+# Confidence in what was read as an attribute or a request, and in a quotation.
+_SURE, _QUOTED = 0.9, 0.6
+# Sentences that one is read with, and their characters; of their persons "he" may be one.
+_NEAR, _LONGEST_LEAD = 2, 120
+_PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
+
+
+class RuleFactExtractor:
+    """Draws claims from turns without a model.
+
+    Attributes are read in the languages of ``facts.toml``; any language's statements are kept as
+    quotations. Stateless and thread-safe; time is linear in the text.
+    """
+
+    def __init__(self, dates: DateParser, *, threshold: float = 0.0) -> None:
+        """Read with these.
+
+        Args:
+            dates: finds times, and makes relative ones absolute.
+            threshold: the weight above which a statement is kept, as a logit.
+        """
+        self._dates = dates
+        self._threshold = threshold
+
+    def extract(
+        self,
+        page: Sequence[Turn],
+        *,
+        before: Sequence[Turn] = (),
+        check: Callable[[], None] = lambda: None,
+    ) -> list[Claim]:
+        """Return the claims of a page of turns in the order they were said.
+
+        Args:
+            page: what is read.
+            before: what was said before it, which helps to understand it.
+            check: called before each turn, and raises if there is no time for it.
+        """
+        read = (replace(each, text=write_out(each.text[:MOST_READ])) for each in (*before, *page))
+        around = blank_exclusions(list(read))
+        claims: list[Claim] = []
+        last: dict[str, FactStatement] = {}
+        for place, turn in enumerate(around):
+            if place < len(before) - _CONTEXT or not turn.person:
+                continue
+            check()
+            reader = _TurnReader(turn, around[:place], self._dates, self._threshold)
+            reader.last = last.get(turn.speaker)
+            drafts = list(reader.read())
+            if reader.last is not None:
+                last[turn.speaker] = reader.last
+            if place >= len(before):
+                found = {each.content.casefold(): each for each in drafts[::-1]}
+                claims += [self._claim(each, turn) for each in list(found.values())[::-1]]
+        return claims
+
+    def read_requests(
+        self, turn: Turn, *, before: Sequence[Turn] = ()
+    ) -> tuple[list[Claim], list[RefusedRequest]]:
+        """Return what a turn asks to keep, and what of that is refused."""
+        if not turn.person or not asks_to_keep(turn.text):
+            return [], []
+        *earlier, open_turn = blank_exclusions([*before, turn])
+        reading = _requests_of(open_turn, earlier)
+        claims = {each.content.casefold(): self._claim(each, turn) for each in reading.drafts}
+        return list(claims.values()), reading.refused
+
+    def _claim(self, draft: ClaimDraft, turn: Turn) -> Claim:
+        fact = draft.fact
+        own = fact is not None and draft.content == fact.content
+        timeless = own and not (fact and attributes()[fact.attribute].dated)
+        times = self._dates.read(draft.said if timeless else draft.content, turn.at)
+        if timeless:
+            times = [each for each in times if each.until <= turn.at]
+        content = draft.content if timeless else self._dates.resolve(draft.content, turn.at)
+        event_time, event_until = _happened(times, turn.at)
+        quoted = draft.category is Category.STATEMENT
+        user = turn.speaker in ROLES
+        speaker = "the user" if user else turn.speaker
+        about = speaker if fact is None or fact.subject == "user" else fact.subject
+        return Claim(
+            content=quote(content, speaker, turn.at) if quoted else content,
+            subject=about,
+            category=draft.category,
+            sources=(turn.id,),
+            speaker=turn.speaker,
+            person=turn.person,
+            said_at=turn.at,
+            event_time=event_time,
+            event_until=event_until,
+            confidence=_QUOTED if quoted else _SURE,
+            fact=fact,
+            stands_alone=not own,
+        )
+
+
+@dataclass(slots=True)
+class _TurnReader:
+    """Reads the sentences of a turn.
+
+    Attributes:
+        turn: what is read.
+        earlier: the turns before it.
+        dates: finds times.
+        threshold: the weight above which a statement is kept.
+        last: the attribute that had a value last: what "it's the 10th, not the 11th" means.
+        lead: the sentences just before, of the same turn.
+    """
+
+    turn: Turn
+    earlier: Sequence[Turn]
+    dates: DateParser
+    threshold: float
+    last: FactStatement | None = None
+    lead: tuple[SentencePart, ...] = field(default=())
+
+    def read(self) -> Iterator[ClaimDraft]:
+        """Yield what the turn asks of memory, and what its sentences state."""
+        requests = _requests_of(self.turn, self.earlier)
+        yield from requests.drafts
+        for place, sentence in enumerate(own_sentences(self.turn.text)):
+            if place not in requests.covered:
+                yield from self._read_sentence(sentence)
+            elif place in requests.reasons:
+                yield from self._read_sentence(requests.reasons[place])
+            self.lead = (*self.lead, sentence)[-_NEAR:]
+
+    @property
+    def _speaker(self) -> Speaker:
+        return Speaker("" if self.turn.speaker in ROLES else self.turn.speaker.strip())
+
+    def _read_sentence(self, sentence: SentencePart) -> Iterator[ClaimDraft]:
+        shown, said = self._without_question(sentence)
+        if not shown.strip() or has_secret(said) or is_joke(said) or is_unreal(shown):
+            return
+        category = None
+        corrected = english("correction").search(shown)
+        if corrected is not None:
+            begin = corrected.span()[1]
+            sure = english("sure_correction").search(corrected.group(0)) is not None
+            category = Category.CORRECTION if sure else None
+            shown, said = shown[begin:], said[begin:]
+        instead = read_instead(shown)
+        if instead != shown:
+            shown = said = instead
+        facts = list(self._read_attributes(shown, said))
+        for fact in facts:
+            kind = category or Category(attributes()[fact.attribute].category)
+            yield ClaimDraft(fact.content, kind, fact, said)
+        named = all(attributes()[each.attribute].category == Category.RELATION for each in facts)
+        if named and not is_order(said) and self._matters(shown):
+            yield ClaimDraft(said.strip(), Category.STATEMENT)
+
+    def _without_question(self, sentence: SentencePart) -> tuple[str, str]:
+        """Return what a sentence states before it asks, if it asks, and the same as written."""
+        shown = sentence.shown
+        if sentence.question and not tells_by_asking(shown):
+            asks = english("question_begins").search(shown)
+            shown = shown[: asks.span()[0]] if asks else ""
+        return shown, self.turn.text[sentence.start : sentence.start + len(shown)]
+
+    def _matters(self, shown: str) -> bool:
+        if not may_state(shown):
+            return False
+        features = count_features(shown, dated=self._is_dated(shown))
+        among = self.turn.speaker not in ROLES
+        return weigh_statement(features, among_people=among) > self.threshold
+
+    def _is_dated(self, text: str) -> bool:
+        """Return whether a text tells a time other than the day it is said on."""
+        today, at = self.turn.at.date(), self.turn.at
+        times = self.dates.read(text, at)
+        return any(
+            not today <= each.since.date() < each.until.date() <= today + timedelta(days=1)
+            for each in times
+        )
+
+    def _without_times(self, fact: FactStatement, said: str) -> FactStatement:
+        """Return a fact whose value holds no time: of "Nagoya yesterday", "Nagoya"."""
+        value = fact.value or ""
+        dated = attributes()[fact.attribute].dated or fact.attribute == "birthday"
+        starts = (
+            []
+            if dated
+            else [
+                len(value) - size
+                for each in self.dates.read(said, self.turn.at)
+                for size in range(len(each.text), 2, -1)
+                if value.endswith(f" {each.text[:size]}")
+            ]
+        )
+        bare = value[: min(starts, default=0)].rstrip(" ,;")
+        return (
+            replace(fact, value=bare, content=fact.content.replace(value, bare)) if bare else fact
+        )
+
+    def _read_attributes(self, shown: str, said: str) -> Iterator[FactStatement]:
+        """Yield the attributes that a sentence asserts."""
+        shown, said = self._complete(shown, said)
+        for each in self._read_with_lead(shown, said):
+            fact = each
+            if each.attribute == SAME:
+                fact = (self.last and each.correct(self.last)) or each
+                if fact is each and not each.ended:
+                    continue
+            fact = self._without_times(fact, said)
+            if fact.value and fact.attribute != SAME:
+                self.last = fact
+            yield fact
+
+    def _read_with_lead(self, shown: str, said: str) -> Iterator[FactStatement]:
+        """Yield what a sentence states, and what it does only with those before it.
+
+        "Changed doctors. It's Dr Wen now": what begins before the sentence and ends in it.
+        """
+        parts = [each for each in self.lead if not each.question and not has_secret(each.shown)]
+        lead = "".join(f"{each.shown.strip(' .!…')}; " for each in parts)
+        spanning = (
+            each
+            for each in read_facts(lead + shown, lead + said, speaker=self._speaker)
+            if each.start < len(lead) < each.end and each.attribute not in {SAME, OVER}
+        )
+        both = list(spanning) if 0 < len(lead) <= _LONGEST_LEAD else []
+        yield from both
+        told = {each.attribute for each in both}
+        for each in read_facts(shown, said, speaker=self._speaker):
+            if each.attribute not in told and not (both and each.attribute == SAME):
+                yield each
+
+    def _complete(self, shown: str, said: str) -> tuple[str, str]:
+        """Return a sentence with what it leaves out: what was asked, or whom "he" means."""
+        question = "" if self.lead else _asked_before(self.turn, self.earlier)
+        if question:
+            lead, begin = complete_answer(question, shown) or ("", 0)
+            if lead:
+                return lead + shown[begin:], lead + said[begin:]
+            full = answer_in_full(question, said)
+            if full != said:
+                return full, full
+        named = name_last(shown, self.last) if self.last and not self._speaker.name else None
+        if named is not None:
+            lead, begin = named
+            return lead + shown[begin:], lead + said[begin:]
+        pronoun = english("pronoun").search(shown)
+        person = self._person_before() if pronoun else ""
+        if not person or pronoun is None:
+            return shown, said
+        end = pronoun.span(1)[1]
+        owner = pronoun["pronoun"].lower() in {"his", "her"}
+        lead = f"{person}'s" if owner else person
+        return lead + shown[end:], lead + said[end:]
+
+    def _person_before(self) -> str:
+        """Return the one person of whom the sentences before tell: "my sister Rita"."""
+        told = " ".join(each.shown for each in self.lead)
+        found = {each["whole"].strip() for each in _relative().finditer(mask_halves(told))}
+        return found.pop() if len(found) == 1 and len(relation_nouns(told)) == 1 else ""
+
+
+@cache
+def _relative() -> Any:
+    relation = language_reader("en").fragments["relation"]
+    data = LanguageData("en", "stance", {"relation": lambda: relation})
+    return compile_form(data.source("relative"))
+
+
+def _asked_before(turn: Turn, earlier: Sequence[Turn]) -> str:
+    """Return the question with which an assistant ended what it said just before a turn."""
+    before = earlier[-1] if earlier else turn
+    if turn.speaker not in ROLES or before.person or not before.text.rstrip().endswith("?"):
+        return ""
+    return list(own_sentences(before.text))[-1].shown
+
+
+def _requests_of(turn: Turn, earlier: Sequence[Turn]) -> TurnRequests:
+    """Return what a turn asks of memory: only what is said to an assistant can."""
+    if not turn.person or turn.speaker not in ROLES or not asks_to_keep(turn.text):
+        return TurnRequests()
+    before = next((each.text for each in reversed(earlier) if each.speaker == turn.speaker), "")
+    text = mask_halves(turn.text)
+    return read_requests(text, list(own_sentences(text)), mask_halves(before))
+
+
+def _happened(times: Sequence[DateMention], said_at: datetime) -> tuple[datetime, datetime | None]:
+    """Return when something happened by the times it tells, and the first moment after it.
+
+    What goes on, or began nobody says when, has no end, or no beginning, of its own.
+    """
+    time = min(times, key=lambda each: _PRECISION.get(each.precision, 9), default=None)
+    if time is None:
+        return said_at, None
+    if time.since.year == EARLIEST_YEAR:
+        return time.until - timedelta(days=1), None
+    goes_on = time.precision == "span" and time.until.date() == said_at.date() + timedelta(days=1)
+    return time.since, None if goes_on else time.until

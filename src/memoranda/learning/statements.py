@@ -1,0 +1,144 @@
+"""Statements that are kept as they were said: which sentences will matter, and how they stand.
+
+No rule reads what they say. A sentence is picked by what can be counted in it, with the weights of
+``mul/statements.toml``; it is kept as a quotation with who said it and when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from typing import NamedTuple
+
+from memoranda.facts.reader import is_momentary, is_unreal, language_reader, possible_languages
+from memoranda.text.patterns import languages_with, load, words_of
+from memoranda.text.small_talk import states_nothing
+
+# Content words of a sentence beyond which more tell no more, and the fewest that state something.
+_MOST_WORDS, _LEAST_CONTENT = 12, 2
+# Letters of a word in a script without spaces.
+_LETTERS = 3
+_LEAST_WORDS = 3
+_LEAST_LETTERS = 6
+# Marks with which a sentence may end.
+_ENDS = '.!?"\u2026\u3002\uff01\uff1f'
+_EDGE = " \t\n.,;:!?…\"'()[]«»“”„-–—"
+
+
+class StatementFeatures(NamedTuple):
+    """What is counted in a sentence, by the names of the weights.
+
+    Attributes:
+        content: words that are no function words, up to a limit, as a share of it.
+        short: whether there are fewer than two of these.
+        opens: whether it opens with its speaker, after words that only lead: "I", "my".
+        own: whether its speaker is spoken of elsewhere in it.
+        number: whether it holds a figure.
+        name: whether it holds a name within.
+        date: whether it tells a time.
+        hearer: whether it speaks to whoever listens: "you".
+        pointing: whether it points at what was said before: "that", "it", "she".
+        unsettled: whether it tells what somebody only thinks, feels or would do.
+        momentary: whether it only tells of the moment: a meal, the weather, a mood.
+    """
+
+    content: float
+    short: bool
+    opens: bool
+    own: bool
+    number: bool
+    name: bool
+    date: bool
+    hearer: bool
+    pointing: bool
+    unsettled: bool
+    momentary: bool
+
+
+def count_features(sentence: str, *, dated: bool) -> StatementFeatures:
+    """Return what is counted in a sentence.
+
+    Args:
+        sentence: as it was said, without what is quoted in it.
+        dated: whether it tells a time.
+    """
+    codes = possible_languages(sentence)
+    for code in codes[:1]:
+        sentence = language_reader(code).skip_frames(sentence)
+    words = [word.strip(_EDGE) for word in sentence.replace("\u2019", "'").split()]
+    words = [word for word in words if word]
+    low = [part for word in words for part in word.casefold().split("'")]
+    unspaced = any(language_reader(code).unspaced for code in codes[:1])
+    leads = {word for code in codes for word in language_reader(code).openings}
+    first = next((word for word in low if word not in leads), "")
+    small = {word for code in codes for word in _function_words(code)} | leads
+    content = [word for word in words if word.casefold().partition("'")[0] not in small]
+    length = len(sentence) / _LETTERS if unspaced else len(content)
+    own = {name for name in low if name in _list("own")}
+    named = any(word[0].isupper() and word.casefold() not in own for word in words[1:])
+    opens = first in own or (unspaced and _holds(sentence[:_LEAST_LETTERS], "own"))
+    return StatementFeatures(
+        content=min(length, _MOST_WORDS) / _MOST_WORDS,
+        short=length < _LEAST_CONTENT,
+        opens=opens,
+        own=not opens and (bool(own) or (unspaced and _holds(sentence, "own"))),
+        number=any(char.isdigit() for char in sentence),
+        name=named,
+        date=dated,
+        hearer=any(word in _list("hearer") for word in low),
+        pointing=any(word in _list("pointing") for word in low)
+        or (not named and any(word in _list("persons") for word in low))
+        or any(word in _list("pointing_at_ends") for word in (*low[:1], *low[-1:])),
+        unsettled=any(word in _list("unsettled") for word in low),
+        momentary=is_momentary(sentence),
+    )
+
+
+def weigh_statement(features: StatementFeatures, *, among_people: bool) -> float:
+    """Return how likely a sentence tells what will be asked for later, as a logit.
+
+    Args:
+        features: what is counted in it.
+        among_people: whether it is said to other people, not to an assistant.
+    """
+    weights = _weights("people" if among_people else "assistant")
+    counted: Mapping[str, float] = features._asdict()
+    return weights["bias"] + sum(weights[name] * value for name, value in counted.items())
+
+
+def may_state(sentence: str) -> bool:
+    """Return whether a sentence may state something that lasts."""
+    words = sentence.split()
+    short = len(words) < _LEAST_WORDS and (sentence.isascii() or len(sentence) < _LEAST_LETTERS)
+    return not (short or states_nothing(sentence) or is_unreal(sentence))
+
+
+def quote(sentence: str, speaker: str, at: datetime) -> str:
+    """Return a sentence as a quotation with who said it and when."""
+    said = sentence.strip().rstrip(",;:-– ").translate({0x201C: '"', 0x201D: '"'})
+    said = said if said[-1:] in _ENDS else f"{said}."
+    return f"\u201c{said[:1].upper()}{said[1:]}\u201d ({speaker}, {at.day} {at:%B %Y})"
+
+
+def _holds(text: str, name: str) -> bool:
+    """Return whether a text in a script without spaces holds a word of a list."""
+    return any(word in text for word in _list(name) if not word.isascii())
+
+
+@cache
+def _function_words(code: str) -> frozenset[str]:
+    listed = code in languages_with("function_words")
+    return words_of("function_words", code) if listed else frozenset()
+
+
+@cache
+def _list(name: str) -> frozenset[str]:
+    """Return a list of words of all languages."""
+    lists: Mapping[str, Mapping[str, tuple[str, ...]]] = load("mul", "statements")["words"]
+    return frozenset(word for code in languages_with("facts") for word in lists[name].get(code, ()))
+
+
+def _weights(kind: str) -> Mapping[str, float]:
+    weights: Mapping[str, float] = load("mul", "statements")[kind]
+    return weights
