@@ -31,7 +31,13 @@ ENGINE = {
     "facts/forms.py",
 }
 # They read word by word, without going back.
-SCANNERS = {"conversation/signals.py", "text/repetition.py", "text/terms.py", "tokens/estimate.py"}
+SCANNERS = {
+    "conversation/signals.py",
+    "entities/rules.py",
+    "text/repetition.py",
+    "text/terms.py",
+    "tokens/estimate.py",
+}
 PRIVATE_DUPLICATES = 3
 CONTRACTS = 4
 HEAVY = ["onnxruntime", "openai", "torch", "sentence_transformers", "typer", "rich"]

@@ -19,7 +19,7 @@ from memoranda.entities.marks import find_marks, names
 from memoranda.model.models import Mention
 from memoranda.text.calendar import calendar_numbers
 from memoranda.text.limits import MOST_READ
-from memoranda.text.patterns import LanguageData, compile_pattern, words_of
+from memoranda.text.patterns import LanguageData, compile_pattern, compile_scanner, words_of
 from memoranda.text.terms import fold_name
 from memoranda.tokens.estimate import load as load_sketch
 
@@ -37,7 +37,7 @@ _HEADING = compile_pattern(r"\s{0,3}(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*$|[|=]|-{
 _LABEL = compile_pattern(
     r"\s{0,8}(?:(?:[-*+•]|\d{1,3}[.)])\s+)*(?:\*\*|__)[^*_\n]{1,80}(?:\*\*|__)"
 )
-_TOKEN = compile_pattern(r"(?:[^\W\d_]\.){2,}|\w+(?:[-'’&]\w+|\.\d+)*\+*")
+_TOKEN = compile_scanner(r"(?:[^\W\d_]\.){2,}+|\w++(?:[-'’&]\w++|\.\d++)*+\+*+")
 _START = compile_pattern(
     r"[.!?…:;\"“”(\[*•>|/=~{}+]|[-\u2013\u2014]\s|[\u2190-\u2bff\U0001f000-\U0001faff]"
 )

@@ -42,7 +42,7 @@ _OWN_LETTERS: Final = dict(zip("ßøłđðıħæœþŋ", "SOLDDIHAOTN", strict=T
 _LATIN_END: Final = 0x250
 _TOKEN: Final = re.compile(
     r"\\(?:u(?P<code>[0-9a-fA-F]{4})|U(?P<long>[0-9a-fA-F]{8}))|\\(?P<escape>.)|\[(?P<set>\^?\]?(?:\\.|[^\]\\])*)\]"
-    r"|\(\?P<\w+>|\(\?(?P<flags>[a-z-]+)[:)]|(?P<literal>.)",
+    r"|\(\?P<\w+>|\(\?(?P<flags>[a-z-]+)[:)]|[^\\\[(]+|.",
     re.DOTALL,
 )
 _TELLS_CASES: Final = re.compile(r"\(\?\w*-\w*i")
@@ -312,7 +312,7 @@ def _literal(token: re.Match[str], *, small: bool) -> str:
         return token[0]
     code = token["code"] or token["long"]
     sign = chr(int(code, 16)) if code else token[0]
-    return _small(sign) if small else sign
+    return sign.translate(_SMALL_LETTERS) if small else sign
 
 
 def _translate_set(inside: str, letters: Mapping[str, str], latin: str, *, small: bool) -> str:
