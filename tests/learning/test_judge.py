@@ -88,6 +88,11 @@ def test_the_same_thing_denied_or_of_another_value_is_ended(first, later, over):
     assert not any(over in fact for fact in learned(first, later)), learned(first, later)
 
 
+def test_a_day_in_other_words_is_the_same_day():
+    """Said twice, it is one fact."""
+    assert len(learned("The board meeting is on 30 March.", "The board meeting is today.")) == 1
+
+
 @given(*[st.lists(st.sampled_from(WORDS), min_size=1)] * 2)
 def test_values_are_the_same_as_wholes_or_not_at_all(one, other):
     """Never because one holds the words of the other; an article before it changes nothing."""

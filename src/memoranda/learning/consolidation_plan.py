@@ -21,6 +21,7 @@ from memoranda.learning.resolution import ASKED, ResolvedClaim, resolve_claim
 from memoranda.model.changes import Close, Insert, RecordChange, Reinforce, Reweigh, Supersede
 from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.records.drafts import Draft, parse_trust
+from memoranda.text.dates.statements import without_dates
 from memoranda.text.patterns import compile_pattern
 
 ORIGIN = "consolidation"
@@ -289,7 +290,7 @@ def _excluded(clashes: Sequence[_Clash]) -> list[KnownFact]:
 
 def _says_more(claim: Claim, known: Record) -> bool:
     """Return whether a sentence tells more than its attribute, which a fact has, and the fact."""
-    told = claim.fact is not None and claim.content != claim.fact.content
+    told = claim.fact is not None and without_dates(claim.content) != claim.fact.content
     return told and not says_no_more(claim.content, known.content)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from memoranda.facts.reader import OVER, SAME, FactStatement, as_over, replace_value
+from memoranda.facts.reader import OVER, SAME, FactStatement, as_over, read_facts, replace_value
 from memoranda.facts.values import is_part_of_name, same_value
 from memoranda.learning.claims import Category, Claim, Relation
 from memoranda.learning.judge import TITLE, judge_fact, may_be_person
@@ -105,6 +105,7 @@ def _resolve_correction(
             fact,
             subject=record.subject or "",
             attribute=record.attribute or "",
+            value=_corrected_value(record, fact),
             content=content,
             ended=record.value,
         )
@@ -125,7 +126,14 @@ def _corrected_content(record: Record, fact: FactStatement) -> str | None:
         named.append(record.subject or "")
     if not any(same_value(each, fact.ended, fact.language) for each in named):
         return None
-    return replace_value(without_dates(record.content), record.value, fact.value)
+    value = _corrected_value(record, fact)
+    return replace_value(without_dates(record.content), record.value, value)
+
+
+def _corrected_value(record: Record, fact: FactStatement) -> str | None:
+    """Return the value of a correction alone: of "the meeting is on the 11th", the 11th."""
+    told = (each for each in read_facts(fact.value or "") if each.attribute == record.attribute)
+    return next((each.value for each in told), fact.value)
 
 
 def _resolve_ending(
