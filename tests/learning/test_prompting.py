@@ -55,7 +55,8 @@ def test_a_prompt_names_every_field_and_is_short(name):
 
 def test_prompts_name_every_word_of_closed_lists():
     """A model cannot choose what it is not told."""
-    assert all(f"`{one.value}`" in instructions("extract") for one in Category)
+    chosen = set(Category) - {Category.STATEMENT}  # which only rules quote
+    assert all(f"`{one.value}`" in instructions("extract") for one in chosen)
 
 
 def test_long_texts_lose_their_middle():

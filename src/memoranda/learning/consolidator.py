@@ -10,12 +10,11 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from itertools import islice
 from threading import Event
 from time import monotonic
-from typing import NamedTuple
+from typing import Any
 
 from memoranda.errors import (
     ConfigError,
@@ -35,9 +34,9 @@ from memoranda.learning.exclusions import blank_exclusions
 from memoranda.learning.extractor import RuleFactExtractor
 from memoranda.learning.judge import TITLE
 from memoranda.learning.known_facts import KnownFact, with_attribute
-from memoranda.learning.llm.claim_checking import ASKED
 from memoranda.learning.llm.decisions import ModelDecider, decide_page
 from memoranda.learning.llm.model_stages import extract_claims
+from memoranda.learning.resolution import ASKED
 from memoranda.learning.speakers import name_speakers
 from memoranda.learning.stage_models import StageModel, StageModels
 from memoranda.model.changes import Insert, RecordAccess, RecordChange, Reinforce, Supersede
@@ -72,6 +71,8 @@ MOST_TRIES = 3
 MOST_LINES = 200
 # Who said what nobody is named for.
 SPEAKER = "user"
+# What a report counts.
+COUNTED = {"facts": Insert, "credited": Reinforce, "superseded": Supersede}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,28 +134,6 @@ class TurnReader:
         return {record.id: record.content for record in found if record.session_id != session}
 
 
-class ReadSession(NamedTuple):
-    """How far a session is read, once the plan that was made of it is carried out.
-
-    Attributes:
-        id: the session.
-        through: position of the last episode that was read.
-        at: when.
-        finished: whether that was its last episode; not, if more have come by now.
-        after: position up to which it had been read before. Where another process has read on
-            since, nothing is learned twice.
-        unread: of the episodes up to here, those of which nothing was learned, as it took too
-            long.
-    """
-
-    id: str
-    through: int
-    at: datetime
-    finished: bool
-    after: int
-    unread: int
-
-
 class _Stopped(Exception):
     """Nobody waits for what is being read."""
 
@@ -207,12 +186,7 @@ class Consolidator:
                 if isinstance(error, LLMError):
                     break  # The others would wait for the same model: they wait for its return.
         kinds = Counter(type(action) for action in done)
-        counts = {
-            "sessions": finished,
-            "facts": kinds[Insert],
-            "credited": kinds[Reinforce],
-            "superseded": kinds[Supersede],
-        }
+        counts = {"sessions": finished} | {name: kinds[kind] for name, kind in COUNTED.items()}
         lines = (line for action in done if (line := _describe(action)))
         return StageReport(
             stage="consolidate",
@@ -320,10 +294,10 @@ class Consolidator:
             now = self.records.now()
             if used:
                 actions.append(RecordAccess(tuple(used), now))
-            read = ReadSession(info.id, through, now, finished, after, unread)
+            read = {"through": through, "after": after, "finished": finished, "unread": unread}
             newest = [episode.id for episode in episodes[-1:]]
             info = replace(info, tries=0)
-            if not dry_run and not self._apply(actions, read, newest):
+            if not dry_run and not self._apply(info.id, actions, newest, at=now, **read):
                 return False
             done += actions
             if finished or len(episodes) < PAGE:
@@ -341,17 +315,21 @@ class Consolidator:
         store, scope = self.records.store, self.records.scope
         return session_episodes(store, scope, session, after=after, limit=limit)
 
-    def _apply(self, actions: Sequence[RecordChange], read: ReadSession, newest: list[str]) -> bool:
-        """Apply the plan of a page; false if another process has read on meanwhile.
+    def _apply(
+        self, session: str, actions: Sequence[RecordChange], newest: Sequence[str], **read: Any
+    ) -> bool:
+        """Apply the plan of a page, and say how far the session was ``read``.
 
-        Or if its newest episode was erased, as another may have that place in the session now.
+        Returns:
+            Whether that was done: not where another process has read on meanwhile, or the newest
+            episode was erased, as another may have its place in the session now.
         """
         try:
             with self.records.store.write(self.records.scope) as tx:
                 if newest and not tx.get(self.records.scope, newest):
                     return False
                 stored = tx.carry_out(actions)
-                tx.advance_session(**read._asdict())
+                tx.advance_session(session, **read)
         except Conflict:
             return False
         self.records.announce(stored)

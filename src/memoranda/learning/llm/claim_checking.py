@@ -21,6 +21,7 @@ from memoranda.facts.requests import read_instruction
 from memoranda.facts.values import same_value
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.exclusions import is_joke, is_order, is_refused
+from memoranda.learning.resolution import ASKED
 from memoranda.learning.sentences import own_sentences
 from memoranda.model.checks import storable
 from memoranda.model.models import Record
@@ -50,8 +51,6 @@ LONGEST, LONGEST_VALUE = 400, 5
 # Turns before a source that may say what it is an answer to.
 JUST_BEFORE = 2
 THE_USER = "the user"
-# What a person has asked for: rules read it, whatever a model makes of it.
-ASKED = frozenset({Category.REMEMBER, Category.INSTRUCTION})
 # Fences of memory, of this prompt and of code; lines of recall.
 MARKUP = compile_pattern(
     rf"[<‹]\s*/?\s*(?:{FENCE}|before|kept|turns|system)\b|```|^\s*#|\[\d{{4}}-\d\d-\d\d \d\d:\d\d,",
@@ -203,7 +202,8 @@ class ClaimChecker:
             return "the contrary of it was said"
         sentences = sentence_texts(said)
         quoted = [each for each in sentences if folded and _holds(each, folded)]
-        other = is_of_another(content, quoted or sentences, spoken[0].speaker)
+        rests_on = [*(quoted or sentences), *filter(None, [quote])]
+        other = is_of_another(content, rests_on, spoken[0].speaker)
         return "it was said of somebody else" if other else None
 
     def is_founded(self, text: str) -> bool:
@@ -343,16 +343,16 @@ def is_of_another(content: str, said: Sequence[str], speaker: str) -> bool:
     who = Speaker("" if speaker in ROLES else speaker)
     found = [fact for each in said for fact in read_facts(each, speaker=who)]
     for claimed in read_written_facts(content, who):
-        same = [fact for fact in found if _has_same_value(fact, claimed)]
+        same = [fact for fact in found if _tells_same(fact, claimed)]
         if same and not any(_is_of_same_subject(fact, claimed, content) for fact in same):
             return True
     user = EVIDENCE.pattern("of_user").match(content)
     return user is not None and any(_speaks_of_others(each, content) for each in said)
 
 
-def _has_same_value(one: FactStatement, other: FactStatement) -> bool:
-    values = one.value, other.value
-    return one.attribute == other.attribute and all(values) and same_value(*map(str, values))
+def _tells_same(one: FactStatement, other: FactStatement) -> bool:
+    values = [each.value or each.ended or "" for each in (one, other)]
+    return one.attribute == other.attribute and all(values) and same_value(*values)
 
 
 def _is_of_same_subject(fact: FactStatement, claimed: FactStatement, content: str) -> bool:

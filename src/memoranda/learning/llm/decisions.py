@@ -13,8 +13,8 @@ from typing import NamedTuple
 from memoranda.errors import LLMError
 from memoranda.learning.claims import Claim, Relation
 from memoranda.learning.known_facts import when_said
-from memoranda.learning.llm.claim_checking import ASKED
 from memoranda.learning.llm.model_stages import fenced, instructions, moment, shortened
+from memoranda.learning.resolution import ASKED
 from memoranda.model.decisions import Decisions
 from memoranda.model.models import Record
 from memoranda.model.ports import Decider, LanguageModel
