@@ -17,6 +17,7 @@ from pathlib import Path
 import memoranda
 from memoranda.text import patterns
 from memoranda.text.dates.expressions import matches
+from memoranda.text.linear_patterns import LinearPattern
 
 
 def all_patterns() -> list[tuple[str, int]]:
@@ -36,8 +37,8 @@ def _collect() -> Iterator[tuple[str, int]]:
     matches("", statements=False)
     found: dict[tuple[str, int], None] = {}
     for each in gc.get_objects():
-        if isinstance(each, patterns._PatternOnUse):
-            found[each._source(), int(each.flags)] = None
+        if isinstance(each, LinearPattern):
+            found[each.pattern, int(each.flags)] = None
         elif isinstance(each, patterns.LanguageData):
             found.update(dict.fromkeys(_of_language(each)))
     yield from found

@@ -36,7 +36,7 @@ _CLAUSE_WORDS = 2
 _MARKS = r"[,;:.!?()\[\]\x{2013}\x{2014}\x{2026}]+|\s-+\s"
 # Where a sentence may go on behind a frame.
 _AFTER_FRAME = compile_pattern(
-    r"[,;:\u2013\u2014]\s*(?:but |and )?|\s(?:that|dass|que|che|dat)\s|\s(?=I\b)"
+    r"(?P<mark>[,;:\u2013\u2014]\s*(?:but |and )?|\s(?:that|dass|que|che|dat)\s)|(?P<space>\s)I\b"
 )
 _PICTURE = compile_pattern("[\u2600-\u27bf\U0001f1e6-\U0001faff]")
 _LAST_LETTER = compile_pattern(r"([^\W\d_])(?:[\W_]|$)")
@@ -682,7 +682,9 @@ class LanguageReader:
     def skip_frames(self, sentence: str) -> str:
         """Return a sentence without frames that lead into it: "I forgot to say that …"."""
         while "frames" in self._words:
-            cuts = [found.span(0)[1] for found in _AFTER_FRAME.finditer(sentence)]
+            cuts = [
+                max(each.end("mark"), each.end("space")) for each in _AFTER_FRAME.finditer(sentence)
+            ]
             end = next((cut for cut in cuts if self._is_frame(sentence[:cut])), 0)
             if not end:
                 break

@@ -19,7 +19,6 @@ from types import MappingProxyType
 from typing import Any, Protocol, cast
 
 from memoranda.text.linear_patterns import LinearPattern
-from memoranda.text.lookaround_patterns import LookaroundPattern
 
 _FRAGMENT = re.compile(r"\{([a-z\u3040-\u9fff]\w*)\}")
 
@@ -35,28 +34,6 @@ class Fragments(Protocol):
         ...
 
 
-class _PatternOnUse:
-    """Behaves as a compiled pattern; one that looks around is run by the engine of its own."""
-
-    def __init__(self, source: Callable[[], str], flags: int) -> None:
-        self._source = source
-        self.flags = flags
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        source = self._source()
-        around = _AROUND.search(source) or self.flags & re.VERBOSE
-        engine = LookaroundPattern if around else LinearPattern
-        compiled = engine(source, self.flags)
-        for method in ("search", "match", "fullmatch", "finditer", "findall", "split", "sub"):
-            setattr(self, method, getattr(compiled, method))
-        return getattr(compiled, name)
-
-
-_AROUND = re.compile(r"\(\?(?:=|!|<=|<!|>)|[+*?]\+")
-
-
 def compile_pattern(pattern: str | Callable[[], str], flags: int = 0) -> LinearPattern:
     """Return ``pattern`` ready to use; a mistake in it shows at the first use.
 
@@ -67,8 +44,7 @@ def compile_pattern(pattern: str | Callable[[], str], flags: int = 0) -> LinearP
     if isinstance(pattern, str) and _RUN.fullmatch(pattern):
         # Never goes back, and is found by :mod:`re` many times faster.
         return cast("LinearPattern", re.compile(pattern, flags))
-    source = pattern if callable(pattern) else lambda: pattern
-    return cast("LinearPattern", _PatternOnUse(source, flags))
+    return LinearPattern(pattern, flags)
 
 
 def compile_scanner(pattern: str, flags: int = 0) -> re.Pattern[str]:
