@@ -51,6 +51,7 @@ def english(name: str) -> Any:
 def write_out(text: str) -> str:
     """Return a text with the apostrophes that were left out in a hurry: "dont", "shes"."""
     words = _EN.mapping("apostrophes")
+    text = mask_halves(text)
     source = r"\b(" + "|".join(words) + r")\b"
     return str(compile_form(source).sub(lambda found: words[found[0].lower()], text))
 
