@@ -273,6 +273,18 @@ def possible_languages(sentence: str) -> list[str]:
     ]
 
 
+def likely_language(sentence: str) -> str:
+    """Return the code of the language that knows most words of a sentence; English, if none."""
+    words = _words(sentence.replace("'", "\u2019"))
+    codes = ["en", *(code for code in possible_languages(sentence) if code != "en")]
+    return max(codes, key=lambda code: (known_words(code, words), _is_of_script(code, sentence)))
+
+
+def _is_of_script(code: str, sentence: str) -> bool:
+    script = _script(code)
+    return script is not None and script.search(sentence) is not None
+
+
 def _languages_of(sentence: str, known: Mapping[str, int]) -> list[str]:
     """Return the languages of a sentence with so many function words that each knows."""
     least = max(known.values()) - _PLAINLY

@@ -38,7 +38,7 @@ from memoranda.learning.sentences import SentencePart, english, own_sentences, w
 from memoranda.learning.statements import count_features, may_state, quote, weigh_statement
 from memoranda.model.models import DateMention
 from memoranda.text.dates.expressions import EARLIEST_YEAR
-from memoranda.text.dates.statements import DateParser
+from memoranda.text.dates.statements import DateParser, write_times
 from memoranda.text.limits import MOST_READ
 from memoranda.text.patterns import LanguageData
 from memoranda.text.secrets import has_secret
@@ -126,7 +126,7 @@ class RuleFactExtractor:
         speaker = "the user" if user else turn.speaker
         about = speaker if fact is None or fact.subject == "user" else fact.subject
         return Claim(
-            content=quote(content, speaker, turn.at) if quoted else content,
+            content=quote(content, "" if user else speaker, turn.at) if quoted else content,
             subject=about,
             category=draft.category,
             sources=(turn.id,),
@@ -222,24 +222,18 @@ class _TurnReader:
             for each in times
         )
 
-    def _without_times(self, fact: FactStatement, said: str) -> FactStatement:
-        """Return a fact whose value holds no time: of "Nagoya yesterday", "Nagoya"."""
-        value = fact.value or ""
-        dated = attributes()[fact.attribute].dated or fact.attribute == "birthday"
-        starts = (
-            []
-            if dated
-            else [
-                len(value) - size
-                for each in self.dates.read(said, self.turn.at)
-                for size in range(len(each.text), 2, -1)
-                if value.endswith(f" {each.text[:size]}")
-            ]
-        )
-        bare = value[: min(starts, default=0)].rstrip(" ,;")
-        return (
-            replace(fact, value=bare, content=fact.content.replace(value, bare)) if bare else fact
-        )
+    def _with_dates(self, fact: FactStatement, said: str) -> FactStatement:
+        """Return a fact with its times absolute if its values are times, else without them."""
+        value, times = fact.value or "", self.dates.read(said, self.turn.at)
+        start = said.find(value) if value else -1
+        times = [each for each in times if each.start < start + len(value) and start < each.end]
+        if start < 0 or not times:
+            return fact
+        if attributes()[fact.attribute].dated:
+            new = write_times(said, times, (start, start + len(value)))
+        else:
+            new = said[start : min(each.start for each in times)].rstrip(" ,;")
+        return replace(fact, value=new, content=fact.content.replace(value, new)) if new else fact
 
     def _read_attributes(self, shown: str, said: str) -> Iterator[FactStatement]:
         """Yield the attributes that a sentence asserts."""
@@ -250,7 +244,7 @@ class _TurnReader:
                 fact = (self.last and each.correct(self.last)) or each
                 if fact is each and not each.ended:
                     continue
-            fact = self._without_times(fact, said)
+            fact = self._with_dates(fact, said)
             if fact.value and fact.attribute != SAME:
                 self.last = fact
             yield fact

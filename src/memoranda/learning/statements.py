@@ -11,7 +11,13 @@ from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
-from memoranda.facts.reader import is_momentary, is_unreal, language_reader, possible_languages
+from memoranda.facts.reader import (
+    is_momentary,
+    is_unreal,
+    language_reader,
+    likely_language,
+    possible_languages,
+)
 from memoranda.text.patterns import languages_with, load, words_of
 from memoranda.text.small_talk import states_nothing
 
@@ -115,10 +121,19 @@ def may_state(sentence: str) -> bool:
 
 
 def quote(sentence: str, speaker: str, at: datetime) -> str:
-    """Return a sentence as a quotation with who said it and when."""
-    said = sentence.strip().rstrip(",;:-– ").translate({0x201C: '"', 0x201D: '"'})
+    """Return a sentence as a quotation with who said it and when.
+
+    Args:
+        sentence: as it was said.
+        speaker: their name; empty for the user, whom each language names in its own words.
+        at: when.
+    """
+    said = sentence.strip().rstrip(",;:-\u2013 ").translate({0x201C: '"', 0x201D: '"'})
     said = said if said[-1:] in _ENDS else f"{said}."
-    return f"\u201c{said[:1].upper()}{said[1:]}\u201d ({speaker}, {at.day} {at:%B %Y})"
+    code = likely_language(sentence)
+    date = f"{at.day} {at:%B %Y}" if code == "en" else f"{at:%Y-%m-%d}"
+    who = speaker or load(code, "facts")["words"]["user"]
+    return f"\u201c{said[:1].upper()}{said[1:]}\u201d ({who}, {date})"
 
 
 def _holds(text: str, name: str) -> bool:

@@ -13,8 +13,9 @@ was meant twice as often; they leave it open which Friday is meant.
 
 from __future__ import annotations
 
+import string
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
@@ -36,6 +37,7 @@ from memoranda.text.dates.joining import apply_offset, has_offset, intersect_tim
 from memoranda.text.dates.words import DATES
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.sentences import split_sentences
+from memoranda.text.terms import guess_language
 
 # A sentence longer than so many characters is cut: work grows with a text, not faster.
 PIECE = 600
@@ -49,8 +51,15 @@ TOO_FAR = timedelta(days=330)
 OF_LATE = timedelta(days=60)
 
 _WITH_YEAR = compile_pattern(r"(?:1[5-9]|20)[0-9]{2}(?:[^0-9]|$)")
-_DATED = compile_pattern(r"(?:['\u2019]s)?\s\((?:\u2013 )?[0-9]{4}")
-_ADDED = compile_pattern(r" \((?:[0-9]{4}(?:-[0-9]{2}){0,2})?(?: ?\u2013 [0-9-]{10})?\)")
+_DAY = (
+    r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}-[0-9]{2}|"
+    r"(?:[0-9]{1,2} )?(?:(?:Jan|Febr)uary|March|April|May|June|July|August|"
+    r"(?:Septem|Octo|Novem|Decem)ber) [0-9]{4}|[0-9]{4})"
+)
+_ADDED = compile_pattern(rf" \({_DAY}?(?: ?\u2013 {_DAY})?\)")
+_DATED = compile_pattern(rf"(?:['\u2019]s)?\s\((?:\u2013 )?{_DAY}")
+_SHORT_YEAR = compile_pattern("['\u2019][0-9]{2}$")
+_LAST_LATIN = "\u024f"
 _OWNING = frozenset({"'s", "\u2019s"})
 _COMBINED = compile_pattern(r"(?s).[\u0300-\u036f\u3099\u309a]{0,8}")
 
@@ -77,18 +86,23 @@ class DateParser:
         return list(_read(text, said_at, said_at.isoformat(), said_at.tzinfo))
 
     def resolve(self, text: str, said_at: datetime) -> str:
-        """Return ``text`` with the dates of its times behind them: "yesterday (2023-05-07)".
+        """Return ``text`` with the dates of its times behind them: "yesterday (7 May 2023)".
 
-        A time with a year, and one with its date behind it, stays as it is.
+        A time with a year, and one with its date behind it, stays as it is. In another language
+        than English the date is in figures: "gestern (2023-05-07)".
 
         Raises:
             InvalidInput: ``said_at`` has no time zone.
         """
         parts, done = [], 0
         for mention in self.read(text, said_at):
-            if not (_WITH_YEAR.search(mention.text) or _DATED.match(text, mention.end)):
+            if short := _SHORT_YEAR.search(mention.text):
+                begin = mention.start + short.start()
+                parts += [text[done:begin], str(mention.since.year)]
+                done = begin + len("'27")
+            elif not (_WITH_YEAR.search(mention.text) or _DATED.match(text, mention.end)):
                 end = mention.end + 2 * (text[mention.end :][:2] in _OWNING)
-                parts += [text[done:end], f" ({write_date(mention)})"]
+                parts += [text[done:end], f" ({write_date(mention, english=is_english(text))})"]
                 done = end
         return "".join([*parts, text[done:]])
 
@@ -98,14 +112,46 @@ def without_dates(text: str) -> str:
     return _ADDED.sub("", text)
 
 
-def write_date(mention: DateMention) -> str:
-    """Return the time of a mention in figures, as exact as it is: its day, or first and last."""
+def is_english(text: str) -> bool:
+    """Return whether a text is English by its function words, and in Latin script."""
+    words = text.casefold().split()
+    return guess_language(words, {*text} - {*string.printable}) == "english" and not any(
+        char.isalpha() and char > _LAST_LATIN for char in text
+    )
+
+
+def write_date(mention: DateMention, *, english: bool) -> str:
+    """Return the time of a mention, as exact as it is: its day, or first and last."""
     since, last = mention.since, mention.until - DAY
-    forms = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
-    if mention.precision in forms:
-        return since.strftime(forms[mention.precision])
-    start = "" if since.year == EARLIEST_YEAR else f"{since:%Y-%m-%d} "
-    return f"{start}\u2013 {last:%Y-%m-%d}"
+    written, figures = f"{since.day} {since:%B %Y}", f"{since:%Y-%m-%d}"
+    if mention.precision == "day":
+        return written if english else figures
+    if mention.precision in {"month", "year"}:
+        month = f"{since:%B %Y}" if english else f"{since:%Y-%m}"
+        return month if mention.precision == "month" else f"{since:%Y}"
+    start = f"{written} " if english else f"{figures} "
+    end = f"{last.day} {last:%B %Y}" if english else f"{last:%Y-%m-%d}"
+    return f"{'' if since.year == EARLIEST_YEAR else start}\u2013 {end}"
+
+
+def write_times(text: str, mentions: Sequence[DateMention], part: tuple[int, int]) -> str:
+    """Return a part of a text in which dates stand for the times that it is in.
+
+    Args:
+        text: what was said: "It's tomorrow at noon".
+        mentions: those of its times that reach into the part.
+        part: where it begins and ends.
+    """
+    (begin, end), english, written = part, is_english(text), ""
+    for each in mentions:
+        date = write_date(replace(each, precision="day"), english=english)
+        if each.precision == "time":
+            date += f"{' at' if english else ','} {each.since:%H:%M}"
+        elif each.precision != "day":
+            date = write_date(each, english=english)
+        written += text[begin : each.end - len(each.text.removeprefix("on "))] + date
+        begin = each.end
+    return written + text[begin:end]
 
 
 # The same words are read again when their times are made absolute.
