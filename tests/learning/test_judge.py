@@ -59,7 +59,7 @@ def test_the_same_thing_denied_or_of_another_value_is_ended(first, later, over):
     """In singular and plural, whatever its case and article.
 
     I'm allergic to nuts. | I'm not allergic to nuts. | is allergic to nuts
-    I'm allergic to nuts. | I'm not allergic to Nuts any more, it was a mistake. | is allergic
+    I'm allergic to nuts. | I'm not allergic to Nuts any more. | is allergic
     Je suis allergique aux noix. | Je ne suis pas allergique aux noix. | est allergique
     Soy alérgica a la leche. | No soy alérgica a la leche. | usuario tiene alergia
     Sono allergico alle noci. | Non sono allergico alle noci. | utente ha un'allergia

@@ -22,7 +22,6 @@ from memoranda.model.changes import Close, Insert, RecordChange, Reinforce, Rewe
 from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.records.drafts import Draft, parse_trust
 from memoranda.text.dates.statements import without_dates
-from memoranda.text.patterns import compile_pattern
 
 ORIGIN = "consolidation"
 CREDITED = "said again"
@@ -30,9 +29,6 @@ CREDITED = "said again"
 DECAY_RATE = 0.1
 # Confidence of a fact that another one took the place of.
 SUPERSEDED = 0.3
-# Of what kinds of facts those last that hold a name or a number.
-_OF_A_LIFE = frozenset(Category) - {Category.PLAN, Category.STATE, Category.CORRECTION}
-_CONCRETE = compile_pattern(r"\d|(?:^|[^.!?] |[^\w ])[A-Z][\w'’-]+")
 _RANK = {Trust.EXTERNAL: 0, Trust.AGENT: 1, Trust.PERSON: 2}
 _Clash = tuple[KnownFact, Relation]
 
@@ -350,8 +346,8 @@ def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[KnownFa
         role=claim.speaker,
         trust=_trust(claim),
         confidence=claim.confidence,
-        # What somebody asked to remember does not fade, whether a program or a person asked.
-        decay_rate=0.0 if _lasts(claim) else decay_rate,
+        # A newer value ends an attribute; what somebody asked to remember stays.
+        decay_rate=0.0 if fact is not None or claim.category in ASKED else decay_rate,
         source_ids=tuple(dict.fromkeys(claim.sources)),
         supersedes=ends[0].record.id if ends else None,
         origin=ORIGIN,
@@ -359,13 +355,3 @@ def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[KnownFa
         attribute=None if fact is None else fact.attribute,
         value=None if fact is None else fact.value,
     )
-
-
-def _lasts(claim: Claim) -> bool:
-    """Return whether a fact never fades: it was asked for, a newer value will end it, or it names.
-
-    What holds a name or a number beside whom it is about can be asked for years later.
-    """
-    told = claim.content[1:].replace(claim.speaker, "")
-    concrete = claim.category in _OF_A_LIFE and _CONCRETE.search(told) is not None
-    return claim.fact is not None or claim.category in ASKED or concrete
