@@ -327,7 +327,8 @@ class Services:
         Returns:
             Whether calls of the model cost money.
         """
-        self.holds_paid_work = bool(getattr(self.models.model, "costs_money", False))
+        asked = (self.models.model, self.models.decider)
+        self.holds_paid_work = any(getattr(each, "costs_money", False) for each in asked)
         return self.holds_paid_work
 
     def session_began(self, scope: Scope, session: str | None) -> None:

@@ -63,13 +63,13 @@ BEFORE = 6
 CANDIDATES = 8
 # Facts of one attribute that a new one is compared with, the latest.
 MOST_OF_ATTRIBUTE = 100
-# Facts, the latest, among which those are looked for that were written down without an attribute.
+# Latest facts that are looked through for those that were written down without an attribute.
 MOST_STATED = 500
-# How often reading a page may take too long before its messages are kept as they are.
+# Readings of a page that take too long, after which its messages are kept as they are.
 MOST_TRIES = 3
 # Lines of a report.
 MOST_LINES = 200
-# Who said what nobody is named for.
+# The speaker of an episode that names none.
 SPEAKER = "user"
 # What a report counts.
 COUNTED = {"facts": Insert, "credited": Reinforce, "superseded": Supersede}
@@ -130,7 +130,7 @@ class TurnReader:
         store, scope = self.records.store, self.records.scope
         where = Filter.at_any_time(recalled_in=session)
         found = store.records(scope, where, order=Order.RECALLED)
-        # What was said in the session itself is no quote of itself.
+        # An episode of the session is no quote of itself.
         return {record.id: record.content for record in found if record.session_id != session}
 
 
@@ -184,7 +184,7 @@ class Consolidator:
             except MemorandaError as error:
                 failed[info.id] = str(error)
                 if isinstance(error, LLMError):
-                    break  # The others would wait for the same model: they wait for its return.
+                    break  # The other sessions need the same model, so they wait, too.
         kinds = Counter(type(action) for action in done)
         counts = {"sessions": finished} | {name: kinds[kind] for name, kind in COUNTED.items()}
         lines = (line for action in done if (line := _describe(action)))
@@ -338,12 +338,12 @@ class Consolidator:
     def _learn(
         self, session: str, turns: Sequence[Turn], context: Sequence[Turn]
     ) -> Iterator[RecordChange]:
-        # What an agent kept to itself stays its own: facts are the agent's whose talk it was,
-        # and what others heard is not even told to understand it by.
+        # Facts belong to the agent whose talk it was. What other agents heard is not shown to the
+        # model, not even as context.
         for agent in dict.fromkeys(each.agent for each in turns):
             before = [each for each in context if each.agent in {None, agent}]
             claims = self._extract([each for each in turns if each.agent == agent], before)
-            # Whoever drew it: what opens a door never becomes knowledge.
+            # Secrets never become facts, whoever drew them.
             claims = [claim for claim in claims if not has_secret(claim.content)]
             claims = self._without_ended(claims)
             yield from self.plan(session, claims, scope=replace(self.records.scope, agent=agent))
@@ -374,10 +374,10 @@ class Consolidator:
         if model is None:
             message = "consolidation.extractor=llm needs a language model; set llm.model"
             raise ConfigError(message)
-        # What was said in confidence, or taken back, is no model's business either.
+        # The model is not shown what was said in confidence or taken back.
         open_turns = blank_exclusions([*before, *turns])
         context, page = open_turns[: len(before)], open_turns[len(before) :]
-        # What a person asks for is read by rules, whatever a model makes of it.
+        # Rules read what a person asks for; the model is told what they keep.
         asked = [
             claim
             for place, turn in enumerate(turns)
@@ -426,7 +426,7 @@ class Consolidator:
             for hit in self.searcher.retriever.search(scope, text, where, limit=CANDIDATES):
                 found[hit.record.id] = hit.record
         for name in _attributes_of(claim):
-            # Whether something was taken back already stands in what has ended.
+            # Retired instructions tell whether something was taken back already.
             known = replace(where, attribute=name, retired=name in INSTRUCTIONS)
             for record in store.records(scope, known, order=Order.LATEST, limit=MOST_OF_ATTRIBUTE):
                 found.setdefault(record.id, record)

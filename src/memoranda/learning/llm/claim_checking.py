@@ -25,6 +25,7 @@ from memoranda.learning.resolution import ASKED
 from memoranda.learning.sentences import own_sentences
 from memoranda.model.checks import storable
 from memoranda.model.models import Record
+from memoranda.text.calendar import calendar_numbers
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.recalled import FENCE
@@ -131,6 +132,16 @@ def _days(turn: Turn, reader: DateParser) -> Iterator[date]:
             yield first + timedelta(days=step)
 
 
+def _name_month(day: date) -> str:
+    """Return the month and year of a day in English words, and the day as ISO 8601 has it."""
+    return f"{tuple(calendar_numbers('months', 'en'))[day.month - 1]} {day.year} {day}"
+
+
+def _name_day(day: date) -> str:
+    weekday = tuple(calendar_numbers("weekdays", "en"))[day.weekday()]
+    return f"{weekday} {day.day} {_name_month(day)}"
+
+
 # What holds
 
 
@@ -218,9 +229,9 @@ class ClaimChecker:
 
     def _known(self, turns: Sequence[Turn]) -> set[str]:
         """Return the terms, numbers and days of turns, and who speaks."""
-        dated = (f"{day:%A %d %B %Y} {day}" for day in self._days(turns))
+        dated = map(_name_day, self._days(turns))
         # Of the day of speaking, the number alone would vouch for any other.
-        texts = (f"{turn.text}\n{turn.at:%B %Y} {turn.at.date()}" for turn in turns)
+        texts = (f"{turn.text}\n{_name_month(turn.at.date())}" for turn in turns)
         return known_terms("\n".join([*texts, self._speakers, *dated])) | {"1"}
 
     def _days(self, turns: Sequence[Turn]) -> set[date]:
