@@ -93,10 +93,8 @@ class MemoryAnswerer:
         stated = [hit for hit in found if _states(hit.record)]
         hits = [hit for hit in stated if _answers(hit, question)]
         if not hits:
-            near = [hit for hit in stated if _likeness(hit) >= NEAR][:1]
-            return " ".join(
-                [NOTHING, *(f"Nearest: {self._quote(each.record)}" for each in near)]
-            ), ()
+            nearest = next((hit.record for hit in stated if _likeness(hit) >= NEAR), None)
+            return (f"{NOTHING} Nearest: {self._quote(nearest)}" if nearest else NOTHING), ()
         near = [hit for hit in hits[1:] if hit.score >= LEAST_MORE * hits[0].score][:MOST_MORE]
         also = [f"also: {self._quote(hit.record, short=True)}" for hit in near]
         return "\n".join([self._quote(hits[0].record), *also]), (hits[0], *near)
@@ -121,30 +119,30 @@ class MemoryAnswerer:
 
     def _tell_all(self, session: str) -> str:
         """Return what is known of the user by topic, with what this session tells."""
-        told = self.memory.learn(session, dry_run=True)
-        facts = [*(each.record for each in self.memory.facts()), *(each.fact for each in told.new)]
-        topics: dict[str, list[str]] = {}
-        headings = load("en", "notes")["headings"]
-        replaced = {each.fact.id for each in told.replaced}
+        plan = self.memory.learn(session, dry_run=True)
+        facts = [*(each.record for each in self.memory.facts()), *(each.fact for each in plan.new)]
+        facts.sort(key=lambda fact: fact.attribute != "name")  # Who they are is told first.
+        headings = {name: _tell(told) for name, told in load("en", "notes")["headings"].items()}
+        topics: dict[str, list[str]] = {heading: [] for heading in headings.values()}
+        replaced = {each.fact.id for each in plan.replaced}
         for fact in (each for each in facts if each.id not in replaced):
             heading = headings.get(str(fact.metadata.get("category")), headings["other"])
-            topics.setdefault(heading, []).append(_tell(fact.content))
-        order = [each for each in dict.fromkeys(headings.values()) if each in topics]
-        lines = [f"{heading}: {_list(topics[heading], MOST_OF_TOPIC)}." for heading in order]
+            topics[heading].append(_tell(fact.content))
+        lines = [f"{name}: {_list(told, MOST_OF_TOPIC)}." for name, told in topics.items() if told]
         return "\n".join(["What I know of you:", *lines]) if lines else KNOWS_NOTHING
 
 
 def tell_learned(memory: Memory, session: str) -> str:
     """Return what was learned in a session: ``5 facts (your husband is called Tom; …)``."""
-    told = [
-        _tell(each.content) for each in memory.records(kind="fact", session=session, limit=1_000)
-    ]
+    learned = memory.records(kind="fact", session=session, limit=1_000)
+    told = [_tell(each.content) for each in learned]
     return f"{len(told)} fact{'s' * (len(told) != 1)} ({_list(told, MOST_NAMED)})" if told else ""
 
 
 def _tell(statement: str) -> str:
-    """Return a statement as it is said to whom it is about, without its full stop."""
-    return (address_user(statement) or statement).rstrip(".")
+    """Return a statement as it is said to whom it is about; a quotation is left as it was said."""
+    told = statement if statement.startswith("“") else address_user(statement) or statement
+    return told.replace("(the user, ", "(").rstrip(".")
 
 
 def _list(told: Iterable[str], most: int) -> str:
@@ -175,10 +173,9 @@ def _shorten(told: Iterable[str]) -> list[str]:
 
 def _answers(hit: Hit, question: str) -> bool:
     """Return whether a hit has so much to do with the question that it can be its answer."""
-    why = hit.why
-    if "attribute" in why.arms or why.precedence > 1:
+    if "attribute" in hit.why.arms or hit.why.precedence > 1:
         return True
-    if "vector" in why.arms:
+    if "vector" in hit.why.arms:
         return hit.score + _likeness(hit) >= LEAST_FIT
     return share_words(question, hit.record.content) >= LEAST_SHARED
 

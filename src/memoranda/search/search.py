@@ -469,9 +469,7 @@ class SingleSearch:
         own = self._without_repetition(own, found)
         scored, shown = self._by_precedence(own, found)
         if ranking.facts != "off":
-            asked = self._with_asked_facts(own, scored, shown)
-            if asked is not None:
-                return asked
+            scored, shown = self._with_asked_facts(own, scored, shown) or (scored, shown)
         return self._with_news_first(scored, shown), shown
 
     def _by_precedence(self, scored: ScoredRecords, found: Mask) -> tuple[ScoredRecords, Mask]:
