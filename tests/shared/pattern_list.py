@@ -33,8 +33,7 @@ def _collect() -> Iterator[tuple[str, int]]:
         if "memoranda.text.patterns" in path.read_text("utf-8"):
             module = path.relative_to(package.parent).with_suffix("")
             importlib.import_module(".".join(module.parts).removesuffix(".__init__"))
-    matches("", statements=True)
-    matches("", statements=False)
+    matches("")
     found: dict[tuple[str, int], None] = {}
     for each in gc.get_objects():
         if isinstance(each, LinearPattern):

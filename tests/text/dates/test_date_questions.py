@@ -21,7 +21,7 @@ PHRASES = """
 | 2023-05-08T10:00:00Z | 8.5.2023 | el 8 de mayo de 2023 | 2023年5月8日
 2023-06-03 | 2023-06-04 | the 3rd of June
 2022-08-03 | 2022-08-04 | August 3
-2022-01-01 | 2023-01-01 | 2022 | What did I buy in 2022? | a year ago | last year
+2022-01-01 | 2023-01-01 | What did I buy in 2022? | a year ago | last year
 2021-01-01 | 2022-01-01 | Where were we in 2021 with Ana?
 2023-05-13 | 2023-05-14 | the log 13/05/2023 | the log 05/13/2023
 2023-07-11 | 2023-07-12 | what did we eat yesterday? | last Tues | Was habe ich gestern gesagt?
@@ -109,7 +109,8 @@ def test_no_range_rather_than_a_wrong_one(query: str):
     spring framework | fall in love | did he fall | the song "Yesterday"
     he watched Yesterday with me | Ich bin hier | Guten Morgen | jeden Morgen | sept enfants
     mes amis | en un an | 08/05/2023 | ⏎ | 31 February 2023 | 2023-13-45
-    on 5 May 2023 and on 7 June 2021 | ?
+    on 5 May 2023 and on 7 June 2021 | ? | any plans for the summer?
+    last weekend before May 3, 2023
     """
     assert question_range(query, NOW) is None
 
@@ -162,7 +163,7 @@ def test_a_day_ago_is_before_today(count: int, day):
         assert found[0].date() == day - timedelta(days=count)
 
 
-@each_row("piece", ["a ", "1 ", "last ", "5-", "may ", " ", "the ", "一", "2022, "])
+@each_row("piece", ["a ", "1 ", "last ", "5-", " ", "the ", "一"])
 def test_long_repetition_ends(piece: str):
     """Repetition of the rules' own words makes no work that explodes."""
     assert question_range(piece * 20_000, NOW) is None

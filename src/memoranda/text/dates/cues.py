@@ -41,7 +41,7 @@ def find_cue(text: str, begin: int) -> TimeCue | None:
         # "Postponed until June 22" is that day, and no stretch until then.
         return TimeCue("moved", begin, begin)
     window = text[max(0, begin - REACH) : begin]
-    for name, pattern in w.cues("statement_cues").items():
+    for name, pattern in w.cues().items():
         if match := pattern.search(window):
             place = begin - len(window) + match.start()
             opens = name not in {"in", "on", "at"} or not w.DATES.day_words.match(text, begin)

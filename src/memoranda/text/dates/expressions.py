@@ -668,33 +668,15 @@ def _read_with(
 
 
 @cache
-def _rules(*, statements: bool) -> list[TimeRule]:
-    """Return the rules for questions, or those for statements as well, in their order."""
-    spaced = ["of_statements"] * statements + ["of_questions", "named_days", "parts_of_days"]
-    tables = [(name, _SPACED) for name in spaced]
+def _rules() -> list[TimeRule]:
+    """Return the rules in their order."""
+    tables = [(name, _SPACED) for name in ("of_days", "of_spans", "named_days", "parts_of_days")]
     tables += [(name, _UNSPACED) for name in ("unspaced", "parts_of_days")]
     data = load("mul", "dates")
     return [_rule(row, *beside) for name, beside in tables for row in data[name]]
 
 
-def find_expressions(query: str, calendar: RelativeCalendar) -> list[TimeExpression]:
-    """Return the time expressions in ``query``, the longest first chosen, in order.
-
-    Raises:
-        ValueError: one of them is a time that cannot be known.
-    """
-    taken: list[TimeExpression] = []
-    for match, read in matches(query):
-        begin, finish = match.span()
-        if any(begin < other.finish and other.begin < finish for other in taken):
-            continue
-        found = read(match, calendar)
-        if found is not None:
-            taken.append(TimeExpression(begin, finish, found))
-    return sorted(taken, key=lambda expression: expression.begin)
-
-
-def matches(text: str, *, statements: bool = False) -> list[tuple[Match, Reader]]:
+def matches(text: str) -> list[tuple[Match, Reader]]:
     """Return what the rules match in ``text``, the longest first."""
-    found = [(m, rule.read) for rule in _rules(statements=statements) for m in rule.find(text)]
+    found = [(m, rule.read) for rule in _rules() for m in rule.find(text)]
     return sorted(found, key=lambda one: (one[0].start() - one[0].end(), one[0].start()))

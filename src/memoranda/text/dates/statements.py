@@ -163,7 +163,7 @@ def _read(text: str, said_at: datetime, local: str, zone: tzinfo | None) -> tupl
     found = []
     cut = (piece for each in split_sentences(masked) for piece in _pieces(masked, *each[:2]))
     for start, end in cut:
-        for mention in _DatedSentence(masked[start:end], said_at).mentions():
+        for mention in DatedSentence(masked[start:end], said_at).mentions():
             first, last = places(start + mention.start), places(start + mention.end)
             found.append(replace(mention, text=text[first:last], start=first, end=last))
     return tuple(found)
@@ -198,10 +198,11 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 # --- one sentence ------------------------------------------------------------------------
 
 
-class _DatedSentence:
+class DatedSentence:
     """One sentence, said at one moment."""
 
     def __init__(self, text: str, said_at: datetime) -> None:
+        """Look at a text, said at a moment in the zone of who said it."""
         self._text = text
         self._calendar = RelativeCalendar(said_at)
 
@@ -236,7 +237,7 @@ class _DatedSentence:
         """
         taken: list[tuple[int, int]] = []
         atoms = []
-        for match, resolve in matches(self._text, statements=True):
+        for match, resolve in matches(self._text):
             begin, finish = match.span()
             if any(begin < last and first < finish for first, last in taken):
                 continue

@@ -146,9 +146,9 @@ DATES = LanguageData("mul", "dates", _LISTS)
 
 
 @cache
-def cues(table: str) -> Mapping[str, LinearPattern]:
+def cues() -> Mapping[str, LinearPattern]:
     """Return the patterns of the words before a time, by what they make of it, in their order."""
     return {
         name: compile_pattern(expand(pattern, DATES), re.IGNORECASE)
-        for name, pattern in load("mul", "dates")[table].items()
+        for name, pattern in load("mul", "dates")["cues"].items()
     }
