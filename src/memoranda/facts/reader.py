@@ -805,11 +805,7 @@ class LanguageReader:
     def _statements(
         self, rule: _FactForm, match: Any, said: str, speaker: Speaker
     ) -> Iterator[FactStatement]:
-        groups = {
-            name: said[slice(*match.span(number))]
-            for name, number in match.re.groupindex.items()
-            if match.span(number)[0] >= 0
-        }
+        groups = self._groups(match, said)
         which = self._which(said, match) if "relation" in groups else ""
         subject, who, aliases = self._subject(groups, speaker, which)
         own, named = speaker.name.casefold() or "user", speaker.name or self._words["user"]
@@ -887,6 +883,22 @@ class LanguageReader:
         if name:
             return name.casefold(), name, ()
         return (speaker.name.casefold() or "user"), own, ()
+
+    def _groups(self, match: Any, said: str) -> dict[str, str]:
+        """Return what the groups of a match hold, as it is written."""
+        spans = {name: match.span(number) for name, number in match.re.groupindex.items()}
+        groups = {name: said[start:end] for name, (start, end) in spans.items() if start >= 0}
+        if groups.get("value"):
+            groups["value"] += self._behind_title(said, *spans["value"])
+        return groups
+
+    def _behind_title(self, said: str, start: int, end: int) -> str:
+        """Return what a value goes on with behind the full stop of a title: "St. Gallen"."""
+        word = said[start:end].lower().split()[-1:]
+        titled = word and not self.unspaced and word[0] in load("mul", "sentences")["titles"]
+        rest = said[end : end + LONGEST].replace("'", "\u2019") if titled else ""
+        stop = compile_form(self["stop"]).search(rest, 2) if rest.startswith(". ") else None
+        return said[end : end + stop.span()[0]] if stop is not None else ""
 
     def _which(self, said: str, match: Any) -> str:
         """Return the words that tell one relative from another: ``older``, with a space behind."""

@@ -43,6 +43,7 @@ from memoranda.text.limits import MOST_READ
 from memoranda.text.patterns import LanguageData
 from memoranda.text.secrets import has_secret
 
+_EN = LanguageData("en", "stance")
 # Turns before a page of which the last statement is known.
 _CONTEXT = 6
 # Confidence in what was read as an attribute or a request, and in a quotation.
@@ -165,7 +166,11 @@ class _TurnReader:
         """Yield what the turn asks of memory, and what its sentences state."""
         requests = _requests_of(self.turn, self.earlier)
         yield from requests.drafts
-        for place, sentence in enumerate(own_sentences(self.turn.text)):
+        sentences = list(own_sentences(self.turn.text))
+        ends = [*(each.start for each in sentences[1:]), len(self.turn.text)]
+        for place, sentence in enumerate(sentences):
+            if is_joke(self.turn.text[sentence.start : ends[place]]):
+                continue
             if place not in requests.covered:
                 yield from self._read_sentence(sentence)
             elif place in requests.reasons:
@@ -178,7 +183,7 @@ class _TurnReader:
 
     def _read_sentence(self, sentence: SentencePart) -> Iterator[ClaimDraft]:
         shown, said = self._without_question(sentence)
-        if not shown.strip() or has_secret(said) or is_joke(said) or is_unreal(shown):
+        if not shown.strip() or has_secret(said) or is_unreal(shown):
             return
         category = None
         corrected = english("correction").search(shown)
@@ -286,9 +291,12 @@ class _TurnReader:
         person = self._person_before() if pronoun else ""
         if not person or pronoun is None:
             return shown, said
+        who = pronoun["pronoun"].lower()
+        other = "women" if who in {"he", "his"} else "men"
+        if not _EN.words(other).isdisjoint(person.lower().split()):
+            return shown, said
         end = pronoun.span(1)[1]
-        owner = pronoun["pronoun"].lower() in {"his", "her"}
-        lead = f"{person}'s" if owner else person
+        lead = f"{person}'s" if who in {"his", "her"} else person
         return lead + shown[end:], lead + said[end:]
 
     def _person_before(self) -> str:
