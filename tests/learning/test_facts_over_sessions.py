@@ -57,7 +57,7 @@ def test_what_was_told_last_holds_and_what_it_ends_does_not(said, holds, over):
     My gym is FitX. / I quit FitX. | quit | trains
     Our wedding is on 6 June. / We put the wedding off till 9 July. | 9 July | 6 June
     The meeting is on the 10th. / No, the meeting is on the 11th, not the 10th.
-    | The meeting is on the 11th | the 10th
+    | 11 April | 10 April
     # What is only pointed at is the one that is known; what may be several is none of them.
     Fintan's swim is Saturdays at half nine. / His swim's at ten on Sundays now.
     | Sundays | Saturdays

@@ -32,7 +32,7 @@ from memoranda.learning.consolidation_plan import ORIGIN, ConsolidationPlan
 from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.learning.exclusions import blank_exclusions
 from memoranda.learning.extractor import RuleFactExtractor
-from memoranda.learning.judge import TITLE
+from memoranda.learning.judge import NAMING, TITLE
 from memoranda.learning.known_facts import KnownFact, with_attribute
 from memoranda.learning.llm.decisions import ModelDecider, decide_page
 from memoranda.learning.llm.model_stages import extract_claims
@@ -422,7 +422,9 @@ class Consolidator:
         same = replace(where, hashes=[content_hash(claim.content)])
         for record in () if by_text else store.records(scope, same, limit=CANDIDATES):
             found[record.id] = record
-        for text in filter(None, (claim.content, ended) if by_text else ()):
+        # What has an attribute is compared with facts of that attribute alone.
+        wide = claim.fact is None or claim.fact.needs_known or claim.fact.attribute in NAMING
+        for text in filter(None, (claim.content, ended) if by_text and wide else ()):
             for hit in self.searcher.retriever.search(scope, text, where, limit=CANDIDATES):
                 found[hit.record.id] = hit.record
         for name in _attributes_of(claim):

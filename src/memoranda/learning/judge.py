@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns, same_roles
-from memoranda.facts.reader import INSTRUCTION, OVER, FactStatement
+from memoranda.facts.reader import INSTRUCTION, OVER, SAME, FactStatement
 from memoranda.facts.requests import replaces
 from memoranda.facts.values import is_part_of_name, same_value, value_phrases
 from memoranda.learning.claims import Claim, Relation
@@ -26,6 +26,8 @@ from memoranda.text.terms import TermAnalyzer, fold, normalize
 JACCARD = 0.75
 # The attributes of who has died, whom somebody goes to for something, and what a thing is called.
 GONE, CONTACT, TITLE = "gone", "contact", "title"
+# Those of what only names the fact that it changes, whatever attribute that has.
+NAMING = frozenset({SAME, OVER, GONE})
 # Those of what somebody likes better, does not eat, how they eat, and their animals.
 PREFERS, AVOIDS, DIET, PET = "prefers", "avoids", "diet", "pet"
 # Attributes of things rather than people: one is over with its value, or with the thing.
