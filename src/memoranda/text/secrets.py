@@ -591,14 +591,15 @@ def _no_endings() -> tuple[str, ...]:
 
 def _value_before(lowered: str, at: int) -> tuple[int, int] | None:
     """Return the value that stands before its name: "tulip22 is my password"."""
-    words = lowered[max(0, at - _BEFORE) : at].split()
-    for verb in range(len(words) - 2, max(0, len(words) - _PHRASE), -1):
-        if words[verb] in _WORDS.verbs and words[verb + 1] in _WORDS.whose:
-            value = words[verb - 1].strip(_MARKS)
-            start = lowered.rfind(value, max(0, at - _BEFORE), at)
-            fits = _is_bare_value(value, "passwords")
-            return (start, start + len(value)) if fits else None
-    return None
+    found = _given_before().search(lowered, max(0, at - _BEFORE), at)
+    return found.span(1) if found and _is_bare_value(found[1], "passwords") else None
+
+
+@cache
+def _given_before() -> LinearPattern:
+    """Return the pattern of a value and the words between it and its name."""
+    words = rf"\s{any_of(_WORDS.verbs)}\s{any_of(_WORDS.whose)}\s(?:\S+\s+){{0,3}}$"
+    return compile_pattern(rf"([^\s{_MARKS}]+){_QUOTES}?{words}")
 
 
 def mentions_secret(text: str) -> bool:

@@ -29,7 +29,8 @@ MEANT = read_table("""
 2023-05-03 | 2023-05-04 | day | We paid [on the 3rd].
 2023-06-03 | 2023-06-04 | day | It is due [on the 3rd].
 2023-05-12 | 2023-05-13 | day | I'm going [on Friday]. | I have a concert [on Friday].
-| I'll wear a hat [on Friday]. | Call mom [on Friday]. | [this Friday] works
+| I'll wear a hat [on Friday]. | I meet Dr. Costa [on Friday] at 9:30.
+| Call mom [on Friday]. | [this Friday] works
 | [Am Freitag] werde ich in Rom sein.
 2023-05-13 | 2023-05-14 | day | I'm so excited to see you [Saturday]!
 2023-05-19 | 2023-05-20 | day | [Next Friday] works.

@@ -144,12 +144,8 @@ def write_times(text: str, mentions: Sequence[DateMention], part: tuple[int, int
     """
     (begin, end), english, written = part, is_english(text), ""
     for each in mentions:
-        date = write_date(replace(each, precision="day"), english=english)
-        if each.precision == "time":
-            date += f"{' at' if english else ','} {each.since:%H:%M}"
-        elif each.precision != "day":
-            date = write_date(each, english=english)
-        written += text[begin : each.end - len(each.text.removeprefix("on "))] + date
+        before = text[begin : each.end - len(each.text.removeprefix("on "))]
+        written += before + write_date(each, english=english)
         begin = each.end
     return written + text[begin:end]
 
