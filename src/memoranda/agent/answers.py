@@ -156,7 +156,7 @@ def _addressed(claims: Iterable[Claim]) -> Iterator[str]:
     for claim in claims:
         fact = claim.fact
         if fact is None or not (fact.needs_known or fact.takes_back or fact.attribute == SAME):
-            told = address_user(claim.content)
+            told = "" if claim.content.startswith("“") else address_user(claim.content)
             if told and told != claim.content and (fact is None or fact.language == "en"):
                 yield told
 
