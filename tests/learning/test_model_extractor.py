@@ -403,3 +403,8 @@ def test_an_answer_that_was_cut_off_is_asked_for_with_fewer_turns():
     drawn = asyncio.run(extract_claims(model, page, reader=READER))
     assert [claim.content for claim in drawn] == [f"The user likes tea {n}." for n in (1, 2, 3)]
     assert len(model.asked) == 5
+    cut = Reply(ClaimsAnswer([]), ONE_CALL, complete=False)
+    always = ScriptedLLM({ClaimsAnswer: cut})
+    page = [turn(number, f"I like tea {number}.") for number in range(1, 31)]
+    assert asyncio.run(extract_claims(always, page, reader=READER)) == []
+    assert len(always.asked) == 15

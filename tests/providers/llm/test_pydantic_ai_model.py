@@ -89,7 +89,8 @@ def test_after_one_repair_what_is_sound_is_kept(server):
     assert "Answer" in str(error)
     assert (error.usage.requests, error.usage.failures, error.usage.input_tokens) == (2, 2, 200)
     server.play(said('{"name": "Ana", "claims": [{"text": "A"}, {"text": "B', finish="length"))
-    assert Talker(server.openai).ask().value == Answer("Ana", [Item("A")])
+    reply = Talker(server.openai).ask()
+    assert (reply.value, reply.complete) == (Answer("Ana", [Item("A")]), False)
 
 
 def test_known_prices_are_counted(server, monkeypatch):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.exclusions import is_order
@@ -36,6 +37,8 @@ log = logging.getLogger("memoranda.extract")
 
 # Claims of a page, per turn of a person; a model that claims more is inventing.
 MOST_PER_TURN = 3
+# Halvings of a page whose answer is cut off: a model that always is costs 15 calls at most.
+MOST_SPLITS = 3
 # Characters of an insight: it goes into prompts.
 LONGEST_INSIGHT = 1_200
 # Characters of one memory that an insight is drawn from: there may be 200.
@@ -91,6 +94,7 @@ async def extract_claims(
     reader: DateParser,
     kept: Sequence[Claim] = (),
     owner: str = "",
+    splits: int = MOST_SPLITS,
 ) -> list[Claim]:
     """Return the claims of ``page``, drawn by a model, in the order they were said.
 
@@ -105,6 +109,7 @@ async def extract_claims(
         kept: what rules kept of the page because a person asked for it. It is shown to the model,
             and what says the same is left out.
         owner: the name of the user.
+        splits: how often a page may be halved; then the whole claims of an answer count.
 
     Raises:
         LLMError: the model failed; ``error.usage`` says what was spent.
@@ -117,16 +122,13 @@ async def extract_claims(
     known = [fenced("kept", [{"text": each.content} for each in kept])] if kept else []
     prompt = "\n".join([fenced("before", context), *known, fenced("turns", rows)])
     reply = await model.ask(instructions("extract"), prompt, ClaimsAnswer)
-    if not reply.complete and len(page) > 1:
-        half = len(page) // 2
-        claims: list[Claim] = []
-        for turns, earlier in (page[:half], before), (page[half:], [*before, *page[:half]]):
-            around = earlier[-max(half, len(before)) :]
-            claims += await extract_claims(
-                model, turns, before=around, reader=reader, kept=kept, owner=owner
-            )
-        return claims
-    return _checked(reply.value.claims, checker, kept)
+    if reply.complete or len(page) == 1 or not splits:
+        return _checked(reply.value.claims, checker, kept)
+    half, claims = len(page) // 2, list[Claim]()
+    how: dict[str, Any] = {"reader": reader, "kept": kept, "owner": owner, "splits": splits - 1}
+    for turns, earlier in (page[:half], before), (page[half:], [*before, *page[:half]]):
+        claims += await extract_claims(model, turns, before=earlier, **how)
+    return claims
 
 
 def _checked(
