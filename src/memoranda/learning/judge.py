@@ -199,7 +199,9 @@ def _is_same_subject(old: str, subject: str, new: FactStatement) -> bool:
 
 def _is_gone(old: Record | FactStatement, new: FactStatement) -> bool:
     """Return whether a fact is of somebody who has died, or says that there is that somebody."""
-    person = attributes()[old.attribute or ""].category == "relation" or old.attribute == PET
+    # An older fact may have an attribute that is none any more.
+    kind = attributes().get(old.attribute or "")
+    person = old.attribute == PET or (kind is not None and kind.category == "relation")
     told = [old.subject or "", *([old.value] if person and old.value else [])]
     names = (new.subject, *new.aliases)
     return any(same_value(one, each, new.language) for one in told for each in names)
