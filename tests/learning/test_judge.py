@@ -65,6 +65,9 @@ def test_the_same_thing_denied_or_of_another_value_is_ended(first, later, over):
     Sono allergico alle noci. | Non sono allergico alle noci. | utente ha un'allergia
     ナッツアレルギーです。 | ナッツアレルギーではありません。 | アレルギーがある
     I'm not allergic to nuts. | I'm allergic to nuts after all. | not allergic
+    Je ne suis pas allergique aux noix. | Je suis allergique aux noix. | n’est pas allergique
+    Non sono allergico alle noci. | Sono allergico alle noci. | non ha un'allergia
+    ナッツアレルギーではありません。 | ナッツアレルギーです。 | アレルギーはない
     I like tea. | I don't like tea. | likes tea
     Ich mag Tee. | Ich mag keinen Tee. | mag Tee
     Me gusta el té. | No me gusta el té. | usuario le gusta el té

@@ -130,7 +130,8 @@ def _relate_values(
         if new.value is None:
             again = old.content == new.content or _is_same(over, new.ended or "", new)
             return Relation.DUPLICATE if again else Relation.NONE
-        return Relation.UPDATE if _is_same(over, new.value, new) else excluding
+        again = _is_same(over, new.value, new) or _is_denial(old.content, new)
+        return Relation.UPDATE if again else excluding
     if new.value is None:
         ended = not new.ended or _is_same(old.value, new.ended, new)
         return Relation.UPDATE if ended else Relation.NONE
@@ -161,6 +162,16 @@ def _ended_value(old: Record | FactStatement, attribute: str) -> str:
         return old.ended or ""
     stated = (each for each in stated_facts(old.content) if each.attribute == attribute)
     return next((each.ended or "" for each in stated if each.value is None), "")
+
+
+def _is_denial(content: str, new: FactStatement) -> bool:
+    """Return whether a fact is the sentence by which the user's value of a statement is denied."""
+    table = load(new.language, "facts")
+    rows = (row for name, row in table["attributes"].items() if name.startswith(new.attribute))
+    forms = {row[key] for row in rows for key in ("denies", "ends") if key in row}
+    given = {"who": table["words"]["user"], "value": new.value, "thing": "", "relation": ""}
+    filled = (form.format(**given, whose="") for form in forms)
+    return any(_plain_words(each) == _plain_words(content) for each in filled)
 
 
 def _is_other_count(old: str, new: FactStatement) -> bool:
