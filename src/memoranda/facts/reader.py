@@ -26,7 +26,11 @@ from memoranda.text.patterns import compile_pattern, expand, languages_with, loa
 # What stands in a masked sentence for each character of a quotation, an address or code.
 MASK = "\ue000"
 # Marks of all languages that end a clause, and those that may stand around a value.
-_ENDS = ",;:.!?~\u2026\u3001\u3002\uff0c\uff01\uff1f\uff1a\uff1b\uff5e\u2013\u2014-()[]\uff08\uff09"
+_INVERTED = "\u00a1\u00bf"
+_ENDS = (
+    _INVERTED
+    + ",;:.!?~\u2026\u3001\u3002\uff0c\uff01\uff1f\uff1a\uff1b\uff5e\u2013\u2014-()[]\uff08\uff09"
+)
 _EDGE = _ENDS + " \t\n\"'`*_\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u300d\u300e\u300f"
 _OPENS = frozenset(_EDGE) - {" ", "\t", "'", "_", "\u2019"}
 _BREAKS = frozenset(_EDGE) - {"'", "_", "\u2019"}
@@ -40,6 +44,7 @@ _AFTER_FRAME = compile_pattern(
 )
 _PICTURE = compile_pattern("[\u2600-\u27bf\U0001f1e6-\U0001faff]")
 _LAST_LETTER = compile_pattern(r"([^\W\d_])(?:[\W_]|$)")
+_ORDINAL = compile_pattern(r"(\d)\. ")
 _GROUP = compile_pattern(r"\\(\d)")
 # What becomes the attribute of the word for a person, and of what was spoken of last.
 RELATION, SAME, INSTRUCTION = "relation", "same", "instruction"
@@ -682,7 +687,7 @@ class LanguageReader:
         Only words that lead, a time, a frame such as "I already told you that", and whole clauses
         of the speaker's own do: what is denied, doubted or reported is none of these.
         """
-        joined = compile_form(self._words["that"]).sub(r" \1", before)
+        joined = compile_form(self._words["that"]).sub(r" \1", _ORDINAL.sub(r"\1 ", before))
         *whole, last = compile_form(self._parting).split(joined)
         return all(map(self._leads, whole)) and (not last.strip() or self._leads(last, joins=True))
 

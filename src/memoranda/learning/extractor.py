@@ -196,6 +196,8 @@ class _TurnReader:
         if instead != shown:
             shown = said = instead
         facts = list(self._read_attributes(shown, said))
+        if self._is_of_another(shown):
+            facts = [each for each in facts if each.subject != "user" or each.start]
         for fact in facts:
             kind = category or Category(attributes()[fact.attribute].category)
             yield ClaimDraft(fact.content, kind, fact, said)
@@ -210,6 +212,14 @@ class _TurnReader:
             asks = english("question_begins").search(shown)
             shown = shown[: asks.span()[0]] if asks else ""
         return shown, self.turn.text[sentence.start : sentence.start + len(shown)]
+
+    def _is_of_another(self, shown: str) -> bool:
+        """Return whether a sentence without "I" goes on about whom the one before it is about."""
+        about = english("of_another").search(self.lead[-1].shown) if self.lead else None
+        if about is None or about["who"].lower() in _EN.words("no_persons"):
+            return False
+        words = {word.partition("'")[0] for word in shown.lower().split()}
+        return words.isdisjoint({"i", "we", "my", "our", "me", "us"})
 
     def _matters(self, shown: str) -> bool:
         if not may_state(shown):
