@@ -9,12 +9,13 @@ Python on the few places that it found.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import takewhile
 from operator import ne
 from typing import NamedTuple
@@ -27,6 +28,9 @@ from memoranda.text.terms import lower_in_place
 HIDDEN = "[…]"
 _WORDS = WordLists("secrets")
 
+_MOST_KEPT = 10_000
+_kept: dict[bytes, tuple[SecretSpan, ...]] = {}
+
 PRIVATE_KEY, SEED = "a private key", "a seed phrase"
 
 
@@ -38,11 +42,18 @@ class SecretSpan(NamedTuple):
     kind: str
 
 
-# A record is looked at whenever it is told.
-@lru_cache(maxsize=4_096)
 def find_secrets(text: str) -> tuple[SecretSpan, ...]:
-    """Return the secrets in a text, in order; none overlaps another."""
-    return _join_overlapping(_find(text))
+    """Return the secrets in a text, in order; none overlaps another.
+
+    What was found in the last texts is kept under their hashes, which tell no text: a record is
+    looked at whenever it is told.
+    """
+    key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    if key not in _kept:
+        if len(_kept) >= _MOST_KEPT:
+            _kept.clear()
+        _kept[key] = _join_overlapping(_find(text))
+    return _kept[key]
 
 
 def secret_kind(text: str) -> str | None:
