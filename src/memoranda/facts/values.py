@@ -7,7 +7,6 @@ or something else: pine nuts are no nuts, Jersey is not New Jersey, and Ana is n
 from __future__ import annotations
 
 import threading
-import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -26,9 +25,7 @@ _local = threading.local()
 @lru_cache(maxsize=4096)
 def value_key(value: str) -> frozenset[str]:
     """Return the words of a value that tell it, without case, accents, articles and pronouns."""
-    folded = unicodedata.normalize("NFKD", value.casefold())
-    plain = "".join(char for char in folded if not unicodedata.combining(char))
-    words = _WORD.findall(plain)
+    words = _WORD.findall(fold(normalize(value)))
     return frozenset(each for each in words if each not in _small_words("")) or frozenset(words)
 
 
