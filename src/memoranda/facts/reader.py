@@ -700,9 +700,10 @@ class LanguageReader:
         """Return a sentence without frames that lead into it: "I forgot to say that …"."""
         while "frames" in self._words:
             cuts = [
-                max(each.end("mark"), each.end("space")) for each in _AFTER_FRAME.finditer(sentence)
+                (each.start(), max(each.end("mark"), each.end("space")))
+                for each in _AFTER_FRAME.finditer(sentence)
             ]
-            end = next((cut for cut in cuts if self._is_frame(sentence[:cut])), 0)
+            end = next((last for first, last in cuts if self._is_frame(sentence[:first])), 0)
             if not end:
                 break
             sentence = sentence[end:]

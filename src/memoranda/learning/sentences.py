@@ -8,17 +8,21 @@ follows is that text; after ``Tom wrote:`` it is Tom's. It is broken off.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 from memoranda.facts.forms import compile_form
 from memoranda.facts.reader import MASK, find_text_request, mask_halves
 from memoranda.text.limits import LONGEST_SENTENCE, MOST_READ
-from memoranda.text.patterns import LanguageData
+from memoranda.text.patterns import LanguageData, languages_with, load
 from memoranda.text.sentences import split_sentences
 
 _EN = LanguageData("en", "stance")
 _PROSE = LanguageData("mul", "prose")
 _BREAK = "\n"
+_ASKS, _COLONS = frozenset("?\uff1f"), frozenset(":\uff1a")
+# Paragraphs of a message of which some may be pasted; sentences of one that is too short for it.
+_LEAST_PARAGRAPHS, _FEW_SENTENCES = 2, 2
 # Share of the characters of a line from which, if they are signs of code, it is code.
 _CODE_SHARE = 0.06
 _CLOSING = {'"': '"', "\u201c": "\u201d", "\u00ab": "\u00bb", "'": "'"}
@@ -70,14 +74,63 @@ def own_sentences(text: str) -> Iterator[SentencePart]:
         shown = shown[:start] + MASK * (end - start) + shown[end:]
     laughter = compile_form(_PROSE.source("laughter"))
     shown = laughter.sub(lambda found: ",".ljust(len(found[0])), shown)
-    begin = find_text_request(shown)
     offset = 0
-    for line in (shown if begin is None else cut_out(shown, begin, len(shown))).split(_BREAK):
+    for line in _blank_asked_text(blank_pasted(shown)).split(_BREAK):
         signs = len(_PROSE.pattern("code_signs", 0).findall(line))
         code = signs > max(1, len(line) * _CODE_SHARE)
         if line and not code and not _PROSE.pattern("no_prose", 0).match(line):
             yield from _split(line, offset)
         offset += len(line) + 1
+
+
+def blank_pasted(text: str) -> str:
+    """Return a text, as long as it was, without the paragraphs that seem to be pasted.
+
+    Where the first paragraph asks about a text, or ends with a colon, the others are that text;
+    where only the last one asks, those are that bear signs of a log, a mail, a list or a form.
+    The last paragraph stays where it asks something itself.
+    """
+    spans = [found.span() for found in _PROSE.pattern("paragraph", 0).finditer(text)]
+    logged = _PROSE.pattern("logged", 0).search(text) is not None
+    if len(spans) == 1:  # Lines without a gap between them.
+        spans = [found.span() for found in _PROSE.pattern("line", 0).finditer(text)]
+    else:
+        logged = False
+    if len(spans) < _LEAST_PARAGRAPHS:
+        return text
+    (_, first), *others = spans
+    lead = text[:first]
+    last_asks = not _ASKS.isdisjoint(text[slice(*others[-1])])
+    shows = any(form.search(lead) for form in _shows_text()) or lead.rstrip()[-1:] in _COLONS
+    rest = others[:-1] if last_asks else others
+    few = len(rest) == 1 and len(split_sentences(text[slice(*rest[0])])) <= _FEW_SENTENCES
+    pasted = shows or (not _ASKS.isdisjoint(lead) and not few)
+    for start, end in [spans[0], *rest]:
+        if (
+            logged
+            or (pasted and start > spans[0][0])
+            or _PROSE.pattern("pasted", 0).search(text[start:end])
+        ):
+            text = cut_out(text, start, end)
+    return text
+
+
+@cache
+def _shows_text() -> list[Any]:
+    """Return the patterns of a sentence that shows a text: "what is wrong with this?"."""
+    files = (load(code, "stance") for code in languages_with("stance"))
+    return [compile_form(each["shows_text"]) for each in files if "shows_text" in each]
+
+
+def _blank_asked_text(text: str) -> str:
+    """Return a text, as long as it was, without what it asks to work on: "translate: …"."""
+    begin = find_text_request(text)
+    if begin is None:
+        return text
+    line = text.find(_BREAK, begin + 1)
+    colon = next((at for at in range(begin, len(text)) if text[at] in _COLONS), -1)
+    ends = [each for each in (line, colon + 1) if each > begin]
+    return cut_out(text, min(ends, default=begin), len(text))
 
 
 def _broken(found: Any) -> str:
@@ -127,8 +180,5 @@ def _report_end(text: str, start: int) -> int:
     if closing:
         closed = text.find(closing, begin + 1)
         return closed + 1 if closed >= 0 else len(text)
-    if _BREAK in text[start:begin]:
-        blank = _PROSE.pattern("blank_line", 0).search(text, begin)
-        return blank.start() if blank else len(text)
-    found = _PROSE.pattern("report_end", 0).search(text, begin)
-    return found.end() if found else len(text)
+    blank = _PROSE.pattern("blank_line", 0).search(text, begin)
+    return blank.start() if blank else len(text)

@@ -71,7 +71,10 @@ class SpeakerLabels:
                 return _label(first), said
             if asks_to_keep(text) and not asks_to_keep(said):
                 return None, text  # "Recuerda: …" is a request.
-        return None, text[: first.start()]
+        # What asks something below what is pasted is the user's own again.
+        *_, last = text.rstrip().splitlines()
+        asks = "?" in last and all(each.start() < len(text) - len(last) for each in pasted)
+        return None, text[: first.start()] + ("\n" + last if asks else "")
 
     def _weigh(self, found: LinearMatch) -> int:
         """Return how sure it is that a label is the name of somebody who speaks; 0 if it is not."""

@@ -11,13 +11,7 @@ from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
-from memoranda.facts.reader import (
-    is_momentary,
-    is_unreal,
-    language_reader,
-    likely_language,
-    possible_languages,
-)
+from memoranda.facts.reader import is_momentary, is_unreal, language_reader, likely_language
 from memoranda.text.patterns import languages_with, load, words_of
 from memoranda.text.small_talk import states_nothing
 
@@ -69,34 +63,33 @@ def count_features(sentence: str, *, dated: bool) -> StatementFeatures:
         sentence: as it was said, without what is quoted in it.
         dated: whether it tells a time.
     """
-    codes = possible_languages(sentence)
-    for code in codes[:1]:
-        sentence = language_reader(code).skip_frames(sentence)
+    code = likely_language(sentence)
+    reader = language_reader(code)
+    sentence = reader.skip_frames(sentence)
     words = [word.strip(_EDGE) for word in sentence.replace("\u2019", "'").split()]
     words = [word for word in words if word]
     low = [part for word in words for part in word.casefold().split("'")]
-    unspaced = any(language_reader(code).unspaced for code in codes[:1])
-    leads = {word for code in codes for word in language_reader(code).openings}
+    unspaced, leads = reader.unspaced, {*reader.openings}
     first = next((word for word in low if word not in leads), "")
-    small = {word for code in codes for word in _function_words(code)} | leads
+    small = _function_words(code) | leads
     content = [word for word in words if word.casefold().partition("'")[0] not in small]
     length = len(sentence) / _LETTERS if unspaced else len(content)
-    own = {name for name in low if name in _list("own")}
+    own = {name for name in low if name in _list("own", code)}
     named = any(word[0].isupper() and word.casefold() not in own for word in words[1:])
-    opens = first in own or (unspaced and _holds(sentence[:_LEAST_LETTERS], "own"))
+    opens = first in own or (unspaced and _holds(sentence[:_LEAST_LETTERS], "own", code))
     return StatementFeatures(
         content=min(length, _MOST_WORDS) / _MOST_WORDS,
         short=length < _LEAST_CONTENT,
         opens=opens,
-        own=not opens and (bool(own) or (unspaced and _holds(sentence, "own"))),
+        own=not opens and (bool(own) or (unspaced and _holds(sentence, "own", code))),
         number=any(char.isdigit() for char in sentence),
         name=named,
         date=dated,
-        hearer=any(word in _list("hearer") for word in low),
-        pointing=any(word in _list("pointing") for word in low)
-        or (not named and any(word in _list("persons") for word in low))
-        or any(word in _list("pointing_at_ends") for word in (*low[:1], *low[-1:])),
-        unsettled=any(word in _list("unsettled") for word in low),
+        hearer=any(word in _list("hearer", code) for word in low),
+        pointing=any(word in _list("pointing", code) for word in low)
+        or (not named and any(word in _list("persons", code) for word in low))
+        or any(word in _list("pointing_at_ends", code) for word in (*low[:1], *low[-1:])),
+        unsettled=any(word in _list("unsettled", code) for word in low),
         momentary=is_momentary(sentence),
     )
 
@@ -136,9 +129,9 @@ def quote(sentence: str, speaker: str, at: datetime) -> str:
     return f"\u201c{said[:1].upper()}{said[1:]}\u201d ({who}, {date})"
 
 
-def _holds(text: str, name: str) -> bool:
+def _holds(text: str, name: str, code: str) -> bool:
     """Return whether a text in a script without spaces holds a word of a list."""
-    return any(word in text for word in _list(name) if not word.isascii())
+    return any(word in text for word in _list(name, code) if not word.isascii())
 
 
 @cache
@@ -148,10 +141,10 @@ def _function_words(code: str) -> frozenset[str]:
 
 
 @cache
-def _list(name: str) -> frozenset[str]:
-    """Return a list of words of all languages."""
+def _list(name: str, code: str) -> frozenset[str]:
+    """Return a list of words of a language."""
     lists: Mapping[str, Mapping[str, tuple[str, ...]]] = load("mul", "statements")["words"]
-    return frozenset(word for code in languages_with("facts") for word in lists[name].get(code, ()))
+    return frozenset(lists[name].get(code, ()))
 
 
 def _weights(kind: str) -> Mapping[str, float]:
