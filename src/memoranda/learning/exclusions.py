@@ -185,5 +185,7 @@ def is_override(text: str) -> bool:
 
 
 def is_injection(text: str) -> bool:
-    """Return whether a text would override what the assistant goes by."""
-    return english("override").search(text.replace("\u2019", "'")) is not None
+    """Return whether a text would override what the assistant goes by, now or by memory."""
+    plain = text.replace("\u2019", "'")
+    kept = english("keeping").search(plain) is not None and is_order(text)
+    return kept or english("override").search(plain) is not None
