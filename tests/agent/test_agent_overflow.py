@@ -68,7 +68,7 @@ def test_only_what_is_old_is_consolidated(tmp_path, automatic):
         turns(agent, 1, start=26)
         assert read_until(memory, "chat") == (27, 27)
         assert "turns=14-27" in history(memory)[1]
-        assert "The user has a dog named Rex." in facts(memory)
+        assert "The user's dog is called Rex." in facts(memory)
         assert agent.chat.prunings == ()
         assert agent.chat.stats().messages_in_context == len(agent.chat) == 36
         assert memory.verify() == []

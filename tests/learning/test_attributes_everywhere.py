@@ -87,11 +87,11 @@ def test_a_claim_of_a_model_that_states_two_attributes_stays_one():
 def test_what_a_program_stored_is_ended_by_what_the_person_says_of_it(stored, said, left, ended):
     """``remember`` needs no attribute: its text tells it, among many texts that are nearer.
 
-    The user lives in Delft | I've relocated to Bremen. | relocated to Bremen | yes
+    The user lives in Delft | I've relocated to Bremen. | lives in Bremen | yes
     Ana is vegetarian | I'm vegan now. | vegan | yes
     I drive a Volvo | I drive a Skoda now. | Skoda | yes
     Ana works at Contoso. | I started a new job at Fabrikam. | Fabrikam | yes
-    Ben lives in Delft | I've relocated to Bremen. | relocated to Bremen | no
+    Ben lives in Delft | I've relocated to Bremen. | lives in Bremen | no
     Ana lives in Delft | In 2009 I lived in Porto. | Porto | no
     """
     with remembering() as memory:

@@ -81,7 +81,7 @@ def test_erasing_what_was_said_erases_what_was_drawn_from_it(memory):
     receipt = memory.forget(found.source_ids[0], erase=True)
     assert receipt.derived == (found.id,)
     assert memory.get(found.id) is None
-    assert contents(memory) == ["The user has a dog named Rex."]
+    assert contents(memory) == ["The user's dog is called Rex."]
     assert all("Porto" not in hit.record.content for hit in memory.search("Porto"))
     assert memory.consolidate().count == 0
     assert memory.verify() == []

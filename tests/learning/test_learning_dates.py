@@ -20,8 +20,8 @@ def test_a_stretch_is_the_same_everywhere_and_found_by_any_of_its_days(tmp_path)
         (leave,) = [each for each in memory.records(kind="fact") if "off" in each.content]
         assert leave.event_time == JUNE.replace(day=22)
         assert leave.event_until == JUNE.replace(month=7, day=4)
-        assert "from June 22 to July 3 (2026-06-22 – 2026-07-03)" in leave.content
-        assert "from June 22 to July 3 (2026-06-22 – 2026-07-03)" in memory.notes.read_memory()
+        assert "from June 22 to July 3 (22 June 2026 – 3 July 2026)" in leave.content
+        assert "from June 22 to July 3 (22 June 2026 – 3 July 2026)" in memory.notes.read_memory()
         history = [entry.text for entry in memory.notes.history()]
         assert any("2026-06-22/2026-07-03" in text for text in history)
         june, july = JUNE.replace(day=30), JUNE.replace(month=7, day=2)

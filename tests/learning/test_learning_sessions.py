@@ -90,7 +90,7 @@ def test_a_new_session_has_the_older_ones_read_and_not_itself(learning):
     learning.remember(NUTS, kind="episode", session="three", role="user")
     settled(learning)
     assert [item.id for item in learning.sessions(pending=True)] == ["three"]
-    assert contents(learning) == ["The user has a dog named Rex.", "The user lives in Porto."]
+    assert contents(learning) == ["The user lives in Porto.", "The user's dog is called Rex."]
     learning.remember("Hello.", kind="episode", session="four", role="user")
     settled(learning)
     assert "The user is allergic to peanuts." in contents(learning)
@@ -207,7 +207,7 @@ def test_what_is_erased_while_it_is_read_becomes_no_fact(tmp_path):
         assert "was erased" in report.failed["s"]
         assert (report.count, facts(one)) == (0, [])
         assert one.consolidate().count == 1
-        assert contents(one) == ["The user has a dog named Rex."]
+        assert contents(one) == ["The user's dog is called Rex."]
         assert one.verify() == []
 
 
@@ -223,7 +223,7 @@ def test_what_takes_the_place_of_what_was_erased_is_read(memory):
     meanwhile(memory, replace_last)
     for _ in range(2):
         memory.consolidate()
-    assert "The user has a dog named Rex." in contents(memory)
+    assert "The user's dog is called Rex." in contents(memory)
 
 
 def test_facts_of_an_agents_talk_stay_the_agents(memory):
@@ -235,7 +235,7 @@ def test_facts_of_an_agents_talk_stay_the_agents(memory):
     memory.consolidate()
     assert fact(memory, "Rex").agent == "tutor"
     assert fact(memory, "Porto").agent is None
-    assert contents(tutor) == ["The user has a dog named Rex.", "The user lives in Porto."]
+    assert contents(tutor) == ["The user lives in Porto.", "The user's dog is called Rex."]
     assert contents(coach) == ["The user lives in Porto."]
     assert coach.sessions(pending=True) == tutor.sessions(pending=True) == []
 
@@ -293,7 +293,7 @@ def test_subscribers_hear_of_new_facts_of_their_user_alone(learning):
     talk(learning, "one", PORTO).end()
     talk(learning, "two", PORTO, DOG).end()
     told = [item for item in heard if item.kind == "fact"]
-    dog = "The user has a dog named Rex."
+    dog = "The user's dog is called Rex."
     assert [item.content for item in told] == ["The user lives in Porto.", dog]
     assert {item.user for item in heard} == {"ana"}
     assert [item.content for item in others if item.kind == "fact"] == ["The user lives in Rome."]

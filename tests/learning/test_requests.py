@@ -78,7 +78,7 @@ def test_a_change_ends_what_was_asked_to_be_kept(memory):
     chat, _ = listening(memory)
     chat.add("user", "Remember that I live in Turin.")
     chat.add("user", "I've moved to Genoa.")
-    assert consolidated(memory, chat) == ["The user has moved to Genoa."]
+    assert consolidated(memory, chat) == ["The user lives in Genoa."]
 
 
 def test_what_was_forgotten_meanwhile_is_not_learned_again(memory):

@@ -79,8 +79,8 @@ def test_the_jobs_do_their_work_for_all_users(memory):
     told = []
     watching = memory.schedule(lambda user, report: told.append((user, report.stage)))
     watching.step()
-    assert contents(memory) == ["The user used to sail with old friends."]
-    assert contents(bo) == ["The user used to sail with cousins."]
+    assert contents(memory) == ["“I used to sail with old friends.” (the user, 2 March 2026)"]
+    assert contents(bo) == ["“I used to sail with cousins.” (the user, 2 March 2026)"]
     assert ("ana", "consolidate") in told
     assert ("bo", "consolidate") in told
     clock_of(memory).advance(60 * DAY)

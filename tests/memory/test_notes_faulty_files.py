@@ -168,7 +168,7 @@ def test_memory_goes_on_without_its_notes(memory, caplog):
             memory.notes.sync()
         assert agent.process("/new").text.startswith("Session ended")
         assert not memory.consolidate().failed
-    learned = ["The user lives in Porto.", "The user has a dog named Rex."]
+    learned = ["The user lives in Porto.", "The user's dog is called Rex."]
     wanted = sorted([*FACTS, "Ana has read Ulysses.", *learned])
     assert facts(memory) == wanted
     memory.consolidate()

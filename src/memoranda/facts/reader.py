@@ -159,7 +159,7 @@ def name_last(sentence: str, known: FactStatement) -> tuple[str, int] | None:
     "I have a cat. The name is Momo." goes on as "My cat's name is Momo" would.
     """
     words = load(known.language, "facts")["words"]
-    noun = known.value or ""
+    noun = (known.value or "").rpartition(" ")[2]
     told = noun in language_reader(known.language).relations and known.subject == "user"
     for source, becomes in words.get("naming_last", {}).items() if told else ():
         found = compile_form(source).search(sentence)

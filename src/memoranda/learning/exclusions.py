@@ -46,10 +46,11 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
                 withheld = withheld or (0, 0)
             silent = withheld is not None or ahead
             ahead = bare and not back
+        if turn.person:
+            talk.forget(place)
         if silent:
             talk.blank(place)
         elif turn.person:
-            talk.forget(place)
             talk.retract(place, said)
             talk.leave_role(place, said)
     return talk.turns

@@ -182,7 +182,7 @@ class _TurnReader:
         return Speaker("" if self.turn.speaker in ROLES else self.turn.speaker.strip())
 
     def _read_sentence(self, sentence: SentencePart) -> Iterator[ClaimDraft]:
-        shown, said = self._without_question(sentence)
+        shown, said = whole = self._without_question(sentence)
         if not shown.strip() or has_secret(said) or is_unreal(shown):
             return
         category = None
@@ -196,6 +196,8 @@ class _TurnReader:
         if instead != shown:
             shown = said = instead
         facts = list(self._read_attributes(shown, said))
+        if corrected is not None and not facts:  # "Sorry, May 5"
+            facts = list(self._read_attributes(*whole))
         if self._is_of_another(shown):
             facts = [each for each in facts if each.subject != "user" or each.start]
         for fact in facts:
