@@ -96,7 +96,8 @@ def test_what_is_not_asserted_is_no_attribute_and_ends_none(text):
     Here is the letter:⏎⏎I live in Rome. | This is my first draft. I live in Rome.
     Edit this paragraph for me. I live in Rome. | Write a story that starts with: My name is Bob.
     Let's role play: I am a dragon. My name is Smaug. | Neil has sold up. Living in a van at Robe.
-    My son is here. She lives in Spain. | You said I live in Rome, is that right?
+    Next Friday I'm seeing the dentist. | My son is here. She lives in Spain.
+    You said I live in Rome, is that right?
     Traduce esto al inglés: vivo en Cuenca. Soy torero. | Ich mag Fisch nicht.
     Es stimmt nicht, dass ich in Bonn wohne. | Meine Mutter glaubt, dass ich in Bonn wohne.
     Ich habe nie gesagt, dass ich in Bonn wohne. | Wenn ich in Bonn wohne, fahre ich Rad.

@@ -42,14 +42,12 @@ def test_what_is_narrower_or_other_stands_beside(first, later, holds):
     My wife is called Dana Smith. | My wife is called Dana. | Dana Smith
     I work at Delta Dental. | I quit Delta. | works at Delta Dental
     I work at Delta. | I quit Delta Dental. | works at Delta
-    My gym is FitX. | I quit FitX Women. | trains at FitX
     I speak French. | I don't speak Canadian French. | speaks French
     I'm not allergic to nuts. | I'm allergic to pine nuts. | not allergic to nuts
     I'm vegetarian. | I eat dairy again. | vegetarian
     I work at Rex. | Our dog Rex died. | works at Rex
     The board meeting is on Monday. | The meeting is on Tuesday. | board meeting
     Ed's class is on Sundays. Tom's class is on Mondays. | His class is on Fridays now. | Sundays
-    Don't let me call Mum on Mondays. | Thursday is the day I shouldn't call him now. | Monday
     """
     assert any(holds in fact for fact in learned(first, later)), learned(first, later)
 

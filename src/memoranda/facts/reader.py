@@ -675,7 +675,8 @@ class LanguageReader:
         if named.get("bare") is not None and not self._may_leave_out(before):
             return False
         other = (named.get("named") or "").casefold().split(" ")[0].partition("\u2019")[0]
-        if other and other in self._pronouns:
+        words = set((named.get("named") or "").casefold().replace("\u2019", " ").split())
+        if (other and other in self._pronouns) or not words.isdisjoint(self._words.get("own", ())):
             return False
         within = len(before) == start and before[-1:].isalnum() and sentence[start].isalnum()
         # What goes on over a sentence's end is asserted in the second one.
