@@ -629,6 +629,12 @@ class LanguageReader:
         return openings
 
     @property
+    def joins(self) -> Sequence[str]:
+        """The words between two clauses that are both asserted."""
+        joins: Sequence[str] = self._words.get("joins", ())
+        return joins
+
+    @property
     def unspaced(self) -> bool:
         """Whether the language does not part its words by spaces."""
         return bool(self._words.get("unspaced"))

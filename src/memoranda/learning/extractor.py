@@ -35,7 +35,13 @@ from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.exclusions import blank_exclusions, is_joke, is_order
 from memoranda.learning.requests import ClaimDraft, RefusedRequest, TurnRequests, read_requests
 from memoranda.learning.sentences import SentencePart, english, own_sentences, write_out
-from memoranda.learning.statements import count_features, may_state, quote, weigh_statement
+from memoranda.learning.statements import (
+    count_features,
+    may_state,
+    quote,
+    split_clauses,
+    weigh_statement,
+)
 from memoranda.model.models import DateMention
 from memoranda.text.dates.expressions import EARLIEST_YEAR
 from memoranda.text.dates.statements import DateParser, write_times
@@ -203,9 +209,26 @@ class _TurnReader:
         for fact in facts:
             kind = category or Category(attributes()[fact.attribute].category)
             yield ClaimDraft(fact.content, kind, fact, said)
-        named = all(attributes()[each.attribute].category == Category.RELATION for each in facts)
-        if named and not is_order(said) and self._matters(shown):
-            yield ClaimDraft(said.strip(), Category.STATEMENT)
+        if not is_order(said):
+            for start, end in self._lasting_parts(shown, facts):
+                yield ClaimDraft(said[start:end].strip(), Category.STATEMENT)
+
+    def _lasting_parts(
+        self, shown: str, facts: Sequence[FactStatement]
+    ) -> Iterator[tuple[int, int]]:
+        """Yield the parts of a sentence that will matter: all of it, or clauses without facts."""
+        told = [
+            (each.start, each.end)
+            for each in facts
+            if attributes()[each.attribute].category != Category.RELATION
+        ]
+        if not told and self._matters(shown):
+            yield 0, len(shown)
+            return
+        for start, end in split_clauses(shown):
+            free = all(last <= start or end <= first for first, last in told)
+            if free and end - start < len(shown) and self._matters(shown[start:end]):
+                yield start, end
 
     def _without_question(self, sentence: SentencePart) -> tuple[str, str]:
         """Return what a sentence states before it asks, if it asks, and the same as written."""

@@ -12,16 +12,19 @@ from functools import cache
 from typing import NamedTuple
 
 from memoranda.facts.reader import is_momentary, is_unreal, language_reader, likely_language
-from memoranda.text.patterns import languages_with, load, words_of
+from memoranda.text.patterns import compile_pattern, languages_with, load, words_of
 from memoranda.text.small_talk import states_nothing
 
 # Content words of a sentence beyond which more tell no more, and the fewest that state something.
 _MOST_WORDS, _LEAST_CONTENT = 12, 2
+# Content words of a sentence in which only the first words, so many, leave open what it states.
+_LONG, _HEAD = 4, 6
 # Letters of a word in a script without spaces.
 _LETTERS = 3
 _LEAST_WORDS = 3
 _LEAST_LETTERS = 6
 # Marks with which a sentence may end.
+_WORD = compile_pattern(r"\S+")
 _ENDS = '.!?"\u2026\u3002\uff01\uff1f'
 _EDGE = " \t\n.,;:!?…\"'()[]«»“”„-–—"
 
@@ -39,7 +42,7 @@ class StatementFeatures(NamedTuple):
         date: whether it tells a time.
         hearer: whether it speaks to whoever listens: "you".
         pointing: whether it points at what was said before: "that", "it", "she".
-        unsettled: whether it tells what somebody only thinks, feels or would do.
+        unsettled: whether it begins with what somebody only thinks, feels or would do.
         momentary: whether it only tells of the moment: a meal, the weather, a mood.
     """
 
@@ -74,6 +77,7 @@ def count_features(sentence: str, *, dated: bool) -> StatementFeatures:
     small = _function_words(code) | leads
     content = [word for word in words if word.casefold().partition("'")[0] not in small]
     length = len(sentence) / _LETTERS if unspaced else len(content)
+    head = low if len(content) < _LONG else low[:_HEAD]
     own = {name for name in low if name in _list("own", code)}
     named = any(word[0].isupper() and word.casefold() not in own for word in words[1:])
     opens = first in own or (unspaced and _holds(sentence[:_LEAST_LETTERS], "own", code))
@@ -86,10 +90,10 @@ def count_features(sentence: str, *, dated: bool) -> StatementFeatures:
         name=named,
         date=dated,
         hearer=any(word in _list("hearer", code) for word in low),
-        pointing=any(word in _list("pointing", code) for word in low)
-        or (not named and any(word in _list("persons", code) for word in low))
+        pointing=any(word in _list("pointing", code) for word in head)
+        or (not named and any(word in _list("persons", code) for word in head))
         or any(word in _list("pointing_at_ends", code) for word in (*low[:1], *low[-1:])),
-        unsettled=any(word in _list("unsettled", code) for word in low),
+        unsettled=any(word in _list("unsettled", code) for word in head),
         momentary=is_momentary(sentence),
     )
 
@@ -104,6 +108,26 @@ def weigh_statement(features: StatementFeatures, *, among_people: bool) -> float
     weights = _weights("people" if among_people else "assistant")
     counted: Mapping[str, float] = features._asdict()
     return weights["bias"] + sum(weights[name] * value for name, value in counted.items())
+
+
+def split_clauses(sentence: str) -> list[tuple[int, int]]:
+    """Return where the clauses of a sentence begin and end that its speaker asserts.
+
+    One begins behind a mark, or a joining word, with whoever speaks: ", and I", " but my".
+    """
+    code = likely_language(sentence)
+    reader = language_reader(code)
+    own = {*_list("own", code)}
+    starts = [0]
+    marked = False
+    for word in _WORD.finditer(sentence):
+        plain = word[0].strip(_EDGE).casefold().replace("\u2019", "'").partition("'")[0]
+        if marked and plain in own:
+            starts.append(word.start())
+        joins = plain in reader.joins or (marked and plain in reader.openings)
+        marked = joins or word[0][-1:] in ",;:"
+    parts = zip(starts, [*starts[1:], len(sentence)], strict=True)
+    return [(first, last) for first, last in parts if reader.leaves_asserted(sentence[:first])]
 
 
 def may_state(sentence: str) -> bool:
