@@ -694,6 +694,8 @@ class LanguageReader:
         Only words that lead, a time, a frame such as "I already told you that", and whole clauses
         of the speaker's own do: what is denied, doubted or reported is none of these.
         """
+        if "that" not in self._words:
+            return self._begins(before)
         joined = compile_form(self._words["that"]).sub(r" \1", _ORDINAL.sub(r"\1 ", before))
         *whole, last = compile_form(self._parting).split(joined)
         return all(map(self._leads, whole)) and (not last.strip() or self._leads(last, joins=True))
