@@ -10,16 +10,18 @@ from memoranda.text.recalled import NOTHING
 # What is said, and the line that says what was understood.
 SAID = {
     "hi": HELLO,
-    "my name is priya and i live in cardiff": "Noted: your name is priya; you live in cardiff.",
-    "My husband Tom is a locksmith.": "Noted: your husband is called Tom.",
+    "my name is priya and i live in cardiff": "Noted: your name is Priya; you live in cardiff.",
+    "My husband Tom is a locksmith.": "Noted: your husband Tom is a locksmith.",
     "I can't eat prawns, ended up in A&E": "Noted: you do not eat prawns.",
     "My sister Karin lives in Malmö.": "Noted: your sister Karin lives in Malmö.",
-    "gaz owes me 40 quid": "Noted.",
-    "Mondays I swim at 7": "Noted.",
+    "gaz owes me 40 quid": "Noted: Gaz owes you 40 quid.",
+    "Mondays I swim at 7": "Noted: Mondays you swim at 7.",
     "Sam's school play is on 11 December": "Noted: Sam's school play is 11 December 2026.",
     "we might go to Greece, who knows": "Noted.",
     "remember that my locker is 212": "Remembered: My locker is 212.",
-    "remember my door code is 5512": "Remembered: My door code is 5512.",
+    "remember my wifi password is kiwi-Tree-4471": (
+        "Not remembered, because it seems to hold a secret; only this conversation has it."
+    ),
     "thanks": GLAD,
     "ok": ALL_RIGHT,
     "good night": BYE,
@@ -32,6 +34,7 @@ ASKED = {
     "where does Karin live?": "Malmö",
     "When is the school play?": "11 December",
     "what's my locker number?": "212",
+    "What's my name?": "riya",
 }
 UNKNOWN = ["What is my shoe size?", "who won the world cup?"]
 
@@ -70,12 +73,12 @@ def test_a_talk_with_memory_alone(opened):
     assert told[0] == told[1] == told[2]
     assert "\nAbout you: your name is Priya; " in told[0]
     assert say("please forget that I swim on Mondays", "forget that I swim on Mondays") == [
-        "Forgotten: Mondays you swim at 7.",
+        "Forgotten: “Mondays I swim at 7.” (27 November 2026).",
         "Nothing to forget: memory knows nothing of “I swim on Mondays”.",
     ]
     assert say("When do I swim?") == [NOTHING]
     assert say("sorry, I said the school play was on the 11th, it's the 10th") == [
-        "Corrected: Sam's school play is on 10 December (2026-12-10)."
+        "Corrected: Sam's school play is 10 December 2026."
     ]
     assert "10 December" in say("When is the school play?")[0]
     said = [each.source_role for each in memory.records(kind="episode", limit=500)]

@@ -172,10 +172,9 @@ def test_models_are_listed_and_chosen(opened, server, monkeypatch):
 
 
 def test_commands_say_what_they_did(opened):
-    """Facts; a command of the face is handed to it; /new and /end."""
+    """A command of the face is handed to it; /new and /end."""
     chat = opened("Fine.")
     of(AnswerFinished, chat, "How are you?")
-    assert of(Notice, chat, "/remember Rita has two cats.").text.startswith("Remembered: ")
     assert of(InterfaceCommand, chat, "/stats all of it") == InterfaceCommand(
         "/context", "all of it"
     )

@@ -142,8 +142,6 @@ def test_a_session_that_waits_is_told(server, model, talk, answers):
         ("/memroy", "did you mean /memory?"),
         ("/clear now", "this asks first"),
         *((f"{each} now", "takes") for each in ("/new", "/cost", "/undo")),
-        ("/forget", "say what"),
-        ("/forget fact_none", "fact_none"),
         ("/expand nothing", "names no part"),
     ],
 )
@@ -161,7 +159,7 @@ def test_a_command_is_read_in_any_case(talk):
     out = talk("I have two cats.", "/NEW", "/new", "/?", "/etc/hosts is broken here").stdout
     assert out.count("Session ended") == 2
     assert out.endswith("Noted.\n")
-    assert all(name in out for name in ("/new", "/forget", "/context", "Ctrl+D", "Alt+Enter"))
+    assert all(name in out for name in ("/new", "/context", "Ctrl+D", "Alt+Enter"))
     talk("/exit", "never said")
     assert "never said" not in str(stored("chat-2"))
 
@@ -247,14 +245,3 @@ def test_new_learns_what_was_cleared(talk):
     assert facts() == ["The user lives in Porto."]
     with Memory() as memory:
         assert "Porto" in memory.notes.read_memory()
-
-
-def test_forget_takes_an_id(talk):
-    """/forget WORDS shows what it means and forgets nothing; ID forgets one."""
-    with Memory() as memory:
-        gone = memory.remember("Ana is vegetarian")
-        memory.remember("Ana lives in Porto")
-    assert gone.id in talk("/forget vegetarian").stdout
-    assert len(facts()) == 2
-    talk(f"/forget {gone.id}")
-    assert facts() == ["Ana lives in Porto"]

@@ -85,7 +85,7 @@ def prompted():
         ([CTRL_D], [None]),
         # Tab fills in a command that is the only one to begin so.
         ([f"/mem{TAB}{ENTER}"], ["/memory"]),
-        ([f"/forg{TAB} the cats{ENTER}"], ["/forget the cats"]),
+        ([f"/exp{TAB} 1-2{ENTER}"], ["/expand 1-2"]),
         # The arrow brings back what was typed in earlier chats, the newest first.
         ([f"{UP}{UP}{ENTER}"], ["first"]),
     ],
@@ -156,7 +156,7 @@ def test_no_line_is_wider_than_the_terminal(live):
         "每个月的报表都要显示合计金额数字要对齐。" * 9,
         "Ana keeps two cats and a dog in her house in Porto",
     )
-    keys = ["does Ana like tea?", "/forget tea", "/context", "/memory", "/help", "/nope", "报表"]
+    keys = ["does Ana like tea?", "/search tea", "/context", "/memory", "/help", "/nope", "报表"]
     for columns in (40, 80, 120):
         said = "".join(f"{key}{ENTER}" for key in keys)
         shown, *_ = live(said, CTRL_D, before=facts, columns=columns, user=str(columns))
@@ -381,7 +381,7 @@ def test_the_history_forgets():
     """Entries that repeat erased text go as a whole."""
     path = history_file("ana")
     history = open_history(path)
-    for text in ("/forget my PIN is 4711", "hello\n# not a time", "We moved to a flat in Faro"):
+    for text in ("forget my PIN is 4711", "hello\n# not a time", "We moved to a flat in Faro"):
         history.append_string(text)
     words = ErasedWords(["my pin is 4711", "Ana said: we moved to a flat in Lisbon, far away"])
     assert remove_prompts(Scope("ana"), words)

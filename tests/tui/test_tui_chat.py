@@ -208,7 +208,7 @@ async def test_new_ends_the_session_and_learns_from_it(runtimes, sitting):
         person.app.screen.focused.load_text("/end")
         await person.pilot.press("enter")
         await until(person, lambda: not person.app.is_running)
-    assert "The user has a dog." in facts()
+    assert "The user keeps a dog." in facts()
     assert runtime.memory.conversations()[0].ended_at is not None
 
 
@@ -220,7 +220,6 @@ async def test_commands_open_screens(runtimes, sitting):
             "/stats": "1 Budget",
             "/?": "Commands",
             "/facts": "Facts",
-            "/forget Rita": "Rita",
             "/search Rita": "Rita",
             "/memory": "MEMORY.md",
             "/history": "History",

@@ -63,7 +63,7 @@ async def test_facts_are_corrected_confirmed_and_forgotten(runtimes, sitting):
     runtime = runtimes()
     fact = runtime.memory.remember("Rita likes [b]figs", confidence=0.5, decay_rate=0.1)
     async with sitting(runtime) as person:
-        assert "No facts" in await person.say("/forget Biscuit")
+        assert "No facts" in await person.say("/facts Biscuit")
         await person.press("escape")
         text = await person.press("f6")
         assert "0.50" in text

@@ -8,7 +8,8 @@ from datetime import datetime
 from textwrap import shorten
 
 from memoranda.conversation.signals import refers_to_earlier
-from memoranda.facts.reader import SAME, address_user
+from memoranda.facts.questions import AskedAttribute, read_asked
+from memoranda.facts.reader import SAME, FactStatement, address_user
 from memoranda.facts.requests import share_words
 from memoranda.learning.claims import Claim
 from memoranda.memory import Memory, scope_of, services_of
@@ -78,13 +79,14 @@ class MemoryAnswerer:
         if _asks_for_all(text):
             return self._tell_all(session), ()
         if asks(text):
-            return self._find(session, text)
+            return self._find(session, message)
         claims = services_of(self.memory).read_claims(scope_of(self.memory), session, message)
         understood = "; ".join(_shorten(_addressed(claims))[:MOST_NOTED])
         return (f"Noted: {understood}." if understood else NOTED), ()
 
-    def _find(self, session: str, question: str) -> tuple[str, tuple[Hit, ...]]:
+    def _find(self, session: str, message: Message) -> tuple[str, tuple[Hit, ...]]:
         """Return what answers a question best, with when it was said, and what else may."""
+        question = message.content
         services = services_of(self.memory)
         searcher = services.searcher(scope_of(self.memory))
         gone = frozenset() if refers_to_earlier(question) else searcher.cleared_turns(session)
@@ -92,6 +94,8 @@ class MemoryAnswerer:
         found = searcher.recall(asked, Filter(now=services.clock.now())).hits
         stated = [hit for hit in found if _states(hit.record)]
         hits = [hit for hit in stated if _answers(hit, question)]
+        if not any(map(_is_sure, hits[:1])) and (read := self._read_earlier(session, message)):
+            return read, ()
         if not hits:
             nearest = next((hit.record for hit in stated if _likeness(hit) >= NEAR), None)
             return (f"{NOTHING} Nearest: {self._quote(nearest)}" if nearest else NOTHING), ()
@@ -99,14 +103,31 @@ class MemoryAnswerer:
         also = [f"also: {self._quote(hit.record, short=True)}" for hit in near]
         return "\n".join([self._quote(hits[0].record), *also]), (hits[0], *near)
 
+    def _read_earlier(self, session: str, question: Message) -> str:
+        """Return what this session said of an attribute that is asked for; empty if nothing.
+
+        It is learned when the session ends.
+        """
+        asked = read_asked(question.content)
+        if not asked:
+            return ""
+        services, scope = services_of(self.memory), scope_of(self.memory)
+        claims = services.read_claims(scope, session, question, earlier=True)
+        told = [each for each in claims if any(_tells(each.fact, one) for one in asked)]
+        latest = [_tell(each.content) for each in told if each.sources == told[-1].sources]
+        return self._state("; ".join(dict.fromkeys(latest)), told[-1].said_at) if told else ""
+
+    def _state(self, told: str, since: datetime) -> str:
+        """Return what is told of the user as a sentence, with since when it is known."""
+        when = self._when(since).removeprefix("on ")
+        return f"{told[:1].upper()}{told[1:]} (known since {when})."
+
     def _quote(self, record: Record, *, short: bool = False) -> str:
         """Return what a record says, with who said it and when."""
-        turn = record.kind is Kind.EPISODE
-        when = self._when(record.event_time if turn else record.created_at)
         text = shorten(record.content, LONGEST_QUOTE, placeholder="…")
-        if not turn:
-            told = _tell(text)
-            return f"{told[:1].upper()}{told[1:]} (known since {when.removeprefix('on ')})."
+        if record.kind is not Kind.EPISODE:
+            return self._state(_tell(text), record.created_at)
+        when = self._when(record.event_time)
         who = "I" if record.source_role == "assistant" else "You"
         return f"“{text}” ({when})" if short else f"{who} said {when}: “{text}”"
 
@@ -141,8 +162,7 @@ def tell_learned(memory: Memory, session: str) -> str:
 
 def _tell(statement: str) -> str:
     """Return a statement as it is said to whom it is about; a quotation is left as it was said."""
-    told = statement if statement.startswith("“") else address_user(statement) or statement
-    return told.replace("(the user, ", "(").rstrip(".")
+    return (address_user(statement) or statement).rstrip(".")
 
 
 def _list(told: Iterable[str], most: int) -> str:
@@ -156,8 +176,9 @@ def _addressed(claims: Iterable[Claim]) -> Iterator[str]:
     for claim in claims:
         fact = claim.fact
         if fact is None or not (fact.needs_known or fact.takes_back or fact.attribute == SAME):
-            told = "" if claim.content.startswith("“") else address_user(claim.content)
-            if told and told != claim.content and (fact is None or fact.language == "en"):
+            said = claim.content.removeprefix("“").partition("”")[0]
+            told = address_user(said)
+            if told and told != said and (fact is None or fact.language == "en"):
                 yield told
 
 
@@ -173,11 +194,25 @@ def _shorten(told: Iterable[str]) -> list[str]:
 
 def _answers(hit: Hit, question: str) -> bool:
     """Return whether a hit has so much to do with the question that it can be its answer."""
-    if "attribute" in hit.why.arms or hit.why.precedence > 1:
+    if _is_sure(hit):
         return True
     if "vector" in hit.why.arms:
         return hit.score + _likeness(hit) >= LEAST_FIT
     return share_words(question, hit.record.content) >= LEAST_SHARED
+
+
+def _is_sure(hit: Hit) -> bool:
+    """Return whether a hit is a fact of what is asked for, or news of it."""
+    return "attribute" in hit.why.arms or hit.why.precedence > 1
+
+
+def _tells(fact: FactStatement | None, asked: AskedAttribute) -> bool:
+    """Return whether a fact gives the attribute that a question asks for, of that subject."""
+    if fact is None or fact.value is None or fact.attribute != asked.attribute or asked.former:
+        return False
+    content = fact.content.casefold()
+    about = fact.subject == "user" if asked.own else asked.about in content
+    return about and all(noun in content for noun in asked.nouns)
 
 
 def _likeness(hit: Hit) -> float:

@@ -322,10 +322,6 @@ class ChatSession:
         hint = "" if known else "; its context window is not known: set tokens.limits"
         yield Notice(f"{self.agent.model or 'memory alone'} answers now{hint}")
 
-    def do_remember(self, words: str) -> Events:
-        """Remember something as a fact: /remember WORDS."""
-        yield Notice(f"Remembered: {self.agent.memory.remember(words).content}")
-
     def do_search(self, words: str) -> Events:
         """Search memory: /search WORDS."""
         yield SearchResults(self.agent.memory.search(words, limit=5))

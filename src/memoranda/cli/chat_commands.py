@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.agent.session import ChatSession
-from memoranda.errors import InvalidInput
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.conversations import SPANS, show_budget, show_figures, show_message
 from memoranda.rendering.layout import Display, details, safe_text, table
 from memoranda.rendering.notes import show_markdown
-from memoranda.rendering.records import list_erased, show_hits, warn_of_rest
-from memoranda.text.patterns import compile_pattern
 
 EXIT = "/exit"
 HINT = "/expand shows them"
-LIKELY = 0.2  # the least score of a fact that is meant
 MEANINGS = {
     "/context": "show what a model is sent, and what is in view; with WORDS, if you said them",
     "/expand": "show what left the view; with a PLACE, the messages there",
     "/memory": "show MEMORY.md: what is known, and where you can edit it",
-    "/forget": "find facts by WORDS; with their ID, forget one",
     "/help": "this list",
     EXIT: "leave; the session stays",
 }
@@ -34,7 +28,6 @@ KEYS = {
     "Ctrl+D": "leave",
     "Ctrl+R": "look for something you typed before",
 }
-ID = compile_pattern(r"(?:fact|ep|ctx|ref)_\w+", re.ASCII)
 
 Shown = Iterator[RenderableType]
 
@@ -66,25 +59,10 @@ def _help(talk: ChatSession, _view: Display, _words: str) -> Shown:
     yield details((f"  {name}", does) for name, does in {**talk.meanings, **KEYS}.items())
 
 
-def _forget(talk: ChatSession, view: Display, words: str) -> Shown:
-    """Yield the facts that words find; forget the one that an id names."""
-    memory = talk.agent.memory
-    if not words:
-        raise InvalidInput("say what: /forget WORDS, or /forget ID")
-    if not ID.fullmatch(words):
-        yield show_hits(memory.search(words, kind="fact", min_score=LIKELY), view)
-        yield Text("/forget ID forgets one", "dim")
-        return
-    receipt = memory.forget(words)
-    yield safe_text(", ".join((f"Forgotten: {words}", *list_erased(receipt))))
-    yield from (safe_text(each, "dim") for each in warn_of_rest(receipt))
-
-
 # What each command does; each yields what to show.
 RUN: dict[str, Callable[[ChatSession, Display, str], Shown]] = {
     "/memory": _memory,
     "/context": _context,
     "/expand": _expand,
-    "/forget": _forget,
     "/help": _help,
 }

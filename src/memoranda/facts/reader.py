@@ -47,7 +47,7 @@ _LAST_LETTER = compile_pattern(r"([^\W\d_])(?:[\W_]|$)")
 _ORDINAL = compile_pattern(r"(\d)\. ")
 _GROUP = compile_pattern(r"\\(\d)")
 # What becomes the attribute of the word for a person, and of what was spoken of last.
-RELATION, SAME, INSTRUCTION = "relation", "same", "instruction"
+RELATION, SAME, INSTRUCTION, NAME = "relation", "same", "instruction", "name"
 # That something is over, which is only named: "I quit Lupo", of whatever is known of it.
 OVER = "over"
 # Letters that stand behind an apostrophe in English: "they're".
@@ -350,8 +350,14 @@ def address_user(sentence: str) -> str:
     """Return the sentence of a fact as it is said to the user it is about, without a full stop.
 
     "The user's sister lives in Delft." becomes "your sister lives in Delft". Empty in a language
-    that does not tell how, and where the sentence is about nobody that it names.
+    that does not tell how, and where the sentence is about nobody that it names. What is quoted
+    stays as it was said, without who that was: `“I swim on Mondays.” (10 March 2026)`.
     """
+    said, mark, by = sentence.rstrip(".").rpartition("\u201d (")
+    if mark and sentence.startswith("\u201c"):
+        users = {load(each, "facts")["words"]["user"] for each in languages_with("facts")}
+        who, _, when = by.partition(", ")
+        return f"{said}{mark}{when if who in users else by}"
     code = next((each for each in possible_languages(sentence) if each in _addressing()), "")
     if not code:
         return ""
@@ -828,7 +834,7 @@ class LanguageReader:
         whole = rule.fixed or self._without_conjunction(groups.get("value", ""))
         values = self._split(whole) if rule.many else [whole]
         for each in values:
-            value = self._clean(each, speaker)
+            value = _as_name(rule.attribute, self._clean(each, speaker))
             if (whole and not value) or len(value) > LONGEST or self._is_unclear(value):
                 continue
             thing = self._without_lead(groups.get("thing", "").strip(_EDGE))
@@ -1008,6 +1014,11 @@ class LanguageReader:
         telling = [word for word in words[:-1] if word not in articles] + words[-1:]
         pointing = any(word in unclear for word in telling)
         return pointing or not any(char.isalnum() or char == MASK for char in value)
+
+
+def _as_name(attribute: str, value: str) -> str:
+    """Return a value; a person's own name, typed in small letters, with its capitals."""
+    return value.title() if attribute == NAME and value.islower() else value
 
 
 def _bare_words(text: str) -> list[str]:

@@ -305,10 +305,10 @@ class Consolidator:
             after, context = through, turns[-BEFORE:]
         return False
 
-    def episodes_before(self, session: str, episode: Record) -> list[Record]:
-        """Return the episodes before one of a session that help to understand it."""
+    def episodes_before(self, session: str, episode: Record, most: int = BEFORE) -> list[Record]:
+        """Return the ``most`` episodes just before one of a session."""
         place = episode.position or 0
-        found = self._episodes(session, max(-1, place - 1 - BEFORE), BEFORE)
+        found = self._episodes(session, max(-1, place - 1 - most), most)
         return [each for each in found if (each.position or 0) < place]
 
     def _episodes(self, session: str, after: int, limit: int) -> list[Record]:

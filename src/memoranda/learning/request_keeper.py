@@ -20,6 +20,9 @@ from memoranda.model.reports import RequestOutcome, RequestReceipt
 
 log = logging.getLogger("memoranda.requests")
 
+# Turns before a message that are read for what a session says.
+MOST_EARLIER = 100
+
 
 @dataclass(frozen=True, slots=True)
 class RequestKeeper:
@@ -46,24 +49,34 @@ class RequestKeeper:
                 log.warning("a request waits for the end of its session: %s", error)
         return receipts
 
-    def read_claims(self, session: str, message: Message) -> list[Claim]:
-        """Return what the rules read in a stored message, as consolidation would; store nothing."""
+    def read_claims(self, session: str, message: Message, *, earlier: bool = False) -> list[Claim]:
+        """Return what the rules read in a stored message, as consolidation would; store nothing.
+
+        Args:
+            session: the conversation that it is in.
+            message: what was said.
+            earlier: whether to read what was said before the message, and not the message.
+        """
         episode = self._episode(message)
         if episode is None:
             return []
-        before, turn = self._read_turn(session, episode)
+        before, turn = self._read_turn(session, episode, most=MOST_EARLIER if earlier else BEFORE)
+        if earlier:
+            return self.consolidator.rules.extract(before)
         return self.consolidator.rules.extract([turn], before=before)
 
     def _episode(self, message: Message) -> Record | None:
         records, episode = self.consolidator.records, message.record_id or ""
         return records.store.get(records.scope, [episode]).get(episode)
 
-    def _read_turn(self, session: str, episode: Record) -> tuple[list[Turn], Turn]:
+    def _read_turn(
+        self, session: str, episode: Record, *, most: int = BEFORE
+    ) -> tuple[list[Turn], Turn]:
         """Return the turns before an episode that help to understand it, and its own."""
         consolidator = self.consolidator
         reader = TurnReader(consolidator.records, consolidator.searcher)
-        earlier = consolidator.episodes_before(session, episode)
-        turns, _ = reader.read([*earlier[-BEFORE:], episode], reader.recalled(session))
+        earlier = consolidator.episodes_before(session, episode, most)
+        turns, _ = reader.read([*earlier, episode], reader.recalled(session))
         *before, turn = turns
         return [each for each in before if each.agent in {None, turn.agent}], turn
 

@@ -8,13 +8,12 @@ MEANINGS = {
     "/history": "the conversations; open one, or go on in it (F4)",
     "/search": "search memory, with the reasons: /search WORDS (F5)",
     "/facts": "what is believed; correct, confirm or forget it: /facts WORDS (F6)",
-    "/forget": "the same screen: /forget WORDS",
     "/memory": "MEMORY.md, what is known of you (F7)",
     "/help": "this page (F1)",
     "/exit": "leave; the session stays (Ctrl+Q)",
 }
-# The screen that a command opens has its name, but for these.
-SCREENS = {"/forget": "facts", "/memory": "notes"}
+# The screen that a command opens has its name, but for this.
+SCREENS = {"/memory": "notes"}
 KEYS = {
     "Enter": "send; Alt+Enter or Ctrl+J begins another line",
     "Escape": "stop an answer; leave a screen",
