@@ -67,7 +67,7 @@ def test_a_talk_with_memory_alone(opened):
         assert len(say("hello?", *ASKED)[-1].splitlines()) <= 3
         if when == "today":
             (ended,) = say("/new")
-            assert ended.startswith("Session ended; learned: 12 facts (")
+            assert ended.startswith("Session ended; learned: 11 facts (")
             clock.advance(DAY)
     told = say("what do you know about me", "¿Qué sabes de mí?", "Was weißt du über mich?")
     assert told[0] == told[1] == told[2]

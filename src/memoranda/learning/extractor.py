@@ -43,6 +43,7 @@ from memoranda.learning.statements import (
     weigh_statement,
 )
 from memoranda.model.models import DateMention
+from memoranda.search.answers import asks
 from memoranda.text.dates.expressions import EARLIEST_YEAR
 from memoranda.text.dates.statements import DateParser, write_times
 from memoranda.text.limits import MOST_READ
@@ -209,7 +210,7 @@ class _TurnReader:
         for fact in facts:
             kind = category or Category(attributes()[fact.attribute].category)
             yield ClaimDraft(fact.content, kind, fact, said)
-        if not is_order(said):
+        if not is_order(said) and not asks(said):
             for start, end in self._lasting_parts(shown, facts):
                 yield ClaimDraft(said[start:end].strip(), Category.STATEMENT)
 
