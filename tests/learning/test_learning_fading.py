@@ -97,6 +97,16 @@ def test_the_threshold_is_a_setting(section, left):
             assert len(facts(memory)) == number
 
 
+def test_what_lies_ahead_does_not_fade_before_it(memory):
+    """A statement of a day to come has its full strength until that day."""
+    (fact_,) = learned(memory, "We decided to fly to the Azores on 3 July 2026.")
+    clock_of(memory).advance(100 * DAY)
+    assert dict(memory.decay().counts) == {"faded": 0, "retired": 0}
+    assert memory.get(fact_.id).confidence == fact_.confidence
+    clock_of(memory).advance(100 * DAY)
+    assert memory.decay().counts["retired"] == 1
+
+
 def test_what_has_faded_is_gone_from_search_and_stays_in_history(tmp_path):
     """Seed 004: soft deletion takes vectors and links; words, history and ``as_of`` remain."""
     path = tmp_path / "memory.db"

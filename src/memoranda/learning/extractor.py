@@ -234,7 +234,8 @@ class _TurnReader:
     def _without_question(self, sentence: SentencePart) -> tuple[str, str]:
         """Return what a sentence states before it asks, if it asks, and the same as written."""
         shown = sentence.shown
-        if sentence.question and not tells_by_asking(shown):
+        asked = sentence.question or english("asks").search(shown)
+        if asked and not tells_by_asking(shown):
             asks = english("question_begins").search(shown)
             shown = shown[: asks.span()[0]] if asks else ""
         return shown, self.turn.text[sentence.start : sentence.start + len(shown)]

@@ -97,4 +97,6 @@ def _strength(record: Record) -> float:
 
 
 def _since(record: Record) -> datetime:
-    return record.strength_at or record.last_accessed or record.created_at
+    """Return since when a record fades: what it tells of the future, from then on."""
+    since = record.strength_at or record.last_accessed or record.created_at
+    return max(since, record.event_until or record.event_time)
