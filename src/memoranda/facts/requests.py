@@ -136,7 +136,8 @@ def find_memory_change(text: str) -> MemoryChange | None:
         for _, form in _change_forms(code).find(plain):
             found = form.search(plain)
             groups = found.groupdict() if found else {}
-            about = (groups.get("what") or "").strip(_TIDY)
+            # A reason may follow: "about my job, I'd rather it was nowhere".
+            about = _CLAUSE.split((groups.get("what") or "").strip(_TIDY), maxsplit=1)[0]
             new, old = ((groups.get(name) or "").strip(_TIDY) for name in ("new", "old"))
             if about or new:
                 old = old or (find_value_like(new, about) if about and new else "")
