@@ -210,7 +210,7 @@ class _TurnReader:
         for fact in facts:
             kind = category or Category(attributes()[fact.attribute].category)
             yield ClaimDraft(fact.content, kind, fact, said)
-        if not is_order(said) and not asks(said):
+        if not is_order(said):
             for start, end in self._lasting_parts(shown, facts):
                 yield ClaimDraft(said[start:end].strip(), Category.STATEMENT)
 
@@ -234,10 +234,10 @@ class _TurnReader:
     def _without_question(self, sentence: SentencePart) -> tuple[str, str]:
         """Return what a sentence states before it asks, if it asks, and the same as written."""
         shown = sentence.shown
-        asked = sentence.question or english("asks").search(shown)
+        asked = sentence.question or asks(shown)
         if asked and not tells_by_asking(shown):
-            asks = english("question_begins").search(shown)
-            shown = shown[: asks.span()[0]] if asks else ""
+            begins = english("question_begins").search(shown)
+            shown = shown[: begins.span()[0]] if begins else ""
         return shown, self.turn.text[sentence.start : sentence.start + len(shown)]
 
     def _is_of_another(self, shown: str) -> bool:
