@@ -66,7 +66,6 @@ def test_without_a_model_memory_answers_with_sources(answers):
     answers(said, options=("--session", "one"))
     (found,) = answers("Where does Marta live?", options=("--session", "two"))
     assert "My sister Marta lives in Porto, [red]x[/] :smile:" in found["text"]
-    assert found["command"] is None
     with Memory() as memory:
         assert said in [memory.get(each).content for each in found["sources"]]
 
@@ -105,9 +104,8 @@ def test_a_model_answers(server, model, talk, answers, monkeypatch):
     (answer,) = answers("What does Ana eat?", options=(*model, "--user", "eva"))
     usage = answer.pop("usage")
     assert (usage["answer"]["requests"], usage["session"]["input_tokens"]) == (2, 200)
-    assert usage["background"]["requests"] == 0
     assert answer == (
-        {"text": "She is vegetarian.", "tools": ["search_memories"], "command": None}
+        {"text": "She is vegetarian.", "tools": ["search_memories"]}
         | {"sources": [fact.id], "requests": []}
     )
 
@@ -230,7 +228,7 @@ def test_a_window_that_fills_up_is_told(monkeypatch, answers):
 def test_end_makes_memory_of_the_session_and_leaves(talk, answers):
     """/end consolidates, the chat is over, and the next one begins a session of its own."""
     said = answers("I live in Porto.", "/end", "never heard")
-    assert [each["command"] for each in said] == [None, "/end"]
+    assert len(said) == 2
     assert said[-1]["text"] == "Session ended; learned: 1 fact (you live in Porto)."
     assert facts() == ["The user lives in Porto."]
     talk("Hello again.")

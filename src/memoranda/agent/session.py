@@ -196,13 +196,6 @@ class ChatSession:
         except (MemorandaError, OSError) as error:
             yield RequestFailed(error)
 
-    def find_command(self, text: str) -> str | None:
-        """Return the command that a text names; ``None`` for a talk, and for no command."""
-        found = split_command(text)
-        with suppress(InvalidInput):
-            return None if found is None else find_command(found[0], self.meanings)
-        return None
-
     def stop(self) -> None:
         """End the answer that is under way."""
         if self.model is not None:
@@ -291,12 +284,8 @@ class ChatSession:
         last = self.agent.undo()
         yield ConversationChanged(f"Taken back, with its answer: {last.content:.200}")
 
-    def do_retry(self) -> Events:
-        """Ask your last message again."""
-        return self.do_edit()
-
     def do_edit(self, words: str = "") -> Events:
-        """Say your last message in other words: /edit WORDS."""
+        """Ask your last message again; with WORDS, in other words."""
         last = self.agent.undo()
         said = words or last.content
         yield ConversationChanged(f"asked again: {said:.200}")

@@ -20,7 +20,6 @@ from rich.live import Live
 from rich.text import Text
 
 from memoranda.agent import session as chats
-from memoranda.agent.agent import STAGE
 from memoranda.cli.chat_commands import EXIT, HINT, MEANINGS, RUN
 from memoranda.cli.command import (
     FAILED,
@@ -128,8 +127,7 @@ class TerminalChat:
 
     def answer(self, text: str) -> bool:
         """Show what comes of a text; return whether the chat goes on."""
-        named = self.talk.find_command(text)
-        self.line = {"text": "", "sources": (), "tools": (), "command": named}
+        self.line = {"text": "", "sources": (), "tools": ()}
         if self.session.as_json:
             self.session.out.file = io.StringIO()
         with closing(AnswerWriter(self.session.out)) as self._answer:
@@ -262,10 +260,8 @@ def describe_json(event: chats.AnswerFinished) -> dict[str, Any]:
     if note := "; ".join(line.plain for line in describe_changes(answer, HINT)):
         found["note"] = note
     if event.spending:
-        background = [each.usage for each in event.spending if each.stage != STAGE]
         found["usage"] = {
             "answer": to_json(answer.usage),
             "session": to_json(sum((each.usage for each in event.spending), NO_USAGE)),
-            "background": to_json(sum(background, NO_USAGE)),
         }
     return found

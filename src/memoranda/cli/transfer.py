@@ -7,11 +7,8 @@ output as orders. So no hook exits with 2, and what it says goes to standard err
 from __future__ import annotations
 
 import json
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +24,7 @@ from memoranda.serving import existing
 from memoranda.store.locations import place
 from memoranda.transfer.sources import FileFormat, PortingReport
 
-# What stands for standard input and output in the place of a file.
+# What stands for standard output in the place of a file.
 STREAM = "-"
 
 commands = typer.Typer()
@@ -36,7 +33,7 @@ commands = typer.Typer()
 @command(commands, "import")
 def import_(
     session: Session,
-    path: Annotated[Path, Argument(help="The file or folder; - reads standard input.")],
+    path: Annotated[Path, Argument(help="The file or folder.")],
     *,
     format: Annotated[
         str | None, Option(help=f"{', '.join(FileFormat)}; recognised if not given.")
@@ -51,12 +48,11 @@ def import_(
         memoranda import locomo10.json --format locomo --db locomo.db
         memoranda import ~/.claude/projects
         memoranda import chatgpt-export.zip
-        memoranda --db old.db export - | memoranda --db new.db import -
         memoranda import ~/.claude/projects/trip/memory --format memory-md
     """
     memory = session.memory(writes=True)
-    with session.progress("reading") as progress, _file(path) as file:
-        report = memory.import_(file, format, progress=progress)
+    with session.progress("reading") as progress:
+        report = memory.import_(path, format, progress=progress)
     _embed(session, memory)
     for line in report.left_out:
         session.note(f"left out: {line}")
@@ -76,19 +72,6 @@ def _amount(reports: Sequence[PortingReport]) -> str:
     there = sum(each.skipped for each in reports)
     more = f"; {there:,} were there already" if there else ""
     return f"{', '.join(parts) or 'nothing'}{more}"
-
-
-@contextmanager
-def _file(path: Path) -> Iterator[Path]:
-    """Give the file of a path; for a dash one that holds standard input, for as long."""
-    if str(path) != STREAM:
-        yield path
-        return
-    with tempfile.TemporaryDirectory(prefix="memoranda-") as folder:
-        file = Path(folder) / "standard-input"
-        with file.open("wb") as copy:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
-        yield file
 
 
 def _embed(session: Session, memory: Memory) -> None:
