@@ -199,7 +199,7 @@ class _TurnReader:
             sure = english("sure_correction").search(corrected.group(0)) is not None
             category = Category.CORRECTION if sure else None
             shown, said = shown[begin:], said[begin:]
-        instead = read_instead(shown)
+        own, instead = (shown, said), read_instead(shown)
         if instead != shown:
             shown = said = instead
         facts = list(self._read_attributes(shown, said))
@@ -210,6 +210,8 @@ class _TurnReader:
         for fact in facts:
             kind = category or Category(attributes()[fact.attribute].category)
             yield ClaimDraft(fact.content, kind, fact, said)
+        if instead != own[0]:
+            (shown, said), facts = own, []
         if not is_order(said):
             for start, end in self._lasting_parts(shown, facts):
                 yield ClaimDraft(said[start:end].strip(), Category.STATEMENT)
