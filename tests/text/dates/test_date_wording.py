@@ -22,7 +22,7 @@ See you tomorrow at 5pm. | See you tomorrow (9 May 2023) at 5pm.
 The exam has been set for 14 June. | The exam has been set for 14 June (14 June 2023).
 I stayed until March. | I stayed until March (\u2013 31 March 2023).
 Gestern war ich in Rom. | Gestern (2023-05-07) war ich in Rom.
-Fui a Roma con mi hermana el mes pasado. | Fui a Roma con mi hermana el mes pasado (2023-04).
+El mes pasado fui a Roma. | El mes pasado (2023-04) fui a Roma.
 我昨天去了罗马。 | 我昨天 (2023-05-07)去了罗马。
 My visa ends on the 3rd of November '28. | My visa ends on the 3rd of November 2028.
 I sat it in March '19. | I sat it in March 2019.

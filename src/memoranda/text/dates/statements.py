@@ -35,9 +35,9 @@ from memoranda.text.dates.expressions import (
 )
 from memoranda.text.dates.joining import apply_offset, has_offset, intersect_times, join_stretch
 from memoranda.text.dates.words import DATES
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import compile_pattern, languages_with, words_of
 from memoranda.text.sentences import split_sentences
-from memoranda.text.terms import guess_language
+from memoranda.text.terms import DEFAULT, guess_language
 
 # A sentence longer than so many characters is cut: work grows with a text, not faster.
 PIECE = 600
@@ -113,11 +113,17 @@ def without_dates(text: str) -> str:
 
 
 def is_english(text: str) -> bool:
-    """Return whether a text is English by its function words, and in Latin script."""
-    words = text.casefold().split()
-    return guess_language(words, {*text} - {*string.printable}) == "english" and not any(
+    """Return whether a text in Latin script has as many English words as of any other language."""
+    words = [word.strip(string.punctuation) for word in text.casefold().split()]
+    if guess_language(words, {*text} - {*string.printable}) != DEFAULT or any(
         char.isalpha() and char > _LAST_LATIN for char in text
-    )
+    ):
+        return False
+    counts = {
+        code: sum(word in words_of("function_words", code) for word in words)
+        for code in languages_with("function_words")
+    }
+    return counts["en"] == max(counts.values())
 
 
 def write_date(mention: DateMention, *, english: bool) -> str:
