@@ -22,11 +22,14 @@ from memoranda.model.changes import Close, Insert, RecordChange, Reinforce, Rewe
 from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.records.drafts import Draft, parse_trust
 from memoranda.text.dates.statements import without_dates
+from memoranda.text.patterns import compile_pattern
 
 ORIGIN = "consolidation"
 CREDITED = "said again"
 # Per day, of facts that consolidation drew.
 DECAY_RATE = 0.1
+# A number or a name within a statement.
+_CONCRETE = compile_pattern(r"\d|[^.!?] [A-Z][\w'\u2019-]+")
 # Confidence of a fact that another one took the place of.
 SUPERSEDED = 0.3
 _RANK = {Trust.EXTERNAL: 0, Trust.AGENT: 1, Trust.PERSON: 2}
@@ -347,7 +350,7 @@ def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[KnownFa
         trust=_trust(claim),
         confidence=claim.confidence,
         # A newer value ends an attribute; what somebody asked to remember stays.
-        decay_rate=0.0 if fact is not None or claim.category in ASKED else decay_rate,
+        decay_rate=0.0 if _lasts(claim) else decay_rate,
         source_ids=tuple(dict.fromkeys(claim.sources)),
         supersedes=ends[0].record.id if ends else None,
         origin=ORIGIN,
@@ -355,3 +358,14 @@ def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[KnownFa
         attribute=None if fact is None else fact.attribute,
         value=None if fact is None else fact.value,
     )
+
+
+def _lasts(claim: Claim) -> bool:
+    """Return whether a fact never fades: a newer value ends it, it was asked for, or it names.
+
+    A statement that holds a name or a number can be asked for months later.
+    """
+    if claim.category is Category.STATEMENT:
+        said = without_dates(claim.content).rpartition("\u201d")[0]
+        return _CONCRETE.search(said, 2) is not None
+    return claim.fact is not None or claim.category in ASKED
