@@ -81,6 +81,9 @@ def test_a_talk_with_memory_alone(opened):
         "Corrected: Sam's school play is 10 December 2026."
     ]
     assert "10 December" in say("When is the school play?")[0]
+    assert say("The oven repair is on the 9th of December at 8am", "sorry, it's the 10th")[1] == (
+        "Corrected: The oven repair is on the 10th of December at 8am."
+    )
     said = [each.source_role for each in memory.records(kind="episode", limit=500)]
     assert {*said} == {"user"}
 

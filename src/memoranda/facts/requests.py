@@ -150,8 +150,16 @@ def find_value_like(new: str, said: str) -> str:
     words = said.split()
     numbers = [each for each in words if any(map(str.isdigit, each))]
     if any(map(str.isdigit, new)):
-        return numbers[-1] if numbers else ""
+        # "The 10th" is no time of day: "on the 9th at 8am".
+        like = [each for each in numbers if _unit(each) == _unit(new.rsplit(maxsplit=1)[-1])]
+        return next(reversed(like or numbers), "")
     return "" if numbers else " ".join(words[-len(new.split()) :])
+
+
+def _unit(number: str) -> str:
+    """Return the letters at a number: ``am``; the same for every ordinal."""
+    letters = "".join(filter(str.isalpha, number)).casefold()
+    return "th" if letters in {"st", "nd", "rd"} else letters
 
 
 def find_request(sentence: str, *, question: bool = False) -> Request | None:
