@@ -111,7 +111,7 @@ def test_what_has_faded_is_gone_from_search_and_stays_in_history(tmp_path):
     """Seed 004: soft deletion takes vectors and links; words, history and ``as_of`` remain."""
     path = tmp_path / "memory.db"
     with closing(remembering(path)) as memory:
-        talk(memory, "s", "I am planning to sing with Marta in Berlin.")
+        talk(memory, "s", "I am planning to sing with Marta in Berlin tomorrow.")
         memory.consolidate()
         memory.embed_pending()
         gone = fact(memory, "Marta")

@@ -363,9 +363,9 @@ def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[KnownFa
 def _lasts(claim: Claim) -> bool:
     """Return whether a fact never fades: a newer value ends it, it was asked for, or it names.
 
-    A statement that holds a name or a number can be asked for months later.
+    A statement that holds a name or a number can be asked for months later, if it is of no day.
     """
     if claim.category is Category.STATEMENT:
         said = without_dates(claim.content).rpartition("\u201d")[0]
-        return _CONCRETE.search(said, 2) is not None
+        return claim.event_until is None and _CONCRETE.search(said, 2) is not None
     return claim.fact is not None or claim.category in ASKED
