@@ -312,31 +312,10 @@ def _read_shifted_month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
     return _recurring(m, c, lambda year: c.months(year, month), "month")
 
 
-def _read_month_of_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "May 2023"."""
-    return TimeMeaning(c.months(_year(m, c), w.month_number(m["m"])), "month")
-
-
 def _read_season(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read a season."""
     season = w.seasons()[m["season"].lower()]
     return _recurring(m, c, lambda year: c.season(year, season), "season")
-
-
-def _read_week_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "the second week of May"."""
-    month, which = w.month_number(m["m"]), w.week_ordinals()[m["k"].lower()]
-    weekend = w.unit_of(m["u"]) == "weekend"
-
-    def in_year(year: int) -> Bounds:
-        start, end = c.months(year, month)
-        if weekend:
-            start += (5 - start.weekday()) % 7 * DAY
-            end -= ((end - DAY).weekday() - 5) % 7 * DAY - 6 * DAY
-        first = start + 7 * (which - 1) * DAY if which > 0 else end - 7 * DAY
-        return first, first + (2 if weekend else 7) * DAY
-
-    return _yearly(m, c, in_year, "week")
 
 
 def _read_weekday_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
@@ -364,11 +343,8 @@ def _read_quarter(m: Match, c: RelativeCalendar) -> TimeMeaning:
 
 def _read_year(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
     """Read a number that is a year, unless it counts or names something else."""
-    return None if w.DATES.counted.search(m.string[: m.start()]) else _read_named_year(m, c)
-
-
-def _read_named_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "the year 2023"."""
+    if w.DATES.counted.search(m.string[: m.start()]):
+        return None
     return TimeMeaning(c.months(int(m["y"]), 1, 12), "year")
 
 
@@ -382,29 +358,6 @@ def _read_part_of_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
     part = m["part"].lower()
     month = 9 if part.startswith("end") else {"e": 1, "b": 1, "s": 1, "m": 5, "l": 9}[part[0]]
     return TimeMeaning(c.months(int(m["y"]), month, 4), "span")
-
-
-def _read_month_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "May to July" and "May 3 to June 5", which may reach into the next year."""
-
-    def edge(month: str, day: str) -> InYear:
-        number, said = w.month_number(m[month]), m.get(day)
-        if said:
-            return lambda year: _day(c, year, number, int(said))
-        return lambda year: c.months(year, number)
-
-    in_year = spread(edge("m", "d"), edge("m2", "e"))
-    if not m.get("y"):
-        return TimeMeaning(c.latest(in_year), "span", in_year=in_year)
-    year = _year(m, c)
-    bounds = in_year(year)
-    # "Nov-Feb 2017" ends in 2017.
-    return TimeMeaning(bounds if bounds[1] <= c.date(year + 1) else in_year(year - 1), "span")
-
-
-def _read_year_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "2019 to 2021"."""
-    return TimeMeaning((c.date(int(m["y"])), c.date(int(m["y2"]) + 1)), "span")
 
 
 # --- weekdays ----------------------------------------------------------------------------
@@ -490,18 +443,6 @@ def _read_last_week(_: Match, c: RelativeCalendar) -> TimeMeaning:
     start, end = c.unit("week", -1)
     # On a Sunday, those whose weeks begin on Sundays mean the six days before as well.
     return TimeMeaning((start, end if c.today.isoweekday() < _SUNDAY else c.today), "week")
-
-
-def _read_part_of_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "the end of the month"."""
-    start, end = c.unit(w.unit_of(m["u"]), w.shifts().get(m["shift"].lower(), 0))
-    third = max(1, round((end - start) / DAY / 3)) * DAY
-    part = m["part"].lower()
-    if part == "end":
-        return TimeMeaning((end - third, end), "span")
-    if part == "middle":
-        return TimeMeaning((start + third, end - third), "span")
-    return TimeMeaning((start, start + third), "span")
 
 
 def _read_rest_of_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
