@@ -16,7 +16,7 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import takewhile
+from itertools import combinations_with_replacement, takewhile
 from operator import ne
 from typing import NamedTuple
 
@@ -158,7 +158,6 @@ _NETWORKS = compile_pattern(
     r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})|(?:5[1-5]|2[2-7])[0-9]{14}|3[47][0-9]{13}"
     r"|3(?:0[0-5]|[689][0-9])[0-9]{11}|35[0-9]{14}|6[0-9]{15,18}"
 )
-_CARD_LENGTHS = range(13, 20)
 _BEFORE_NUMBER = frozenset("0123456789.-+/_")
 
 
@@ -190,17 +189,11 @@ def _is_iban(text: str) -> bool:
 
 def _card_within(digits: str) -> tuple[int, int] | None:
     """Return where a card number stands in groups of digits, which may begin with others."""
-    starts = [0, *(at + 1 for at, sign in enumerate(digits) if not sign.isdigit())]
-    ends = [*(at - 1 for at in starts[1:]), len(digits)]
-    for place, start in enumerate(starts):
-        for end in ends[place:]:
-            plain = digits[start:end].replace(" ", "").replace("-", "")
-            if (
-                len(plain) in _CARD_LENGTHS
-                and _NETWORKS.fullmatch(plain)
-                and _luhn([int(digit) for digit in plain])
-            ):
-                return start, end
+    groups = [found.span() for found in _DIGITS.finditer(digits)]
+    for (start, _), (_, end) in combinations_with_replacement(groups, 2):
+        plain = digits[start:end].replace(" ", "").replace("-", "")
+        if _NETWORKS.fullmatch(plain) and _luhn([int(digit) for digit in plain]):
+            return start, end
     return None
 
 
@@ -302,25 +295,21 @@ def _is_hex(code: str) -> bool:
 
 def _is_random(code: str) -> bool:
     """Return whether letters and digits are thrown together, as in a key."""
-    if not len(code) <= _MOST_RANDOM or share_of_switches(code) < LEAST_SWITCHES:
+    if len(code) > _MOST_RANDOM or share_of_switches(code) < LEAST_SWITCHES:
         return False
     classes, digits = code.translate(_CLASS_OF), count_digits(code)
-    if len(set(classes)) < _LEAST_CLASSES:  # Without capitals, or without small letters.
-        least, fits = _LONG_PLAIN, digits >= _FEW and code.isalnum()
-    else:
-        least, fits = _LONG_CODE, True
-    if (
-        not fits
-        or len(classes) < least
-        or max(map(len, code.translate(_JOINTS).split())) < _LONG_PART
-    ):
-        return False
-    if digits < 2 or code.startswith("AAAA"):  # noqa: PLR2004
+    mixed = len(set(classes)) >= _LEAST_CLASSES  # Else without capitals, or without small letters.
+    long = len(classes) >= (_LONG_CODE if mixed else _LONG_PLAIN)
+    plain = digits >= _FEW and code.isalnum()
+    if not (long and (mixed or plain)) or digits < 2 or code.startswith("AAAA"):  # noqa: PLR2004
         return False  # The last is the beginning of a public key of SSH.
     spelled = sum(map(len, _SPELLED.findall(code)))
     most = _MOST_SPELLED_OF_LONG if len(code) >= _SURE else _MOST_SPELLED
     return (
-        spelled <= most * len(code) and _entropy(code) >= _LEAST_ENTROPY and not decode_base64(code)
+        max(map(len, code.translate(_JOINTS).split())) >= _LONG_PART
+        and spelled <= most * len(code)
+        and _entropy(code) >= _LEAST_ENTROPY
+        and not decode_base64(code)
     )
 
 
@@ -386,8 +375,12 @@ _VALUE = compile_pattern(
     rf"\s{{0,3}}[*_(]{{0,3}}(?:{_QUOTES}([^{_MARKS}\n]{{1,200}}){_QUOTES}"
     rf"|([^\s,;<>{_MARKS}\u3001\u3002\uff0c\uff1b]{{1,200}}))"
 )
-_NUMBER = compile_pattern(r"\s{0,3}[\"'#*]{0,2}([0-9](?:[ -]?[0-9]){2,23})")
-_CODE = compile_pattern(r"\s{0,3}[\"'#*]{0,2}([A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){4,24})")
+# How the values are written that have figures.
+_FIGURES = {
+    "numbers": compile_pattern(r"\s{0,3}[\"'#*]{0,2}([0-9](?:[ -]?[0-9]){2,23})"),
+    "documents": compile_pattern(r"\s{0,3}[\"'#*]{0,2}([A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){4,24})"),
+}
+_DIGITS = compile_pattern("[0-9]+")
 # A name, a slash between blanks, and the password of a login.
 _LOGIN = compile_pattern(
     r"\b(?:log-?in|credentials?|zugang|zugangsdaten|identifiants|acceso)\s?[:=]\s?\S{1,60}\s/\s(\S{4,200})",
@@ -417,11 +410,10 @@ _LONGEST_VALUE = 400  # characters after a name in which its value may stand
 _BEFORE = 80  # characters before a name in which its value may stand
 _PHRASE = 6  # plain words of a password at most
 _MANY = 3  # of which one may also be said of a password
-_LEAST = {"passwords": 4, "keys": 6, "numbers": 3, "documents": 5}
+_LEAST = {"passwords": 4, "keys": 6, "numbers": 3, "documents": 4}
 # Characters of a value that nothing joins to its name but a space.
-_LEAST_BARE = {"passwords": 6, "keys": 12}
+_LEAST_BARE = {"passwords": 6, "keys": 12, "numbers": 4, "documents": 4}
 _LONG = 16  # from so many characters on, a value of letters alone is a key
-_DOCUMENT_DIGITS = 4
 _DAYS, _MONTHS = 31, 12
 
 
@@ -477,49 +469,50 @@ def find_named_values(text: str, lowered: str) -> Iterator[tuple[int, int, str]]
             yield *before, LABELLED[label]
     for login in _LOGIN.finditer(text):
         value = login[1].rstrip(".")
-        if any(map(str.isalpha, value)) and _is_value(value, "passwords"):
+        if any(map(str.isalpha, value)) and _is_value(value, "passwords", joined=True):
             yield login.start(1), login.start(1) + len(value), LABELLED["passwords"]
 
 
 def _read_after(text: str, label: str) -> tuple[int, int] | None:
     """Return where the value stands in what follows a name, if it has one."""
-    joined = _joint().match(lower_in_place(text))
-    at = joined.end() if joined else 0
-    if joined or text[:1].isspace() or text.startswith("#"):
-        return _read_at(text, at, label, joined=joined is not None)
-    return None
-
-
-def _read_at(text: str, at: int, label: str, *, joined: bool) -> tuple[int, int] | None:
-    if label == "documents":
-        return _read_document(text, at)
-    if label == "numbers" and (number := _NUMBER.match(text[at:])):
-        least = _LEAST[label] + (not joined)
-        fits = len(number[1]) >= least and not _is_date(number[1])
-        return (at + number.start(1), at + number.end(1)) if fits else None
+    joint = _joint().match(lower_in_place(text))
+    joined, at = joint is not None, joint.end() if joint else 0
+    if not joined and not text[:1].isspace() and not text.startswith("#"):
+        return None
+    if label in _FIGURES and (found := _FIGURES[label].match(text[at:])):
+        value, start = _figures(found[1], label), at + found.start(1)
+        fits = count_digits(value) >= _least(label, joined=joined) and not _is_date(value)
+        return (start, start + len(value)) if fits else None
     found = _VALUE.match(text[at:])
-    if found is None:
+    if found is None or (label in _FIGURES and not (joined and label == "numbers")):
         return None
     quoted = found[1] is not None
     value = (found[1] or found[2]).rstrip(".:?)]}*_'\u2019")
     start = at + found.start(1 if quoted else 2)
-    if not value.startswith(_PLACEHOLDERS) and not _is_call(value):
-        if _is_value(value, label) if joined else not quoted and _is_bare_value(value, label):
-            return start, start + len(value)
-        # A name of a variable stands behind a sign with blanks.
-        assigned = text[:at].endswith(" =") and not quoted
-        loose = text[:at].split()[-1:] == ["to"]  # "Set it to X": what else follows "to" is none.
-        if joined and label == "passwords" and not (assigned or loose or "\n" in text[:start]):
-            return _read_words(text, start, quoted=quoted)
-    return None
+    if value.startswith(_PLACEHOLDERS) or _is_call(value) or (quoted and not joined):
+        return None
+    if _is_value(value, label, joined=joined):
+        return start, start + len(value)
+    # A name of a variable stands behind a sign with blanks, and "Set it to X" is no sentence.
+    assigned = text[:at].endswith(" =") and not quoted
+    said = joined and not assigned and text[:at].split()[-1:] != ["to"] and "\n" not in text[:start]
+    return _read_words(text, start, quoted=quoted) if said and label == "passwords" else None
+
+
+def _figures(value: str, label: str) -> str:
+    """Return the part of a number that has figures: after that of a document, words go on."""
+    return " ".join(takewhile(count_digits, value.split(" "))) if label == "documents" else value
+
+
+def _least(label: str, *, joined: bool) -> int:
+    """Return how many characters a value has at least; more, where only a space parts it."""
+    return (_LEAST if joined else _LEAST_BARE)[label]
 
 
 def _is_date(number: str) -> bool:
     """Return whether figures with dashes are a day, and no combination."""
-    parts = [int(part) for part in number.replace(" ", "-").split("-")]
-    return (
-        _DATE.fullmatch(number) is not None and sorted(parts)[1] <= _DAYS and min(parts) <= _MONTHS
-    )
+    parts = sorted(map(int, _DIGITS.findall(number)))
+    return _DATE.fullmatch(number) is not None and parts[0] <= _MONTHS and parts[1] <= _DAYS
 
 
 def _is_call(value: str) -> bool:
@@ -528,37 +521,22 @@ def _is_call(value: str) -> bool:
     return name[1] != "" and name[0].replace(".", "").isidentifier()
 
 
-def _read_document(text: str, at: int) -> tuple[int, int] | None:
-    found = _CODE.match(text[at:])
-    if found is None or _DATE.match(found[1]):
-        return None
-    parts = list(takewhile(count_digits, found[1].split(" ")))
-    start, value = at + found.start(1), " ".join(parts)
-    return (start, start + len(value)) if count_digits(value) >= _DOCUMENT_DIGITS else None
-
-
-def _is_value(value: str, label: str) -> bool:
-    """Return whether what is joined to a name is no word of a sentence."""
+def _is_value(value: str, label: str, *, joined: bool) -> bool:
+    """Return whether what stands behind a name is no word of a sentence."""
     digits, letters = count_digits(value), any(map(str.isalpha, value))
-    if len(value) < _LEAST[label] or value.lower() in _WORDS.no_values:
+    if len(value) < _least(label, joined=joined) or value.lower() in _WORDS.no_values:
         return False
-    if label == "passwords":
+    if label == "passwords" and joined:
         return digits > 0 or (letters and any(sign in _SIGNS for sign in value[:-1]))
+    if label == "passwords":
+        return digits > 0 and letters and value[0].isalnum()
+    if not joined:
+        return digits > 1 and share_of_switches(value) >= LEAST_SWITCHES
     plain = value.isalnum() or label == "numbers"
     return (digits > 1 or (digits == 1 and plain)) and (letters or len(value) >= _LONG)
 
 
 _SIGNS = frozenset("!#$%&*+<=>?@\\^_|~§€")
-
-
-def _is_bare_value(value: str, label: str) -> bool:
-    """Return whether what stands behind a name, joined by nothing, is its value."""
-    least = _LEAST_BARE.get(label, len(value) + 1)
-    if len(value) < least or value.lower() in _WORDS.no_values:
-        return False
-    if label == "keys":
-        return count_digits(value) > 1 and share_of_switches(value) >= LEAST_SWITCHES
-    return value[:1].isalnum() and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
 
 def _read_words(text: str, start: int, *, quoted: bool) -> tuple[int, int] | None:
@@ -603,7 +581,7 @@ def _no_endings() -> tuple[str, ...]:
 def _value_before(lowered: str, at: int) -> tuple[int, int] | None:
     """Return the value that stands before its name: "tulip22 is my password"."""
     found = _given_before().search(lowered, max(0, at - _BEFORE), at)
-    return found.span(1) if found and _is_bare_value(found[1], "passwords") else None
+    return found.span(1) if found and _is_value(found[1], "passwords", joined=False) else None
 
 
 @cache
