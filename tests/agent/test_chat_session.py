@@ -81,13 +81,13 @@ def test_an_answer_comes_in_pieces_with_what_it_took(opened):
 
 
 def test_what_was_said_can_be_taken_back_and_said_again(opened):
-    """/undo takes question and answer, /edit asks again, or in other words."""
+    """/undo takes question and answer, /retry asks again, /edit says it in other words."""
     chat = opened("One.", "Two.", "Three.", "Four.")
     of(AnswerFinished, chat, "First?")
     of(AnswerFinished, chat, "Second?")
     assert "Second?" in of(ConversationChanged, chat, "/undo").text
     assert spoken(chat) == ["First?", "One."]
-    assert of(AnswerFinished, chat, "/edit").answer.text == "Three."
+    assert of(AnswerFinished, chat, "/retry").answer.text == "Three."
     assert spoken(chat) == ["First?", "Three."]
     assert of(AnswerFinished, chat, "/edit Second, then?").answer.text == "Four."
     assert spoken(chat) == ["Second, then?", "Four."]

@@ -104,6 +104,7 @@ def test_a_model_answers(server, model, talk, answers, monkeypatch):
     (answer,) = answers("What does Ana eat?", options=(*model, "--user", "eva"))
     usage = answer.pop("usage")
     assert (usage["answer"]["requests"], usage["session"]["input_tokens"]) == (2, 200)
+    assert usage["background"]["requests"] == 0
     assert answer == (
         {"text": "She is vegetarian.", "tools": ["search_memories"]}
         | {"sources": [fact.id], "requests": []}

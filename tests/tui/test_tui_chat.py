@@ -264,12 +264,14 @@ async def test_what_fails_in_the_background_is_told_once(runtimes, sitting):
 
 
 async def test_a_new_session_says_what_to_do(runtimes, sitting):
-    """What one can type."""
+    """What one can type, and what is remembered so far; who comes back is shown what was said."""
     runtime = runtimes()
     async with sitting(runtime) as person:
         assert "press Enter. For example:" in person.text
+        assert "Remembered so far: nothing yet." in person.text
         await person.say("My sister Rita lives in Porto.")
-        assert "F6 shows the facts, F7 the notes" in " ".join((await person.say("/new")).split())
+        text = await person.say("/new")
+        assert "facts; F6 shows the facts, F7 the notes." in text
 
 
 async def test_the_screens_fit_without_colour(runtimes, sitting, monkeypatch):

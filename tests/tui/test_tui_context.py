@@ -102,8 +102,8 @@ async def test_it_is_live(runtimes, sitting):
         assert "waiting" in text
 
 
-async def test_recall_is_shown_with_reasons(runtimes, sitting):
-    """The overlay shows what memory recalls for the last message, and why."""
+async def test_recall_and_notes_are_shown_with_reasons(runtimes, sitting):
+    """The overlay shows what memory recalls for the last message, why, and the notes."""
     runtime = runtimes()
     runtime.memory.remember("Rita lives in Porto", tags=["family"])
     runtime.agent.chat.add("user", "Where does Rita live?")
@@ -112,6 +112,7 @@ async def test_recall_is_shown_with_reasons(runtimes, sitting):
         text = await person.press("3")
         assert "Rita lives in Porto" in text
         assert "lexical" in text
+        assert text.count("Rita lives in Porto") == 2  # Recalled, and noted.
 
 
 async def test_what_cannot_be_sent_says_why(runtimes, sitting):

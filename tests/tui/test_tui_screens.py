@@ -95,11 +95,11 @@ async def test_notes_are_read_and_edited(runtimes, sitting):
     runtime = runtimes()
     runtime.memory.remember("Rita likes figs")
     async with sitting(runtime) as person:
-        assert "- Rita likes figs" in await person.press("f7")
+        assert "Facts  Rita likes figs" in await person.press("f7")
         assert "- Rita likes figs" in await person.press("e")
         area = person.app.screen.focused
         area.text = area.text.replace("Rita likes figs", "Rita likes plums")
-        assert "- Rita likes plums" in await person.press("ctrl+s")
+        assert "Facts  Rita likes plums" in await person.press("ctrl+s")
         contents = [fact.record.content for fact in runtime.memory.facts()]
         assert contents == ["Rita likes plums"]
         await person.press("e")

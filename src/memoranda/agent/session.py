@@ -284,8 +284,12 @@ class ChatSession:
         last = self.agent.undo()
         yield ConversationChanged(f"Taken back, with its answer: {last.content:.200}")
 
+    def do_retry(self) -> Events:
+        """Ask your last message again."""
+        return self.do_edit()
+
     def do_edit(self, words: str = "") -> Events:
-        """Ask your last message again; with WORDS, in other words."""
+        """Say your last message in other words: /edit WORDS."""
         last = self.agent.undo()
         said = words or last.content
         yield ConversationChanged(f"asked again: {said:.200}")

@@ -20,6 +20,7 @@ from rich.live import Live
 from rich.text import Text
 
 from memoranda.agent import session as chats
+from memoranda.agent.agent import STAGE
 from memoranda.cli.chat_commands import EXIT, HINT, MEANINGS, RUN
 from memoranda.cli.command import (
     FAILED,
@@ -260,8 +261,10 @@ def describe_json(event: chats.AnswerFinished) -> dict[str, Any]:
     if note := "; ".join(line.plain for line in describe_changes(answer, HINT)):
         found["note"] = note
     if event.spending:
+        background = [each.usage for each in event.spending if each.stage != STAGE]
         found["usage"] = {
             "answer": to_json(answer.usage),
             "session": to_json(sum((each.usage for each in event.spending), NO_USAGE)),
+            "background": to_json(sum(background, NO_USAGE)),
         }
     return found

@@ -11,7 +11,7 @@ from memoranda.agent.session import ChatSession
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.conversations import SPANS, show_budget, show_figures, show_message
 from memoranda.rendering.layout import Display, details, safe_text, table
-from memoranda.rendering.notes import show_notes
+from memoranda.rendering.notes import show_markdown
 
 EXIT = "/exit"
 HINT = "/expand shows them"
@@ -34,7 +34,7 @@ Shown = Iterator[RenderableType]
 
 def _memory(talk: ChatSession, view: Display, _words: str) -> Shown:
     notes = talk.agent.memory.notes
-    for line in show_notes(notes):
+    for line in show_markdown(notes.read_memory() or "nothing is noted yet"):
         yield from view.wrap(line)
     yield safe_text(str(notes.folder / MEMORY_FILE), "dim")
 

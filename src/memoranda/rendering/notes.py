@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from memoranda.model.notes import HistoryEntry
-from memoranda.notes.sync import NotesReport, SyncedNotes
+from memoranda.notes.sync import NotesReport
 from memoranda.notes.writer import COMMENT
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import one_line
@@ -17,11 +17,6 @@ def show_markdown(text: str) -> Iterator[Text]:
     """Yield a text line by line; headings stand out."""
     for line in text.strip("\r\n").splitlines():
         yield safe_text(line, "bold cyan" if line.startswith("#") else "")
-
-
-def show_notes(notes: SyncedNotes) -> Iterator[Text]:
-    """Yield MEMORY.md line by line."""
-    return show_markdown(notes.read_memory() or "nothing is noted yet")
 
 
 def show_entries(found: Sequence[HistoryEntry], view: Display) -> Iterator[Text]:

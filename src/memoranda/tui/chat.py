@@ -47,7 +47,7 @@ from memoranda.tui.layout import ConfirmScreen, OverlayScreen, make_text
 from memoranda.tui.lists import ListPanel
 from memoranda.tui.runtime import BUSY, ChatRuntime
 from memoranda.tui.settings import SettingsPanel
-from memoranda.tui.sources import FactsPanel, HistoryPanel, NotesScreen, SearchPanel
+from memoranda.tui.sources import FactsPanel, HistoryPanel, NotesPanel, SearchPanel
 
 LAST_STRETCH = 30  # messages that are shown when a conversation opens
 MOST_ENTRIES = 100  # entries of the log: with many, each drawing takes long; F4 has the others
@@ -62,6 +62,7 @@ PANELS: Mapping[str, Callable[[ChatRuntime, str], ListPanel[Any]]] = {
     "history": HistoryPanel,
     "search": SearchPanel,
     "facts": FactsPanel,
+    "notes": NotesPanel,
 }
 WORKING = "working…"
 DOING = {False: "answering, Esc stops", True: "consolidating…"}
@@ -144,8 +145,6 @@ class ChatScreen(Screen[None]):
             return OverlayScreen(panel.title, panel)
         if name == "context":
             return ContextScreen(self.runtime)
-        if name == "notes":
-            return NotesScreen(self.runtime)
         return OverlayScreen("Help", make_text(make_help(self.runtime)))
 
     def _warn(self, error: Exception) -> None:
@@ -171,7 +170,7 @@ class ChatScreen(Screen[None]):
         chat = self.runtime.agent.chat
         yield _line(Group(*describe_start(self.runtime.chat, HINT), "F1 lists keys and commands"))
         if not len(chat):
-            yield _line(make_welcome())
+            yield _line(make_welcome(self.runtime.memory))
         for message in chat.recent(LAST_STRETCH):
             if message.role == "user":
                 yield _said(message.content)

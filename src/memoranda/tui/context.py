@@ -1,4 +1,4 @@
-"""What a model is sent, live: the budget by part, every message with its state, and recall."""
+"""What a model is sent, live: the budget by part, every message with its state, recall, notes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from memoranda.errors import MemorandaError
 from memoranda.model.models import Context
 from memoranda.rendering.conversations import show_budget, show_figures
 from memoranda.rendering.layout import safe_text
+from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.records import show_hits
 from memoranda.tui.layout import OverlayScreen
 from memoranda.tui.lists import act_on_row
@@ -31,6 +32,7 @@ class ContextPanel(MessagesPanel):
 
     Attributes:
         built: what a model would be sent now, or why it cannot be.
+        notes: MEMORY.md.
 
     Args:
         runtime: the agent.
@@ -38,6 +40,7 @@ class ContextPanel(MessagesPanel):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("p", "pin", "Pin/unpin")]
     built: Context | MemorandaError
+    notes = ""
 
     def __init__(self, runtime: ChatRuntime) -> None:
         """Read nothing yet."""
@@ -50,6 +53,7 @@ class ContextPanel(MessagesPanel):
             self.built = agent.context()
         except MemorandaError as error:  # Such as a budget that is too small.
             self.built = error
+        self.notes = agent.memory.notes.read_memory()
         return agent.chat
 
     @act_on_row
@@ -107,10 +111,12 @@ class ContextScreen(OverlayScreen):
         yield safe_text(found.told, "dim")
 
     def _show_memory(self) -> Iterator[RenderableType]:
-        built = self._panel.built
+        built, notes = self._panel.built, self._panel.notes
         hits = built.recall.hits if isinstance(built, Context) else ()
         yield Text("Recalled for your last message", "bold")
         yield show_hits(hits, self._panel.view, why=True)
+        yield Text("\nNotes, which every request begins with", "bold")
+        yield from show_markdown(notes or "nothing is noted yet")
 
     def on_tabbed_content_tab_activated(self, event: TabbedContent.TabActivated) -> None:
         """Let the keys go to what the tab shows."""

@@ -1,4 +1,4 @@
-"""The help page, and what a first screen says to type (R7.5)."""
+"""The help page, and what a first screen says: what to type, and what is remembered (R7.5)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from memoranda.memory import Memory
 from memoranda.rendering.layout import details, safe_text
+from memoranda.rendering.plain import pluralize
 from memoranda.tui.commands import KEYS
 from memoranda.tui.runtime import ChatRuntime
 
@@ -15,7 +17,7 @@ EXAMPLES = {
     "My sister Karin lives in Malmö.": "is remembered",
     "Where does my sister live?": "is answered from memory",
     "/new": "ends the session: what was said becomes memory",
-    "F5": "searches all that was ever said; F6 shows the facts, F7 the notes",
+    "F5": "searches all that was ever said",
 }
 
 
@@ -37,7 +39,13 @@ def _list(meanings: Mapping[str, str]) -> RenderableType:
     return made
 
 
-def make_welcome() -> RenderableType:
-    """Return what a new conversation begins with: what one can type."""
-    heading = Text("Type what you want to say or ask, and press Enter. For example:\n")
-    return Group(heading, _list(EXAMPLES))
+def make_welcome(memory: Memory) -> RenderableType:
+    """Return what a new conversation begins with: what to do, and what is remembered so far."""
+    held = {kind: count for kind, count in memory.stats().records.items() if count}
+    remembered = ", ".join(pluralize(count, kind) for kind, count in held.items())
+    where = f"{remembered}; F6 shows the facts, F7 the notes" if held else "nothing yet"
+    return Group(
+        Text("Type what you want to say or ask, and press Enter. For example:\n"),
+        _list(EXAMPLES),
+        Text(f"\nRemembered so far: {where}.", "dim"),
+    )

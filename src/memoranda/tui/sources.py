@@ -1,17 +1,15 @@
-"""The lists over the chat: facts, search, conversations and messages; and the notes."""
+"""The lists over the chat: facts, search, conversations, messages and notes."""
 
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.console import Group, RenderableType
 from rich.text import Text
-from textual import work
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.widgets import Static
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.conversation_store import ConversationOverview
@@ -22,7 +20,6 @@ from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.conversations import MESSAGES, OVERVIEW, show_message
 from memoranda.rendering.facts import FACTS, describe_fact, show_provenance
 from memoranda.rendering.layout import Column, safe_text
-from memoranda.rendering.notes import show_notes
 from memoranda.rendering.plain import join, one_line, pluralize
 from memoranda.rendering.records import HITS, show_reasons, show_record
 from memoranda.tui.layout import ConfirmScreen, EditScreen, OverlayScreen
@@ -198,31 +195,48 @@ class MessagesPanel(ListPanel[ExplainedMessage]):
         self.show(f"{pluralize(len(found), 'message')} from #{found[0].position} on", *texts)
 
 
-class NotesScreen(OverlayScreen):
-    """MEMORY.md, which can be edited.
+@dataclass(frozen=True, slots=True)
+class NoteLine:
+    """A line of MEMORY.md under its heading."""
 
-    Args:
-        runtime: the agent.
-    """
+    topic: str
+    text: str
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", "Edit")]
 
-    def __init__(self, runtime: ChatRuntime) -> None:
-        """Read the notes."""
-        self._notes, self._shown = runtime.memory.notes, Static()
-        super().__init__(MEMORY_FILE, VerticalScroll(self._shown, classes="body"))
-        self._show()
+class NotesPanel(ListPanel[NoteLine]):
+    """The lines of MEMORY.md, which can be edited."""
 
-    def _show(self) -> None:
-        self._shown.update(Group(*show_notes(self._notes)))
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "choose", "Edit")]
+    title = f"{MEMORY_FILE} · Enter edits it"
+    columns = (Column("topic", "topic", "bold cyan", wide=True), Column("note", "text"))
+    question = "words; Enter finds the notes with them"
 
-    @work(group="dialog")
-    async def action_edit(self) -> None:
+    def find(self, words: str) -> Sequence[NoteLine]:
+        """Return the notes with words in them."""
+        empty = NoteLine("", "Nothing is noted yet. What you say of yourself is noted here.")
+        lines = [*read_notes(self.memory.notes.read_memory())] or [empty]
+        return [each for each in lines if words.casefold() in each.text.casefold()]
+
+    def describe(self, row: NoteLine) -> RenderableType:
+        """Return a note whole."""
+        return safe_text(row.text)
+
+    @act_on_row
+    async def action_choose(self, _: NoteLine) -> None:
         """Let the person edit the notes."""
-        notes = self._notes
+        notes = self.memory.notes
         about = safe_text(f"in {notes.folder}; a line that you take out is forgotten")
         text = await to_thread(notes.read_memory)
         asked = EditScreen(MEMORY_FILE, about, text, notes.write_memory, many_lines=True)
         if done := await self.app.push_screen_wait(asked):
-            self.notify(one_line(str(done)), markup=False)
-            self._show()
+            self.report(str(done))
+
+
+def read_notes(text: str) -> Iterator[NoteLine]:
+    """Yield the lines of Markdown that say something, each under its heading."""
+    topic = ""
+    for line in text.splitlines():
+        if line.startswith("#"):
+            topic = line.lstrip("# ")
+        elif line.strip() and not line.lstrip().startswith("<!--"):
+            yield NoteLine(topic, line.strip().removeprefix("- "))
