@@ -702,7 +702,8 @@ class LanguageReader:
         """
         if "that" not in self._words:
             return self._begins(before)
-        joined = compile_form(self._words["that"]).sub(r" \1", _ORDINAL.sub(r"\1 ", before))
+        plain = _ORDINAL.sub(r"\1 ", before.rstrip())
+        joined = compile_form(self._words["that"]).sub(r" \1", plain)
         *whole, last = compile_form(self._parting).split(joined)
         return all(map(self._leads, whole)) and (not last.strip() or self._leads(last, joins=True))
 
