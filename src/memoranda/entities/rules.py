@@ -307,8 +307,6 @@ def _trim(tokens: Sequence[WordToken], first: int, last: int) -> tuple[int, int,
         ):
             break
         first += 1
-        if tokens[first - 1].possessive:
-            break
     while first <= last:
         word = tokens[last].name
         loud = word in names.shouted and first < last

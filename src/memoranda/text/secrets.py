@@ -164,14 +164,10 @@ _BEFORE_NUMBER = frozenset("0123456789.-+/_")
 def _find_numbers(text: str, lowered: str) -> Iterator[SecretSpan]:
     for found in _IBAN.finditer(text):
         given = found[0]
-        ends = [
-            at
-            for at in range(len(given), _IBAN_LENGTHS[0] - 1, -1)
-            if not given[at : at + 1].isalnum()
-        ]
-        end = next((at for at in ends if _is_iban(given[:at])), None)
-        if end is not None:
-            yield SecretSpan(found.start(), found.start() + end, "an IBAN")
+        for end in range(len(given), _IBAN_LENGTHS[0] - 1, -1):
+            if not given[end : end + 1].isalnum() and _is_iban(given[:end]):
+                yield SecretSpan(found.start(), found.start() + end, "an IBAN")
+                break
     for found in _CARD.finditer(text):
         before = text[found.start() - 1 : found.start()]
         if before not in _BEFORE_NUMBER and (place := _card_within(found[0])):

@@ -85,8 +85,6 @@ def _goes_on(text: str, finish: int) -> bool:
 
 def _made_a_time(words: str, found: TimeMeaning, cue: TimeCue, window: str) -> bool:
     """Return whether the word before a month, season or holiday makes it a time."""
-    if found.grain in {"month", "season"} and cue.name == "at":
-        return False
     if found.grain == "month" and cue.name in {"for", "by", "around", "from"}:
         return not w.DATES.person_month.match(words)
     return not w.DATES.named.search(window)

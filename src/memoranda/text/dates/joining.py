@@ -99,6 +99,4 @@ def _away(bounds: Bounds, unit: str, count: int) -> Bounds:
         return RelativeCalendar(start).unit(unit, count - 1 if week_has_begun else count)
     if unit == "week" and abs(count) == 1:
         return (start - 7 * DAY, start) if count < 0 else (end, end + 7 * DAY)
-    if unit == "day":
-        return start + count * DAY, start + (count + 1) * DAY
     return RelativeCalendar(start).around(unit, count, count)
