@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memoranda.conversation import segments
 from memoranda.conversation.live import LiveMessages
-from memoranda.conversation.selection import Policy
+from memoranda.conversation.selection import Policy, SelectionInput
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.conversation.view import view_of
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
@@ -62,7 +62,7 @@ def tasks(messages):
 
 def view(messages, budget, policy, meter, prunings=()):
     """Return the view of a whole transcript."""
-    return view_of(LiveMessages(prunings, messages), budget, policy, meter)
+    return view_of(SelectionInput(LiveMessages(prunings, messages), policy), budget, meter)
 
 
 @st.composite

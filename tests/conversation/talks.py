@@ -74,7 +74,7 @@ def fill(chat, sizes, roles=("user", "assistant")):
 def chatter(chat, count, about="the weather in town"):
     """Add so many short messages, users and assistants in turn; return them."""
     roles = ("user", "assistant")
-    return [chat.add(roles[n % 2], f"Number {n} about {about}.") for n in range(count)]
+    return [chat.add(roles[n % 2], f"Remark {n} about {about}.") for n in range(count)]
 
 
 def exchange(chat, name, result="found"):

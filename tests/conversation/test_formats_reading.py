@@ -15,9 +15,8 @@ from pydantic import BaseModel
 from tables import each_row
 
 from memoranda.conversation.formats import parse
-from memoranda.conversation.formats.parse import NewMessage
 from memoranda.errors import InvalidInput
-from memoranda.model.models import Image, Message, ToolCall, ToolResult
+from memoranda.model.models import Image, Message, NewMessage, ToolCall, ToolResult
 
 NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC)
 PICTURE = "https://x.org/a.png"

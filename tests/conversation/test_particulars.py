@@ -11,7 +11,7 @@ from memoranda import Conversation
 from memoranda.conversation.live import LiveMessages
 from memoranda.conversation.markers import PARTICULARS
 from memoranda.conversation.particulars import MOST, rank_particulars
-from memoranda.conversation.selection import Policy
+from memoranda.conversation.selection import Policy, SelectionInput
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.conversation.view import view_of
 from memoranda.model.models import ToolCall, ToolResult
@@ -126,7 +126,7 @@ def test_thousands_of_particulars_cost_no_more():
     assert all(len(gap.named) <= MOST for gap in live.gaps)
     assert live.marked(METER, 1_000) > 100
     assert view.tokens <= 1_000
-    assert view_of(live, 1_000, ROLLING, METER).tokens <= 1_000
+    assert view_of(SelectionInput(live, ROLLING), 1_000, METER).tokens <= 1_000
 
 
 def test_a_marker_with_particulars_expands_to_what_was_there():

@@ -105,20 +105,6 @@ def test_a_task_that_the_caller_names_begins_a_segment(said):
             assert parts[place].title == item.task
 
 
-def test_a_mark_on_a_tool_message_waits_until_nothing_is_parted():
-    """A task named while results are due begins with the first message after them."""
-    calls = (ToolCall("x", "find"), ToolCall("y", "find"))
-    said = [
-        message(0, "user", "Find both."),
-        message(1, "assistant", "", tool_calls=calls),
-        message(2, "tool", "one", tool_result=ToolResult("x"), task="Report"),
-        message(3, "tool", "two", tool_result=ToolResult("y")),
-        message(4, "assistant", "Here is the report."),
-    ]
-    parts = tasks(said)
-    assert [(part.start, part.title) for part in parts] == [(0, ""), (4, "Report")]
-
-
 def test_the_workflow_of_the_requirements():
     """A finished refactoring and "now let's work on the tests" is a task boundary (seed 000)."""
     said = talk(

@@ -10,17 +10,16 @@ from memoranda.conversation.signals import signals
 from memoranda.conversation.summary import LONGEST, MOST, quote_binding
 
 
-def lines(messages, requests=()):
+def lines(messages):
     """Return the lines that quote messages."""
     placed = [replace(each, position=place) for place, each in enumerate(messages)]
-    return quote_binding([(each, signals(each)) for each in placed], requests).splitlines()
+    return quote_binding([(each, signals(each)) for each in placed]).splitlines()
 
 
 def test_what_binds_later_turns_is_quoted_in_order():
-    """The request of the task, rules and decisions; no small talk, error or other request."""
-    asked = message("user", "Hi! Book me a table for two.", id="asked")
+    """Requests, rules and decisions; no small talk, error or question."""
     messages = [
-        asked,
+        message("user", "Book a table for two."),
         message("assistant", "Which day?"),
         message("user", "I'm vegetarian. Never book outside."),
         message("user", "We decided on Rosa's at 19:30."),
@@ -28,10 +27,22 @@ def test_what_binds_later_turns_is_quoted_in_order():
         result("Error: no table at 19:30"),
         message("user", "Try 20:15."),
     ]
-    binding = ["rule: I'm vegetarian.", "rule: Never book outside."]
-    decided = ["decided: We decided on Rosa's at 19:30."]
-    assert lines(messages) == [*binding, *decided]
-    assert lines(messages, {asked.id}) == ["asked: Book me a table for two.", *binding, *decided]
+    binding = ["rule: I'm vegetarian. Never book outside."]
+    decided = ["decided: We decided on Rosa's at 19:30.", "said: Try 20:15."]
+    assert lines(messages) == ["said: Book a table for two.", *binding, *decided]
+
+
+def test_what_looks_binding_is_quoted_too():
+    """In words that no form knows; not small talk, a secret, or what the assistant says."""
+    talk = [
+        ("user", "if a test fails, show me the failure before you try to fix anything"),
+        ("user", "Wow, that was such a lovely evening!"),
+        ("user", "Our key is sk-proj-abcdefgh12345678abcdefgh."),
+        ("assistant", "The release moves to the 3rd."),
+        ("user", "The kitchen gets oak worktops."),
+    ]
+    quoted = ["said: " + talk[at][1] for at in (0, 4)]
+    assert lines([message(*each) for each in talk]) == quoted
 
 
 def test_of_many_rules_the_newest_are_quoted():
@@ -46,6 +57,6 @@ def test_every_line_is_quoted(turns):
     said = " ".join(" ".join(text.split()) for _, text in turns)
     for line in lines([message(role, text) for role, text in turns]):
         label, _, quoted = line.partition(": ")
-        assert label in {"rule", "decided"}
+        assert label in {"rule", "decided", "said"}
         assert len(quoted) <= LONGEST
         assert quoted.removesuffix("…").strip() in said

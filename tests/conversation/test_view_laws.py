@@ -23,7 +23,7 @@ def units_and_essentials(messages, policy):
     """Return the units of messages, and the ones that come first in a view."""
     live = LiveMessages((), messages)
     units = live.group().units
-    return units, [units[at] for at in SelectionInput(units, live, policy).essential]
+    return units, [units[at] for at in SelectionInput(live, policy).essential]
 
 
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
@@ -64,7 +64,7 @@ def test_the_last_request_stays_while_anything_does(messages, budget, policy):
     places = [at for at, unit in enumerate(units) if unit.head.role == "user"]
     if not policy.strategy.pairs or not places:
         return
-    mates = SelectionInput(units, LiveMessages(), policy).mates(places[-1])
+    mates = SelectionInput(LiveMessages((), messages), policy).mates(places[-1])
     needed = sum(unit.tokens for at, unit in enumerate(units) if unit.fixed or at in mates)
     if needed <= budget:
         assert units[places[-1]].head in view(messages, budget, policy, METER).messages
@@ -106,9 +106,11 @@ def test_a_view_is_a_function_of_its_input(messages, budget, policy):
     live = LiveMessages()
     half = len(messages) // 2
     live.extend(messages[:half])
-    view_of(live, budget, policy, METER)
+    view_of(SelectionInput(live, policy), budget, METER)
     live.extend(messages[half:])
-    assert view_of(live, budget, policy, METER) == view(messages, budget, policy, METER)
+    assert view_of(SelectionInput(live, policy), budget, METER) == view(
+        messages, budget, policy, METER
+    )
 
 
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)

@@ -33,10 +33,8 @@ from memoranda.model.models import (
 )
 from memoranda.model.notes import MEMORY_FILE, line_of, lines_of
 from memoranda.model.ports import RecallRequest, TokenCounter
-from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FENCE, escape_fence
 
-_GAP = compile_pattern(r"\n{3,}")
 GLUE = "\n\n"
 GLUE_TOKENS = 2
 EXPIRED = "past their retention, and in no view; the store keeps them until they are erased"
@@ -107,19 +105,10 @@ NOTES = PromptSection(
 
 
 def drop_lines(notes: str, told: Container[str]) -> str:
-    """Return notes without the lines that another part of the same context tells.
-
-    A heading that has nothing under it any more goes with them.
-    """
-    lines = [line for line in notes.splitlines() if line_of(line.lstrip(" \t-*+")) not in told]
-    kept: list[str] = []
-    for line in reversed(lines):
-        below = next((each for each in reversed(kept) if each.strip()), None)
-        bare = line.startswith("##") and (below is None or below.startswith("#"))
-        if not bare:
-            kept.append(line)
+    """Return notes without the lines that another part of the same context tells."""
+    kept = [line for line in notes.splitlines() if line_of(line.lstrip(" \t-*+")) not in told]
     says = any(line.strip() and not line.startswith("#") for line in kept)
-    return _GAP.sub("\n\n", "\n".join(reversed(kept))) if says else ""
+    return "\n".join(kept) if says else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +150,7 @@ class ContextBuilder:
 
         And into what the newest messages leave; a part of which nothing fits stays out.
         """
-        self._state, self._policy, self._asks = state, policy, request
+        self._state, self._asks = state, request
         self._meter, self._calibration = state.meter, state.info.calibration
         self._whole = room_of(self._calibration, request.budget)  # as tokens are counted here
         live = state.live.messages
@@ -171,7 +160,7 @@ class ContextBuilder:
         self._prompt = None if self._added else request.prompt
         self._beside = self._changing(NO_RECALL)
         self._asked = self._beside + (self._meter.message(self._prompt) if self._prompt else 0)
-        given = SelectionInput(state.live.group().units, state.live, policy)
+        self._given = given = SelectionInput(state.live, policy)
         # Of whole units: with a pinned result comes its call. An orphan is never sent.
         more = last.tokens if last and self._prompt is None and not last.pinned else 0
         self._fixed = sum(unit.tokens for unit in given.units if unit.fixed) + more
@@ -212,7 +201,7 @@ class ContextBuilder:
             # So that the view does not change with the length of each prompt.
             beside = max(beside, int(whole * PROMPT_SHARE))
         room = max(whole - beside, min(self._essential, self._free), self._fixed)
-        return view_of(live, room, self._policy, self._meter)
+        return view_of(self._given, room, self._meter)
 
     def recall_request(self) -> RecallRequest | None:
         """Return the request to memory; ``None`` if the budget has no room for an answer.
@@ -320,11 +309,10 @@ class ContextBuilder:
             taken = tokens
         included.append(ReceiptLine("tools", self._asks.tools, "their definitions"))
         included += [self._entry(entry) for entry in self.view.entries]
-        hits = len(memory.hits)
-        found = "1 record that answers" if hits == 1 else f"{hits} records that answer"
+        answer = f"records that answer the prompt: {len(memory.hits)}"
         prompt = self._meter.message(self._prompt) if self._prompt else 0
         included += [
-            ReceiptLine("memory", self._changing(memory) - self._beside, f"{found} the prompt"),
+            ReceiptLine("memory", self._changing(memory) - self._beside, answer),
             ReceiptLine("beside", self._beside, "changes from turn to turn"),
             ReceiptLine("prompt", prompt, "always kept"),
             ReceiptLine("reply", self._meter.format.reply, "opens the model's answer"),

@@ -24,7 +24,7 @@ from memoranda.conversation.explain import (
 from memoranda.conversation.formats.chat import parse_calls, plain_item
 from memoranda.conversation.formats.parse import (
     OWN_FIELDS,
-    NewMessage,
+    check_message,
     count_message,
     parse_messages,
     parse_role,
@@ -44,6 +44,8 @@ from memoranda.conversation.pruning import (
 )
 from memoranda.conversation.scoring import score
 from memoranda.conversation.segments import LOOK_BACK, start_of_task
+from memoranda.conversation.selection import Policy, SelectionInput
+from memoranda.conversation.strategies import STRATEGIES
 from memoranda.conversation.transcript import Transcript, place_of
 from memoranda.conversation.units import group_units
 from memoranda.conversation.view import ConversationView, view_of
@@ -66,6 +68,7 @@ from memoranda.model.models import (
     Image,
     Marker,
     Message,
+    NewMessage,
     Pruning,
     ToolCall,
     ToolResult,
@@ -169,8 +172,6 @@ class Conversation:
         conversation._begin(transcript, limits, services)
         if other_model:
             conversation._recount()
-        if limits.settings.at_session_start == "prune":
-            conversation.start_session()
         return conversation
 
     def _begin(
@@ -401,7 +402,7 @@ class Conversation:
         return made
 
     def _message(self, new: NewMessage, state: ConversationState) -> Message:
-        new.check()
+        check_message(new)
         said: dict[str, Any] = {name: getattr(new, name) for name in OWN_FIELDS}
         said["timestamp"] = known(new.timestamp, "timestamp") or self._services.clock.now()
         tokens = count_message(state.meter, new)
@@ -561,7 +562,8 @@ class Conversation:
             tools=self._states.tools,
             **asked,
         )
-        return ContextBuilder(state, self._limits.policy, request)
+        policy = replace(self._limits.policy, prune_to=self._limits.settings.prune_to)
+        return ContextBuilder(state, policy, request)
 
     def calibrate(self, actual: object) -> None:
         """Learn from how many tokens the provider counted in the last :meth:`context`.
@@ -619,7 +621,8 @@ class Conversation:
                 self._fitting_view(state, most)  # Or nothing is done.
             room = state.room(most) + state.meter.format.reply
             why = f"asked for, down to {most:,} tokens"
-            receipt = self._pruner.prune(state, MANUAL, room, self._limits.policy, why)
+            given = SelectionInput(state.live, self._limits.policy)
+            receipt = self._pruner.prune(state, MANUAL, room, given, why)
         return self._announce(receipt)
 
     def start_session(self) -> Pruning | None:
@@ -628,8 +631,11 @@ class Conversation:
         Returns:
             The receipt; ``None`` if there was nothing to leave the view.
         """
+        bare = Policy(strategy=STRATEGIES["recency"], keep_recent=0, always=True)
         with self._lock:
-            receipt = self._pruner.start_session(self._states.read())
+            state = self._states.read()
+            given, why = SelectionInput(state.live, bare), "a new session starts"
+            receipt = self._pruner.prune(state, "session_start", 0, given, why)
         return self._announce(receipt)
 
     def _announce(self, receipt: Pruning | None) -> Pruning | None:
@@ -687,8 +693,7 @@ class Conversation:
         most = self._budget(budget, state)
         system = state.head - state.carried - state.meter.format.reply
         room = room_of(state.info.calibration, most) - system
-        policy = replace(self._limits.policy, prune_to=1.0)  # It is filled as far as it goes.
-        shown = view_of(state.live, room, policy, state.meter)
+        shown = view_of(SelectionInput(state.live, self._limits.policy), room, state.meter)
         needed = state.billed(system + shown.tokens)
         if needed > most:
             raise BudgetTooSmall(needed=needed, budget=most)

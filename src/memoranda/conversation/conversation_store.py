@@ -14,7 +14,7 @@ from typing import Unpack
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats
 from memoranda.conversation.pruning import ConversationServices, MemoryNotes, check_limits
-from memoranda.conversation.transcript import DryRunTranscript, Transcript
+from memoranda.conversation.transcript import Transcript
 from memoranda.errors import NotFound
 from memoranda.model.checks import clean, nearest
 from memoranda.model.clock import IdFactory
@@ -68,10 +68,10 @@ class ConversationStore:
     notes: Callable[[], str] | None
     requests: Callable[[str, Sequence[Message]], Sequence[RequestReceipt]]
 
-    def transcript(self, id: str, kind: type[Transcript] = Transcript) -> Transcript:
+    def transcript(self, id: str, *, dry_run: bool = False) -> Transcript:
         """Return the transcript of the conversation ``id``, whether it is there or not."""
         records = self.records
-        return kind(records.store, records.scope, id, records, self.end_session)
+        return Transcript(records.store, records.scope, id, records, self.end_session, dry_run)
 
     def open(self, id: str, **options: Unpack[ConversationOptions]) -> Conversation:
         """Open the conversation ``id``, or start it. It goes on where it was left."""
@@ -83,7 +83,10 @@ class ConversationStore:
             recall=partial(self.recall, session=id),
             requests=partial(self.requests, id),
         )
-        return Conversation.over(transcript, chosen, services, other_model=other)
+        conversation = Conversation.over(transcript, chosen, services, other_model=other)
+        if chosen.settings.at_session_start == "prune":
+            conversation.start_session()
+        return conversation
 
     def unsaved(self, id: str = "unsaved", *, model: str | None = None) -> Conversation:
         """Return an empty conversation that recalls from memory but is itself not stored.
@@ -112,9 +115,8 @@ class ConversationStore:
         """
         if id not in self.records.store.conversations(self.records.scope, clean(id, "id")):
             raise self._not_found(id)
-        settings = self.settings.model_copy(update={"at_session_start": "keep"})
-        transcript = self.transcript(id, DryRunTranscript if dry_run else Transcript)
-        limits = check_limits(settings, strategy=strategy)
+        transcript = self.transcript(id, dry_run=dry_run)
+        limits = check_limits(self.settings, strategy=strategy)
         return Conversation.over(transcript, limits, self._services(id))
 
     def overviews(self, limit: int | None = None) -> list[ConversationOverview]:

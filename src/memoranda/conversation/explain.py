@@ -14,13 +14,12 @@ from enum import StrEnum
 
 from memoranda.conversation.context import ContextBuilder
 from memoranda.conversation.live import ConversationState, start_of
-from memoranda.conversation.pruning import Limits
+from memoranda.conversation.pruning import PERCENT, Limits
 from memoranda.conversation.selection import Policy
 from memoranda.conversation.transcript import place_of
 from memoranda.conversation.view import NO_ROOM, ORPHAN, ConversationView
 from memoranda.model.models import ConversationInfo, Marker, Message, Recall
 
-PERCENT = 100
 WAITING = "its results are still to come"
 
 

@@ -15,6 +15,7 @@ from memoranda.text.patterns import LanguageData
 _LINES = 300  # lines that are looked at
 _ROOM = 400  # characters of a line that are looked at
 _VALUE = 40  # characters of a member of a JSON object that are looked at
+_BARE = str.maketrans("", "", "_-")
 _JSON = ("{", "[{", '["')  # how JSON begins, or what is left of it
 
 _PATTERNS = LanguageData("mul", "failures")
@@ -44,7 +45,7 @@ def says_failed(result: str) -> bool:
         cut = text.startswith(_JSON)
         return _fails(_FAILED.match(text)) or (not cut and shows_failure(text))
     members = value.items() if isinstance(value, dict) else ()
-    texts = (f"{_bare(name)}={member!s:.{_VALUE}}" for name, member in members)
+    texts = (f"{name.translate(_BARE)}={member!s:.{_VALUE}}" for name, member in members)
     return any(_fails(_MEMBER.match(text)) for text in texts)
 
 
@@ -61,7 +62,3 @@ def begins_with_failure(text: str) -> bool:
     subject = found["subject"] if found else None
     denied = subject and subject.split()[0] in _PATTERNS.words("no_subjects")
     return found is not None and not denied
-
-
-def _bare(name: str) -> str:
-    return name.replace("_", "").replace("-", "")

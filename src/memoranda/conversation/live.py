@@ -14,7 +14,7 @@ from itertools import groupby
 from memoranda.conversation.markers import mark_gaps
 from memoranda.conversation.particulars import MOST, merge_ranked, rank_particulars
 from memoranda.conversation.signals import Signals, signals
-from memoranda.conversation.summary import limit_lines, quote_binding
+from memoranda.conversation.summary import find_binding, limit_lines, quote_binding
 from memoranda.conversation.transcript import Transcript, place_of
 from memoranda.conversation.units import Grouping, group_units
 from memoranda.model.models import (
@@ -176,6 +176,8 @@ class LiveMessages:
         known = self._signals.get(message.id)
         if known is None:
             known = self._signals[message.id] = signals(message)
+            if message.role == "user":
+                find_binding(message.content)  # It is kept: a pruning has no time for it.
         return known
 
     def describe(self, runs: Sequence[Sequence[Message]], why: str) -> list[PrunedSpan]:
@@ -183,17 +185,12 @@ class LiveMessages:
 
         The particulars of the newest messages are looked for; older ones have no room in a view.
         """
-        first = next((each for each in self.messages if each.role == "user"), None)
-        if first and self.gaps and self.gaps[0].first < place_of(first):
-            first = None  # The conversation began before it.
         left, found = RECENT, list[PrunedSpan]()
         for run in reversed(runs):
             # A pruning asks for what its view asked for just before: most of its time goes here.
             key = run[0].id, len(run), max(left, 0)
             if key not in self._described:
-                starts = [each for each in run if each.task is not None or each is first]
-                requests = {each.id for each in starts if not self.signals(each).casual}
-                binding = quote_binding([(each, self.signals(each)) for each in run], requests)
+                binding = quote_binding([(each, self.signals(each)) for each in run])
                 named = rank_particulars(run[-left:]) if left > 0 else ()
                 span = replace(span_of(run, why), named=named, summary=binding or None)
                 self._described[key] = span

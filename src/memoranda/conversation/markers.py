@@ -12,16 +12,15 @@ from dataclasses import fields, replace
 from datetime import UTC
 
 from memoranda.conversation.particulars import merge_ranked
+from memoranda.conversation.summary import rank_lines
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Marker, MessageSpan, PrunedSpan
-from memoranda.text.lines import cut
 from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.catalog import ChatMeter
 
 PARTICULARS = 0.3  # most of a budget that the particulars in markers may take
 MOST_TOLD = 1_500  # tokens of them, and of what markers tell in short
 SUMMARIES = 0.2  # most of a budget that what markers tell in short may take
-SHORTEST_LINE = 20  # characters; less of a line tells nothing
 
 REFERENCE = compile_pattern(r"cut_(\d{1,15})(?:-(\d{1,15}))?")
 PLACES = compile_pattern(r"\s*#?(\d{1,15})(?:-#?(\d{1,15}))?\s*")
@@ -41,11 +40,9 @@ def marked_positions(marker: object) -> tuple[int, int]:
     Raises:
         InvalidInput: there is no such id in it.
     """
-    if isinstance(marker, Marker):
-        return marker.first, marker.last
-    text = marker if isinstance(marker, str) else ""
-    found = REFERENCE.search(text) or PLACES.fullmatch(text)
-    if found is None:
+    text = marker.id if isinstance(marker, Marker) else marker
+    found = isinstance(text, str) and (REFERENCE.search(text) or PLACES.fullmatch(text))
+    if not found:
         raise InvalidInput(
             f"marker={marker!r:.80} names no part of the conversation; "
             f"pass a marker of a view, its id such as cut_12-26, or its text"
@@ -104,20 +101,14 @@ def _fit_particulars(gaps: Sequence[PrunedSpan], meter: ChatMeter, most: int) ->
 def _fit_summaries(gaps: Sequence[PrunedSpan], meter: ChatMeter, most: int) -> list[PrunedSpan]:
     """Return the gaps with as many lines of their summaries as ``most`` tokens hold.
 
-    The newest come first; of a line that is too long alone its beginning is told.
+    The most binding come first.
     """
-    left, found = most, list[PrunedSpan]()
-    for gap in reversed(gaps):
-        lines: list[str] = []
-        for line in reversed((gap.summary or "").splitlines()):
-            cost = meter.counter.count(line) + 1
-            letters = len(line) * max(left, 0) // cost
-            if cost <= left:
-                lines.append(line)
-            elif letters >= SHORTEST_LINE and not lines:
-                lines.append(cut(line, letters))
-            left -= cost
-            if left < 0:
-                break
-        found.append(replace(gap, summary="\n".join(reversed(lines)) or None))
-    return found[::-1]
+    told = [(gap, line) for gap in gaps for line in (gap.summary or "").splitlines()]
+    left, kept = most, set[int]()
+    for at in rank_lines([line for _, line in told]):
+        left -= meter.counter.count(told[at][1]) + 1
+        if left < 0:
+            break
+        kept.add(at)
+    lines = ("\n".join(told[at][1] for at in sorted(kept) if told[at][0] is gap) for gap in gaps)
+    return [replace(gap, summary=each or None) for gap, each in zip(gaps, lines, strict=True)]

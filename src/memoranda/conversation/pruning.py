@@ -16,12 +16,12 @@ from typing import NamedTuple, Unpack
 from memoranda.conversation.live import ConversationState, StateReader, merge_spans, runs_of
 from memoranda.conversation.markers import mark_gaps
 from memoranda.conversation.selection import Policy, SelectionInput
-from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES, find_strategy
+from memoranda.conversation.strategies import FINISHED_TASKS, find_strategy
 from memoranda.conversation.transcript import Transcript, place_of
-from memoranda.conversation.view import NO_ROOM, ConversationView, shortest_tokens, view_of
+from memoranda.conversation.view import NO_ROOM, view_of
 from memoranda.model.checks import limited, refuse_unknown
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
-from memoranda.model.models import Message, PrunedSpan, Pruning, Recall, Record
+from memoranda.model.models import Message, Pruning, Recall, Record
 from memoranda.model.ports import ConversationOptions, RecallRequest
 from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
@@ -88,7 +88,6 @@ def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOpt
         strategy=find_strategy(settings.strategy if strategy is None else strategy),
         max_messages=max(number("max_messages") or settings.max_messages, recent),
         keep_recent=recent,
-        prune_to=settings.prune_to,
     )
     most = number("max_tokens") or settings.max_tokens
     return Limits(most, policy, settings)
@@ -218,78 +217,42 @@ class Pruner:
             return
         if self._new_task and settings.at_task_boundary == "prune":
             finished = replace(policy, strategy=FINISHED_TASKS, always=True)
-            room = state.room(prune_at)
-            yield self.prune(state, "task_boundary", room, finished, "a new task starts")
+            given, room = SelectionInput(state.live, finished), state.room(prune_at)
+            yield self.prune(state, "task_boundary", room, given, "a new task starts")
         self._new_task = False
         used, room = state.used, state.room(int(budget * settings.prune_to))
-        saved = _saved_by_shortening(state, room, policy) if used > prune_at else 0
-        if used - state.billed(saved) > prune_at:
+        given = SelectionInput(state.live, policy)
+        if used > prune_at:
             why = f"{used:,} of {cap:,} tokens ({used * PERCENT / cap:.0f} %) in use"
             trigger = AUTOMATIC
             if used > int(cap * settings.aggressive_at):
                 trigger, room = "aggressive", state.room(int(budget * settings.aggressive_to))
-            yield self.prune(state, trigger, room + saved, policy, why)
+            yield self.prune(state, trigger, room, given, why)
         count = len(state.live.messages)
         if count > policy.messages and state.used > prune_from:
             why = f"{count} messages, and a view holds {policy.max_messages}"
-            fewer = max(int(policy.max_messages * policy.prune_to), policy.keep_recent)
-            policy = replace(policy, max_messages=fewer, always=True)
-            yield self.prune(state, AUTOMATIC, state.room(prune_at), policy, why)
+            fewer = max(int(policy.max_messages * settings.prune_to), policy.keep_recent)
+            given = SelectionInput(state.live, replace(policy, max_messages=fewer, always=True))
+            yield self.prune(state, AUTOMATIC, room, given, why)
 
     def prune(
-        self, state: ConversationState, trigger: str, room: int, policy: Policy, why: str
+        self, state: ConversationState, trigger: str, room: int, given: SelectionInput, why: str
     ) -> Pruning | None:
         """Take out of view what does not fit ``room`` tokens; return the receipt, if any went."""
+        # Where few tokens are to be freed, what is left is to hold what markers tell in a context.
+        told = self._limits.budget(state.window) if given.policy.always else room
         if trigger != MANUAL:
-            room = self._least_room(state, room, policy)
-        shown = view_of(state.live, room, replace(policy, prune_to=1.0), state.meter)
-        spans = self._spans(state, shown)
-        return self._record(state, trigger, spans, why) if spans else None
-
-    def _least_room(self, state: ConversationState, room: int, policy: Policy) -> int:
-        """Return ``room``, or as much as what nobody asked to go takes, if that is more.
-
-        The newest and the last request (N2.3): a view that has no room for them leaves them out,
-        but the next one, or a larger one, has them again. And the request that the current task
-        is about (R5.4), where it is not too large for any view.
-        """
-        given = SelectionInput(state.live.group().units, state.live, policy)
-        must = given.essential.keys()
-        request = () if given.request is None else given.mates(given.request)
-        least, more = (
-            sum(given.units[index].tokens for index in group) for group in (must, {*must, *request})
-        )
-        whole = state.room(self._prune_at(state))
-        marked = whole // 10  # what stands for the rest
-        has_room = policy.strategy.pairs and more <= whole * MOST_OF_VIEW
-        return max(room, more + marked if has_room else least)
-
-    def start_session(self, state: ConversationState) -> Pruning | None:
-        """Take all but system messages and pins out of view, for a new session (R6.5)."""
-        fixed = sum(unit.tokens for unit in state.live.group().units if unit.fixed)
-        bare = Policy(strategy=STRATEGIES["recency"], keep_recent=0, prune_to=1.0, always=True)
-        spans = self._spans(state, view_of(state.live, fixed, bare, state.meter))
-        return (
-            self._record(state, "session_start", spans, "a new session starts") if spans else None
-        )
-
-    def _spans(self, state: ConversationState, shown: ConversationView) -> list[PrunedSpan]:
-        """Return the spans of the live messages that a view leaves out.
-
-        Tool messages without counterpart go only together with what they stand between, as the
-        counterpart may still come.
-        """
+            room = self._least_room(state, room, given)
+        shown = view_of(given, room, state.meter, told)
+        # Tool messages without counterpart go only together with what they stand between, as the
+        # counterpart may still come.
         going = {item.id for item in shown.pruned if not item.pinned}
         out = sorted((*shown.pruned, *shown.orphans), key=place_of)
         runs = runs_of(item for item in out if not item.pinned)
-        runs = [run for run in runs if any(item.id in going for item in run)]
-        return state.live.describe(runs, NO_ROOM)
-
-    def _record(
-        self, state: ConversationState, trigger: str, spans: Sequence[PrunedSpan], why: str
-    ) -> Pruning:
-        """Write down that spans leave the view; return the receipt."""
-        going = sum(span.tokens for span in spans)
+        spans = state.live.describe([run for run in runs if going & {x.id for x in run}], NO_ROOM)
+        if not spans:
+            return None
+        gone = sum(span.tokens for span in spans)
         gaps = merge_spans([*state.live.gaps, *spans])
         marked = sum(marker.cost for marker in mark_gaps(gaps, state.meter, state.window))
         receipt = Pruning(
@@ -299,20 +262,26 @@ class Pruner:
             why=why,
             strategy=self._limits.policy.strategy.name,
             before=state.used,
-            after=state.billed(state.head + state.live.tokens - going + marked),
+            after=state.billed(state.head + state.live.tokens - gone + marked),
             cuts=tuple(spans),
         )
         self._transcript.prune(receipt)
         self._states.apply(receipt)
         return receipt
 
+    def _least_room(self, state: ConversationState, room: int, given: SelectionInput) -> int:
+        """Return ``room``, or as much as what nobody asked to go takes, if that is more.
 
-def _saved_by_shortening(state: ConversationState, room: int, policy: Policy) -> int:
-    """Return how many tokens a view of ``room`` saves on the newest messages.
-
-    It shortens their long tool results: so these are no reason to take out all the rest.
-    """
-    given = SelectionInput(state.live.group().units, state.live, policy)
-    must = [given.units[index] for index in given.essential]
-    whole = sum(unit.tokens for unit in must)
-    return max(0, whole - max(sum(map(shortest_tokens, must)), room // 2))
+        The newest and the last request (N2.3): a view that has no room for them leaves them out,
+        but the next one, or a larger one, has them again. And the request that the current task
+        is about (R5.4), where it is not too large for any view.
+        """
+        must = given.essential.keys()
+        request = () if given.request is None else given.mates(given.request)
+        least, more = (
+            sum(given.units[index].tokens for index in group) for group in (must, {*must, *request})
+        )
+        whole = state.room(self._prune_at(state))
+        marked = whole // 10  # what stands for the rest
+        has_room = given.policy.strategy.pairs and more <= whole * MOST_OF_VIEW
+        return max(room, more + marked if has_room else least)

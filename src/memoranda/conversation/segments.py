@@ -43,14 +43,13 @@ def start_of_task(
     needed, and what comes later changes nothing.
 
     Only a user's message begins one, and a system message with a marker; one that the caller
-    names begins with any message but a tool's, where the name waits for the next that is none.
+    names begins with any message but a tool's.
     Between a call and its result only a marker begins a task.
     """
     if message.role == "tool":
         return None
-    title = _named(message, before)
-    if title is not None:
-        return title
+    if message.task is not None:
+        return message.task
     if message.role == "assistant" or all(each.role == "system" for each in before):
         return None
     said = read(message)
@@ -91,14 +90,6 @@ def is_completed(messages: Sequence[Message], read: Callable[[Message], Signals]
         if message.role == "tool" or message.tool_calls or said.directive or said.opening:
             return False
     return False
-
-
-def _named(message: Message, before: Sequence[Message]) -> str | None:
-    """Return the name of the task that the caller lets begin here; empty if it has none."""
-    for earlier in reversed(before if message.task is None else ()):
-        if earlier.role != "tool" or earlier.task is not None:
-            return earlier.task if earlier.role == "tool" else None
-    return message.task
 
 
 def _awaits_results(before: Sequence[Message]) -> bool:

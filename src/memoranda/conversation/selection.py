@@ -13,15 +13,13 @@ from typing import Protocol, runtime_checkable
 
 from memoranda.conversation.live import LiveMessages
 from memoranda.conversation.scoring import rank_values
-from memoranda.conversation.units import Unit
 
-# Shares of the free tokens and messages that what binds later turns may take of them: rules,
-# decisions, and mistakes with their corrections.
+# Shares of the free tokens and messages that mistakes with their corrections may take of them.
 BINDING_TOKENS, BINDING_MESSAGES = 0.5, 0.75
 CORRECTED_WITHIN = 3  # units after an error in which its correction is looked for
 NEWEST = "among the newest that fit"
 CURRENT = "current task"
-RULE, DECISION, MISTAKE = "a standing rule", "a decision", "a mistake and what corrected it"
+MISTAKE = "a mistake and what corrected it"
 
 
 @runtime_checkable
@@ -59,7 +57,7 @@ class Policy:
     strategy: Strategy
     max_messages: int = 50
     keep_recent: int = 10
-    prune_to: float = 0.5
+    prune_to: float = 1.0
     always: bool = False
 
     @property
@@ -96,9 +94,9 @@ class UserTurn:
 class SelectionInput:
     """The units to choose from, in order, and what is known of them. Not thread-safe."""
 
-    def __init__(self, units: Sequence[Unit], live: LiveMessages, policy: Policy) -> None:
-        """Choose from ``units``; ``live`` knows their messages already."""
-        self.units, self.live, self.policy = units, live, policy
+    def __init__(self, live: LiveMessages, policy: Policy, until: int | None = None) -> None:
+        """Choose from the units of the live messages, or only from the first ``until`` of them."""
+        self.units, self.live, self.policy = live.group().units[:until], live, policy
 
     @cached_property
     def turns(self) -> list[UserTurn]:
@@ -193,30 +191,16 @@ class SelectionInput:
         )
 
     @cached_property
-    def binding(self) -> list[tuple[tuple[int, ...], str]]:
-        """The groups that bind later turns, however old, each with why; the first go in first.
-
-        Standing rules, decisions, and errors with their corrections (R5.3), of each the newest
-        first.
-        """
-        found: dict[str, list[tuple[int, ...]]] = {RULE: [], DECISION: [], MISTAKE: []}
+    def mistakes(self) -> list[tuple[int, ...]]:
+        """The groups of errors with their corrections, the newest first (R5.3)."""
+        found = []
         for index in reversed(range(len(self.units))):
-            why = self._binds(index)
-            if why is not None:
-                parts = [index, *(self._correction(index) if why == MISTAKE else ())]
-                group = {mate for each in parts for mate in self.mates(each)}
-                found[why].append(tuple(sorted(group)))
-        return [(group, why) for why, groups in found.items() for group in groups]
-
-    def _binds(self, index: int) -> str | None:
-        unit = self.units[index]
-        said = self.live.signals(unit.head)
-        if said.constraint and unit.head.role == "user":
-            return RULE
-        if said.decision:
-            return DECISION
-        failed = said.correction or any(self.live.signals(each).error for each in unit.messages)
-        return MISTAKE if failed else None
+            unit = self.units[index]
+            failed = any(self.live.signals(each).error for each in unit.messages)
+            if failed or self.live.signals(unit.head).correction:
+                parts = [index, *self._correction(index)]
+                found.append(tuple(sorted({mate for each in parts for mate in self.mates(each)})))
+        return found
 
     def _correction(self, index: int) -> Sequence[int]:
         names = {call.name for call in self.units[index].head.tool_calls}
@@ -263,14 +247,14 @@ class Selection:
         return True
 
     def take_binding(self, given: SelectionInput) -> None:
-        """Keep the request of the current task, then what binds, within shares of what is free."""
+        """Keep the request of the current task, then mistakes, within shares of what is free."""
         if given.request is not None:
             self.take([given.request], "the request that the current task is about")
         tokens = int(self.tokens * BINDING_TOKENS)
         messages = self.messages * BINDING_MESSAGES
-        for group, why in given.binding:
+        for group in given.mistakes:
             more, count = self.cost(group)
-            if more <= tokens and count <= messages and self.take(group, why):
+            if more <= tokens and count <= messages and self.take(group, MISTAKE):
                 tokens -= more
                 messages -= count
 

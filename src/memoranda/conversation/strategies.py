@@ -10,13 +10,13 @@ from memoranda.model.checks import require_attributes, unknown
 
 
 class RollingWindow:
-    """Keeps the newest turns that fit, and of older ones what binds later turns (R3.1 to R3.5)."""
+    """Keeps the newest turns that fit, and of older ones mistakes (R3.1 to R3.5)."""
 
     name = "rolling_window"
     pairs = True
     description = (
         "the newest turns that fit, a question together with its answer; of what is older the "
-        "request that the task is about, rules, decisions, and mistakes with their corrections"
+        "request that the task is about, and mistakes with their corrections"
     )
 
     def select(self, given: SelectionInput, selection: Selection) -> None:
@@ -90,11 +90,11 @@ class Hybrid:
 
 
 class CurrentTask:
-    """Keeps the current task, and of those before it what binds later turns (R6.4)."""
+    """Keeps the current task, and of those before it mistakes with their corrections (R6.4)."""
 
     name = "task_boundary"
     pairs = True
-    description = "the current task, and of earlier ones rules, decisions and mistakes"
+    description = "the current task, and of earlier ones mistakes with their corrections"
 
     def select(self, given: SelectionInput, selection: Selection) -> None:
         """Keep what binds, then the current task from its end."""

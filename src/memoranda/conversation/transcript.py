@@ -57,6 +57,7 @@ class Transcript:
         id: its name; it is there, or :meth:`open` begins it.
         records: stores an episode for each message, and tells of it; without it there are none.
         end_session: called with the scope and the name when the conversation is finished.
+        dry_run: whether no receipt of a pruning is kept.
     """
 
     store: Store
@@ -64,6 +65,7 @@ class Transcript:
     id: str
     records: RecordService | None = None
     end_session: Callable[[Scope, str], None] | None = None
+    dry_run: bool = False
 
     @classmethod
     def alone(cls, id: str, at: datetime, given: ConversationOptions | None = None) -> Self:
@@ -233,9 +235,10 @@ class Transcript:
         ]
 
     def prune(self, pruning: Pruning) -> None:
-        """Keep the receipt of a pruning."""
-        with self._write() as tx:
-            tx.add_pruning(self.id, pruning)
+        """Keep the receipt of a pruning, unless this only answers what one would do."""
+        if not self.dry_run:
+            with self._write() as tx:
+                tx.add_pruning(self.id, pruning)
 
     def recount(self, tokens: Mapping[str, int]) -> None:
         """Set the token counts of messages, by their ids."""
@@ -258,10 +261,3 @@ class Transcript:
         self.update(ended_at=at)
         if self.end_session is not None:
             self.end_session(self.scope, self.id)
-
-
-class DryRunTranscript(Transcript):
-    """A transcript on which no pruning is stored: so a conversation answers what one would do."""
-
-    def prune(self, pruning: Pruning) -> None:
-        """Keep no receipt."""

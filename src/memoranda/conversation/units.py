@@ -78,7 +78,7 @@ def group_units(messages: Iterable[Message]) -> Grouping:
     reasoning: list[Message] = []  # the newest, which may lead to something yet
     for answer in _answers(messages):
         orphans += reasoning
-        reasoning = list(takewhile(_is_thought, reversed(answer)))[::-1]
+        reasoning = list(takewhile(is_reasoning, reversed(answer)))[::-1]
         settled = answer[: len(answer) - len(reasoning)]
         calls = [call.id for item in settled for call in item.tool_calls]
         if settled and (settled[0].tool_result is not None or settled[0].role == "tool"):
@@ -117,7 +117,3 @@ def _answers(messages: Iterable[Message]) -> Iterator[list[Message]]:
         answer = [message]
     if answer:
         yield answer
-
-
-def _is_thought(message: Message) -> bool:
-    return message.raw is not None and is_reasoning(message)

@@ -17,7 +17,7 @@ from itertools import accumulate
 
 from memoranda.conversation.formats.parse import replace_result
 from memoranda.conversation.live import LiveMessages, merge_spans, runs_of, span_of
-from memoranda.conversation.markers import PARTICULARS, SUMMARIES, mark_gaps, reference
+from memoranda.conversation.markers import mark_gaps, reference
 from memoranda.conversation.selection import NEWEST, Policy, Selection, SelectionInput
 from memoranda.conversation.transcript import place_of
 from memoranda.conversation.units import Unit, unit_of
@@ -49,7 +49,7 @@ def choose_units(given: SelectionInput, room: int, meter: ChatMeter) -> Kept:
         return {index: (unit, "everything fits") for index, unit in enumerate(units)}
     block = _block_end(units, room, policy) if policy.strategy.pairs else 0
     if block:
-        earlier = SelectionInput(units[:block], given.live, policy)
+        earlier = SelectionInput(given.live, policy, block)
         kept = select_units(earlier, int(room * policy.prune_to), meter)
         kept.update((index, (units[index], NEWEST)) for index in range(block, len(units)))
         held = sum(len(unit.messages) for unit, _ in kept.values())
@@ -116,22 +116,28 @@ class ConversationView:
     reasons: Mapping[str, str] = field(compare=False)
 
 
-def view_of(live: LiveMessages, budget: int, policy: Policy, meter: ChatMeter) -> ConversationView:
-    """Return the view of the live messages within ``budget`` tokens.
+def view_of(
+    given: SelectionInput, budget: int, meter: ChatMeter, shares: int | None = None
+) -> ConversationView:
+    """Return the view of live messages within ``budget`` tokens.
 
     Fixed messages stay even where they alone exceed the budget; the caller, who knows what
-    else must fit, judges that.
+    else must fit, judges that. Markers tell as much as in a view of ``shares`` tokens.
     """
-    given, room = SelectionInput(live.group().units, live, policy), budget
+    live, room = given.live, budget
     while True:
         kept = choose_units(given, room, meter)
-        view = _assemble(live, kept, meter, budget)
+        view = _assemble(live, kept, meter, shares or budget)
         over = view.tokens - budget
         if over <= 0:
             return view
         least = _least_tokens(given, budget)
         if room <= least:
-            return _without_quotes(live, kept, meter, budget)
+            # There is no room for what markers tell, or not even for markers.
+            bare = _assemble(live, kept, meter, 0)
+            tokens = sum(item.tokens for item in bare.messages)
+            fits = bare.tokens <= budget
+            return bare if fits else replace(bare, entries=bare.messages, tokens=tokens)
         room = max(room - over, least)
 
 
@@ -147,19 +153,6 @@ def _least_tokens(given: SelectionInput, budget: int) -> int:
     asked = fixed if given.last_request is None else {*fixed, given.last_request}
     sums = [sum(given.units[index].tokens for index in g) for g in (given.essential, asked, fixed)]
     return next((tokens for tokens in sums if tokens <= budget), sums[-1])
-
-
-def _without_quotes(
-    live: LiveMessages, kept: Kept, meter: ChatMeter, budget: int
-) -> ConversationView:
-    """Return the view where there is no room for what markers tell, or not even for markers."""
-    bare = _assemble(live, kept, meter, 0)
-    if bare.tokens > budget:
-        tokens = sum(message.tokens for message in bare.messages)
-        return replace(bare, entries=bare.messages, tokens=tokens)
-    share = int((budget - bare.tokens) / (PARTICULARS + SUMMARIES))
-    told = _assemble(live, kept, meter, min(share, budget))
-    return told if told.tokens <= budget else bare
 
 
 def _assemble(live: LiveMessages, kept: Kept, meter: ChatMeter, budget: int) -> ConversationView:
@@ -218,7 +211,7 @@ def _squeeze(given: SelectionInput, room: int, meter: ChatMeter) -> Kept:
     left = room - _tokens_of(kept)
 
     def least(group: Iterable[int]) -> int:
-        return sum(shortest_tokens(units[index]) for index in group)
+        return sum(_shortest_tokens(units[index]) for index in group)
 
     groups = [[index for index in group if index not in kept] for group in _leaving_order(given)]
     if given.last_request is not None and least(groups[-1]) > left:
@@ -254,7 +247,7 @@ def _can_shorten(message: Message) -> bool:
     return message.raw is None or replace_result(message.raw, "") is not None
 
 
-def shortest_tokens(unit: Unit) -> int:
+def _shortest_tokens(unit: Unit) -> int:
     """Return the tokens of a unit after all tool results in it that can be were shortened."""
     return sum(
         min(item.tokens, SHORTEST) if _can_shorten(item) else item.tokens for item in unit.messages

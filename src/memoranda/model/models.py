@@ -182,12 +182,19 @@ class Image:
         return "[PDF]" if self.is_pdf else "[image]"
 
 
-class NamedMessage:
-    """A message that may say which of several persons speaks."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMessage:
+    """A message that is not yet in a transcript; :class:`Message` explains its fields."""
 
-    __slots__ = ()
     role: str
-    raw: Mapping[str, Any] | None
+    content: str
+    timestamp: datetime | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_result: ToolResult | None = None
+    images: tuple[Image, ...] = ()
+    task: str | None = None
+    raw: Mapping[str, Any] | None = field(default=None, hash=False)
+    part: int = 0
 
     @property
     def name(self) -> str | None:
@@ -204,7 +211,7 @@ class NamedMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message(NamedMessage):
+class Message(NewMessage):
     """One turn of a conversation (requirement R1.2).
 
     Attributes:
@@ -228,20 +235,12 @@ class Message(NamedMessage):
     """
 
     id: str
-    role: str
-    content: str
     timestamp: datetime
     tokens: int
     importance: float | None = None
     pinned: bool = False
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_result: ToolResult | None = None
-    images: tuple[Image, ...] = ()
-    task: str | None = None
     position: int | None = None
     record_id: str | None = None
-    raw: Mapping[str, Any] | None = field(default=None, hash=False)
-    part: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +270,7 @@ class PrunedSpan(MessageSpan):
     """A run of messages without gaps that one pruning took out of view.
 
     Attributes:
-        summary: rules, decisions and requests among them, quoted; ``None`` where there are none.
+        summary: rules, decisions and the like among them, quoted; ``None`` where there are none.
         named: codes, numbers and names that they hold, the most telling first.
     """
 

@@ -14,9 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memoranda.conversation.formats.parse import NewMessage
 from memoranda.model.checks import ErrorPrefix
-from memoranda.model.models import ConversationInfo
+from memoranda.model.models import ConversationInfo, NewMessage
 from memoranda.text.json_values import list_of, object_of, value_of, words_of
 from memoranda.text.patterns import compile_pattern
 from memoranda.transfer import sources

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from memoranda.conversation import jsonl
-from memoranda.conversation.formats.parse import NewMessage, parse_messages
+from memoranda.conversation.formats.parse import check_message, parse_messages, says
 from memoranda.conversation.transcript import place_of
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.checks import ErrorPrefix
@@ -61,8 +61,8 @@ def read_session(
         key = message.id if message.id in held else f"{info.id}\n{message.id}"
         with ErrorPrefix(f"{path}, line {place_of(message) + jsonl.FIRST_LINE}"):
             (said,) = parse_messages([message])
-            if _says_something(said) or said.raw is not None:
-                said.check()
+            if says(said) or said.raw is not None:
+                check_message(said)
                 messages.append(ForeignMessage(key, said))
     yield ForeignConversation(str(path), info, messages)
 
@@ -79,7 +79,7 @@ def read_openai(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[F
         messages: list[ForeignMessage] = []
         for place, shape in items:
             with ErrorPrefix(place):
-                for said in filter(_says_something, parse_messages([shape])):
+                for said in filter(says, parse_messages([shape])):
                     what = said.role, said.content, said.images, said.tool_calls, said.tool_result
                     digest = blake2b(repr(what).encode(errors="replace")).hexdigest()
                     messages.append(ForeignMessage(f"{name}\n{len(messages)}\n{digest}", said))
@@ -103,8 +103,3 @@ def _openai_conversations(path: Path) -> Iterator[tuple[str, Sequence[JsonItem]]
         places = (f"{place}, message {n}" for n in range(1, len(found) + 1))
         name = path.stem if number == 1 else f"{path.stem}-{number}"
         yield name, list(map(JsonItem, places, found))
-
-
-def _says_something(said: NewMessage) -> bool:
-    """Return whether there is anything to keep of a message; old calls stay as they are."""
-    return bool(said.content.strip() or said.images or said.tool_calls or said.tool_result)

@@ -28,11 +28,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from memoranda.conversation.conversation_store import ConversationStore
 from memoranda.conversation.formats.content import ROLES
-from memoranda.conversation.formats.parse import NewMessage
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import EPOCH, ErrorPrefix, clean, require_aware, to_ms
 from memoranda.model.clock import RANDOM_BITS, encode_id
-from memoranda.model.models import ConversationInfo, Mention, Scope
+from memoranda.model.models import ConversationInfo, Mention, NewMessage, Scope
 from memoranda.model.ports import Progress
 from memoranda.model.sessions import UserMetadata
 from memoranda.notes.service import NotesService

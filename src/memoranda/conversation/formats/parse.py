@@ -9,7 +9,7 @@ beside them, in ``raw``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -26,7 +26,7 @@ from memoranda.conversation.formats.content import (
 )
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import json_text, refuse_unknown, require_json, several
-from memoranda.model.models import Image, Message, NamedMessage, ToolCall, ToolResult
+from memoranda.model.models import Message, NewMessage
 from memoranda.text.json_values import object_of, parse_as
 from memoranda.tokens.catalog import ChatMeter
 
@@ -35,45 +35,31 @@ FORMS: Mapping[str, Any] = {"responses": responses, "openai": chat, "anthropic":
 ANYTHING: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(ser_json_inf_nan="constants"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewMessage(NamedMessage):
-    """A message that is not yet in a transcript; its fields are those of a ``Message``."""
-
-    role: str
-    content: str
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_result: ToolResult | None = None
-    timestamp: datetime | None = None
-    images: tuple[Image, ...] = ()
-    task: str | None = None
-    raw: Mapping[str, Any] | None = None
-    part: int = 0
-
-    def check(self) -> None:
-        """Refuse a message that cannot be kept.
-
-        Raises:
-            InvalidInput: a part of it cannot be stored; the message says which.
-        """
-        parse_as(NewMessage, asdict(self))
-        if not (says(self) or self.raw):
-            raise InvalidInput("content is empty; give the message some text or a tool call")
-        for name, role in (("tool_calls", "assistant"), ("tool_result", "tool")):
-            if getattr(self, name) and self.role != role:
-                raise InvalidInput(f"role={self.role!r} cannot have {name}; use role={role!r}")
-        for image in self.images:
-            if not SHOWABLE.match(image.url):
-                kinds = "https://…, data:image/png;base64,… nor data:application/pdf;base64,…"
-                raise InvalidInput(f"the image {image.url!r:.60} is neither {kinds}")
+OWN_FIELDS = tuple(each.name for each in fields(NewMessage))
 
 
-def says(message: NewMessage | Message) -> bool:
+def check_message(new: NewMessage) -> None:
+    """Refuse a message that cannot be kept.
+
+    Raises:
+        InvalidInput: a part of it cannot be stored; the message says which.
+    """
+    parse_as(NewMessage, asdict(new))
+    if not (says(new) or new.raw):
+        raise InvalidInput("content is empty; give the message some text or a tool call")
+    for name, role in (("tool_calls", "assistant"), ("tool_result", "tool")):
+        if getattr(new, name) and new.role != role:
+            raise InvalidInput(f"role={new.role!r} cannot have {name}; use role={role!r}")
+    for image in new.images:
+        if not SHOWABLE.match(image.url):
+            kinds = "https://…, data:image/png;base64,… nor data:application/pdf;base64,…"
+            raise InvalidInput(f"the image {image.url!r:.60} is neither {kinds}")
+
+
+def says(message: NewMessage) -> bool:
     """Whether the fields of a message say anything."""
     said = message.content.strip() or message.images or message.tool_calls or message.tool_result
     return bool(said)
-
-
-OWN_FIELDS = tuple(each.name for each in fields(NewMessage))
 
 
 def parse_role(role: object) -> str:
@@ -107,7 +93,7 @@ def parse_message(message: object) -> list[NewMessage]:
     Raises:
         InvalidInput: it has no known form; the message names the part.
     """
-    if isinstance(message, Message | NewMessage):
+    if isinstance(message, NewMessage):
         return [NewMessage(**{name: getattr(message, name) for name in OWN_FIELDS})]
     item = object_of(_json_of(message))
     if responses.is_message(item) and not isinstance(item.get("role"), str):
@@ -160,7 +146,7 @@ def unread_parts(raw: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
     return [] if raw is None else _content_of(raw).unread
 
 
-def count_message(meter: ChatMeter, message: NewMessage | Message) -> int:
+def count_message(meter: ChatMeter, message: NewMessage) -> int:
     """Return the tokens of a message with all that is sent of it, in the form it came in."""
     tokens = meter.message(message.content, message.tool_calls, message.images)
     return tokens + count_parts(unread_parts(message.raw), meter.counter.count)
