@@ -41,7 +41,7 @@ CHANGES = {
         0.1,
         {"conversation.prune_at": 0.6, "conversation.aggressive_at": 0.6}
         | FEW
-        | {"conversation.context_limit": 1_100},
+        | {"conversation.context_limit": 1_000},
     ),
     "conversation.at_task_boundary": ("keep", {"conversation.prune_from": 0.0}),
     "conversation.at_session_start": ("prune", {}),

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from memoranda.conversation.formats.render import render
 from memoranda.conversation.live import ConversationState, room_of
-from memoranda.conversation.markers import reference
+from memoranda.conversation.markers import reference, rounded
 from memoranda.conversation.selection import Policy, SelectionInput
 from memoranda.conversation.signals import refers_to_earlier
 from memoranda.conversation.view import NO_ROOM, ORPHAN, ConversationView, view_of
@@ -148,7 +148,8 @@ class ContextBuilder:
     def __init__(self, state: ConversationState, policy: Policy, request: ContextRequest) -> None:
         """Fit the notes into the system prompt, each part into its share of the context.
 
-        And into what the newest messages leave; a part of which nothing fits stays out.
+        And into what the newest messages leave; a part of which nothing fits stays out. Shares are
+        rounded, so that a part stays as it is while counts are calibrated.
         """
         self._state, self._asks = state, request
         self._meter, self._calibration = state.meter, state.info.calibration
@@ -170,7 +171,7 @@ class ContextBuilder:
         self._head = self._count_head()
         for section, text in (INSTRUCTIONS, request.instructions), (NOTES, request.notes):
             room = min(
-                int(self._whole * section.share), self._free - max(self._fixed, self._essential)
+                rounded(self._whole * section.share), self._free - max(self._fixed, self._essential)
             )
             if fitting := section.fit(text, room, self._meter.counter):
                 self._system.append(fitting)

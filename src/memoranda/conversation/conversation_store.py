@@ -115,9 +115,8 @@ class ConversationStore:
         """
         if id not in self.records.store.conversations(self.records.scope, clean(id, "id")):
             raise self._not_found(id)
-        transcript = self.transcript(id, dry_run=dry_run)
         limits = check_limits(self.settings, strategy=strategy)
-        return Conversation.over(transcript, limits, self._services(id))
+        return Conversation.over(self.transcript(id, dry_run=dry_run), limits, self._services(id))
 
     def overviews(self, limit: int | None = None) -> list[ConversationOverview]:
         """Return the ``limit`` conversations that were begun last, or all, the newest first."""

@@ -68,12 +68,12 @@ def make_marker(gap: PrunedSpan, meter: ChatMeter) -> Marker:
 
 def mark_gaps(gaps: Sequence[PrunedSpan], meter: ChatMeter, budget: int) -> list[Marker]:
     """Return the markers of gaps, in order, with what they tell in shares of ``budget`` tokens."""
-    shorter = _fit_summaries(gaps, meter, _rounded(min(budget * SUMMARIES, MOST_TOLD)))
-    told = _fit_particulars(shorter, meter, _rounded(min(budget * PARTICULARS, MOST_TOLD)))
+    shorter = _fit_summaries(gaps, meter, rounded(min(budget * SUMMARIES, MOST_TOLD)))
+    told = _fit_particulars(shorter, meter, rounded(min(budget * PARTICULARS, MOST_TOLD)))
     return [make_marker(gap, meter) for gap in told]
 
 
-def _rounded(tokens: float) -> int:
+def rounded(tokens: float) -> int:
     """Return a number of tokens that stays the same while a budget changes a little."""
     most = int(tokens)
     return most - most % (1 << max(0, most.bit_length() - 3))

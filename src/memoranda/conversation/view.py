@@ -116,27 +116,25 @@ class ConversationView:
     reasons: Mapping[str, str] = field(compare=False)
 
 
-def view_of(
-    given: SelectionInput, budget: int, meter: ChatMeter, shares: int | None = None
-) -> ConversationView:
-    """Return the view of live messages within ``budget`` tokens.
+def view_of(given: SelectionInput, most: int, meter: ChatMeter, told: int = 0) -> ConversationView:
+    """Return the view of live messages within ``most`` tokens.
 
-    Fixed messages stay even where they alone exceed the budget; the caller, who knows what
-    else must fit, judges that. Markers tell as much as in a view of ``shares`` tokens.
+    Fixed messages stay even where they alone exceed that; the caller, who knows what
+    else must fit, judges that. Markers tell as much as in a view of ``told`` tokens.
     """
-    live, room = given.live, budget
+    live, room = given.live, most
     while True:
         kept = choose_units(given, room, meter)
-        view = _assemble(live, kept, meter, shares or budget)
-        over = view.tokens - budget
+        view = _assemble(live, kept, meter, told or most)
+        over = view.tokens - most
         if over <= 0:
             return view
-        least = _least_tokens(given, budget)
+        least = _least_tokens(given, most)
         if room <= least:
             # There is no room for what markers tell, or not even for markers.
             bare = _assemble(live, kept, meter, 0)
             tokens = sum(item.tokens for item in bare.messages)
-            fits = bare.tokens <= budget
+            fits = bare.tokens <= most
             return bare if fits else replace(bare, entries=bare.messages, tokens=tokens)
         room = max(room - over, least)
 
