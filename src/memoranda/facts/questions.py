@@ -68,11 +68,6 @@ def same_roles(nouns: Iterable[str]) -> set[str]:
     return told
 
 
-def relation_attributes() -> frozenset[str]:
-    """Return the attributes of who somebody is to the user: ``manager``, ``partner``."""
-    return frozenset(_relations().values())
-
-
 @cache
 def _relations(*codes: str) -> Mapping[str, str]:
     return {

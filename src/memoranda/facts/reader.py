@@ -215,21 +215,6 @@ def _ends_as_many(noun: str) -> bool:
     return noun.endswith("s") and not noun.endswith("ss")
 
 
-def may_be_one_thing(one: str, other: str, code: str) -> bool:
-    """Return whether two names of things may name the same: they are of one kind.
-
-    In a language that gives ``thing_tail`` the last word before it tells the kind.
-    """
-    tail = load(code, "facts")["words"].get("thing_tail")
-    if tail is None:
-        return True
-    kinds = [
-        {*each.split()[-1:], *compile_form(tail).sub("", each).split()[-1:]}
-        for each in (one, other)
-    ]
-    return not kinds[0].isdisjoint(kinds[1])
-
-
 def replace_value(content: str, old: str | None, new: str | None) -> str | None:
     """Return the sentence of a fact with another value; ``None`` where that makes no sense."""
     if not old or not new or old not in content:

@@ -300,12 +300,14 @@ class _TurnReader:
         """
         parts = [each for each in self.lead if not each.question and not has_secret(each.shown)]
         lead = "".join(f"{each.shown.strip(' .!…')}; " for each in parts)
-        spanning = (
+        joint: list[FactStatement] = []
+        if 0 < len(lead) <= _LONGEST_LEAD:
+            joint = read_facts(lead + shown, lead + said, speaker=self._speaker)
+        both = [
             each
-            for each in read_facts(lead + shown, lead + said, speaker=self._speaker)
+            for each in joint
             if each.start < len(lead) < each.end and each.attribute not in {SAME, OVER}
-        )
-        both = list(spanning) if 0 < len(lead) <= _LONGEST_LEAD else []
+        ]
         yield from both
         told = {each.attribute for each in both}
         for each in read_facts(shown, said, speaker=self._speaker):

@@ -79,8 +79,9 @@ def judge_text(old: str, new: str, *, threshold: float = JACCARD) -> Relation:
     told, again = _terms(old), _terms(new)
     left = iter(told)
     held = bool(again) and all(each in left for each in again)
-    close = held and len(again) >= threshold * len(told) and _sense(old) == _sense(new)
-    return Relation.DUPLICATE if close else Relation.NONE
+    close = held and len(again) >= threshold * len(told)
+    same = close and _find_details(old) == _find_details(new)
+    return Relation.DUPLICATE if same else Relation.NONE
 
 
 def judge_line(line: str, claim: Claim) -> Relation:
@@ -269,7 +270,7 @@ def _relate_instructions(old: str, new: str) -> Relation:
 # --- sentences --------------------------------------------------------------------------------
 
 
-class _Sense(NamedTuple):
+class _SentenceDetails(NamedTuple):
     """What keeps two sentences apart, however alike their words are.
 
     Attributes:
@@ -285,12 +286,12 @@ class _Sense(NamedTuple):
     persons: frozenset[str]
 
 
-def _sense(text: str) -> _Sense:
+def _find_details(text: str) -> _SentenceDetails:
     """Return the numbers, names, negations and persons of a sentence."""
     given = [each.strip(_EDGE) for each in normalize(text).split()]
     words = _plain_words(text)
     turning = [each for each in words if each in _folded("turning") or each.endswith("n't")]
-    return _Sense(
+    return _SentenceDetails(
         numbers=_NUMBER.findall(text) + [each for each in words if each in _folded("counts")],
         names=[each for each in given[1:] if each[:1].isupper() and fold(each) != "i"],
         turning=sorted([*turning, *_UNSPACED_NOT.findall(text)]),

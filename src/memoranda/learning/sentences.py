@@ -91,11 +91,10 @@ def blank_pasted(text: str) -> str:
     The last paragraph stays where it asks something itself.
     """
     spans = [found.span() for found in _PROSE.pattern("paragraph", 0).finditer(text)]
-    logged = _PROSE.pattern("logged", 0).search(text) is not None
+    logged = False
     if len(spans) == 1:  # Lines without a gap between them.
         spans = [found.span() for found in _PROSE.pattern("line", 0).finditer(text)]
-    else:
-        logged = False
+        logged = _PROSE.pattern("logged", 0).search(text) is not None
     if len(spans) < _LEAST_PARAGRAPHS:
         return text
     (_, first), *others = spans

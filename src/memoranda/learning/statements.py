@@ -12,6 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from memoranda.facts.reader import is_momentary, is_unreal, language_reader, likely_language
+from memoranda.text.dates.statements import write_day
 from memoranda.text.patterns import compile_pattern, languages_with, load, words_of
 from memoranda.text.small_talk import states_nothing
 
@@ -148,7 +149,7 @@ def quote(sentence: str, speaker: str, at: datetime) -> str:
     said = sentence.strip().rstrip(",;:-\u2013 ").translate({0x201C: '"', 0x201D: '"'})
     said = said if said[-1:] in _ENDS else f"{said}."
     code = likely_language(sentence)
-    date = f"{at.day} {at:%B %Y}" if code == "en" else f"{at:%Y-%m-%d}"
+    date = write_day(at, english=code == "en")
     who = speaker or load(code, "facts")["words"]["user"]
     return f"\u201c{said[:1].upper()}{said[1:]}\u201d ({who}, {date})"
 

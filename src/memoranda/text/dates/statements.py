@@ -126,18 +126,21 @@ def is_english(text: str) -> bool:
     return counts["en"] == max(counts.values())
 
 
+def write_day(day: datetime, *, english: bool) -> str:
+    """Return a day as it is written: "7 May 2023", and in figures outside English."""
+    return f"{day.day} {day:%B %Y}" if english else f"{day:%Y-%m-%d}"
+
+
 def write_date(mention: DateMention, *, english: bool) -> str:
     """Return the time of a mention, as exact as it is: its day, or first and last."""
     since, last = mention.since, mention.until - DAY
-    written, figures = f"{since.day} {since:%B %Y}", f"{since:%Y-%m-%d}"
     if mention.precision == "day":
-        return written if english else figures
+        return write_day(since, english=english)
     if mention.precision in {"month", "year"}:
         month = f"{since:%B %Y}" if english else f"{since:%Y-%m}"
         return month if mention.precision == "month" else f"{since:%Y}"
-    start = f"{written} " if english else f"{figures} "
-    end = f"{last.day} {last:%B %Y}" if english else f"{last:%Y-%m-%d}"
-    return f"{'' if since.year == EARLIEST_YEAR else start}\u2013 {end}"
+    start = "" if since.year == EARLIEST_YEAR else f"{write_day(since, english=english)} "
+    return f"{start}\u2013 {write_day(last, english=english)}"
 
 
 def write_times(text: str, mentions: Sequence[DateMention], part: tuple[int, int]) -> str:
