@@ -386,7 +386,7 @@ class Services:
         from memoranda.learning.reflection import ReflectionWriter  # noqa: PLC0415 - see the module
         from memoranda.maintenance.service import Maintenance  # noqa: PLC0415
 
-        writer = ReflectionWriter(self.records(scope), self.models, self.extractor, self.zone)
+        writer = ReflectionWriter(self.records(scope), self.models, self.zone)
         return Maintenance(
             scope=scope,
             store=self.store,

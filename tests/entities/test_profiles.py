@@ -37,7 +37,7 @@ def test_what_is_said_of_it_comes_before_what_mentions_it():
     tall = fact("Ana is tall.", confidence=0.9)
     met = fact("Bo met Ana.", subject="Bo", confidence=0.9)
     assert summary(met, *told, tall) == "Ana is tall. Ana runs. Ana sings."
-    assert summary(tall, fact("x" * LONGEST)) == "Ana is tall."  # What is too long is left out.
+    assert summary(tall, fact("x " * LONGEST)).endswith("x x…")  # What is too long is cut.
 
 
 def test_only_facts_that_hold_are_told():

@@ -30,7 +30,7 @@ def reflections(memory):
 
 
 def test_an_insight_says_what_the_week_was_about(tmp_path):
-    """Without a model it is a digest: whom and what was talked about, plans with their dates.
+    """Without a model it is a digest of the facts, plans with their dates.
 
     A dry run shows it, and changes no byte of any table.
     """

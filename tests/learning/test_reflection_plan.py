@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from analyzers import CapitalizedNames
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import ANA
@@ -20,7 +19,6 @@ from memoranda.testing.clocks import FrozenClock
 
 NOW = datetime(2026, 3, 8, 3, tzinfo=UTC)  # a Sunday, at three
 DAY = timedelta(days=1)
-NAMES = CapitalizedNames()
 
 
 def fact(number, content, category=None, *, age=1.0, **fields):
@@ -47,7 +45,7 @@ def episode(number, content, *, age=1.0, **fields):
 def looked_back(facts, episodes=(), **options):
     """Return the reflection on these records, if there is one."""
     options = {"now": NOW, "zone": UTC, **options}
-    return reflect.plan(reflect.week(facts, episodes, **options), NAMES)[0]
+    return reflect.plan(reflect.week(facts, episodes, **options))[0]
 
 
 def section(text, name):
@@ -79,7 +77,6 @@ def three(**fields):
         (None, three(valid_until=NOW), "0 new facts"),
         (None, three(superseded_by="fact_9"), "0 new facts"),
         (None, three(trust=Trust.EXTERNAL), "0 new facts"),
-        (None, three(id="ep_1", kind=Kind.EPISODE), "0 new facts"),
     ],
 )
 def test_it_is_due_once_in_six_days_if_three_facts_were_learned(last, facts, why):
@@ -103,8 +100,8 @@ def test_a_week_holds_the_newest_of_each_kind_and_the_soonest_plans():
     plans = [fact(900 + n, f"plan {n}", age=50, event_time=NOW + n * DAY) for n in range(1, 40)]
     many = reflect.week(facts, talk, ahead=plans, now=NOW, zone=UTC)
     assert {record.id for record in many.facts} == {record.id for record in facts[:100]}
-    newest = sorted(many.records, key=lambda each: (each.created_at, each.id), reverse=True)
-    assert (list(many.records), len(newest)) == (newest, 180)
+    assert [each.id for each in many.episodes] == [each.id for each in talk[:80]]
+    assert len(many.records) == 200
     assert [each.id for each in many.ahead] == [f"fact_{900 + n}" for n in range(1, 21)]
 
 
@@ -140,8 +137,8 @@ def test_the_digest_says_what_changed_what_is_ahead_and_what_is_new():
     ]
     found = looked_back(facts, ahead=ahead)
     text = found["content"]
-    assert text.startswith("Week of 2026-03-02 to 2026-03-08: 7 new facts, 1 session.\n")
-    assert section(text, "Changed") == ["- Ana works at Acme. (in place of an older statement)"]
+    assert text.startswith("Week of 2026-03-02 to 2026-03-08: 7 new facts.\n")
+    assert section(text, "Changed") == ["- state: Ana works at Acme."]
     assert section(text, "Ahead") == [
         "- 2026-03-20: Ana flies to Rome on 2026-03-20.",
         "- 2026-05-01: Ana moves in May 2026.",
@@ -157,29 +154,11 @@ def test_the_digest_says_what_changed_what_is_ahead_and_what_is_new():
     assert {"fact_004", "fact_005", "fact_020", "fact_021"} <= set(found["source_ids"])
 
 
-def test_it_says_who_was_talked_about():
-    """Names by the records that speak of them, of people's own words."""
-    machine = {"trust": Trust.AGENT, "source_role": "assistant"}
-    talk = [
-        episode(1, "my bees are well, says Zoe", age=1),
-        episode(3, "Bo and Bo and Bo: honey honey", age=1, **machine),
-        episode(4, "Bo and honey again", age=2, **machine),
-    ]
-    facts = [fact(1, "Ana keeps bees with Zoe", age=1), fact(2, "the bees of Ana swarm", age=2)]
-    found = looked_back([*facts, fact(3, "a garden needs rain", age=3)], talk)
-    assert section(found["content"], "Talked about") == ["Ana (2), Zoe (2)"]
-    assert set(found["source_ids"]) == {"fact_001", "fact_002", "fact_003", "ep_001"}
-
-
 def test_a_week_that_says_too_little_has_no_reflection_and_says_so():
-    """The same words three times are one fact, and a recalled block in a message is nobody's."""
+    """The same words three times are one fact."""
     same = [fact(n, "Ana  is vegetarian" if n else "ana is Vegetarian") for n in range(4)]
     assert looked_back(same) is looked_back([]) is None
     assert looked_back([fact(1, "Ana moved", supersedes="fact_0")]) is not None
-    block = '<memoranda-memory note="data">\n- Zoe, Zoe and the bees\n</memoranda-memory>\n'
-    talk = [episode(n, f"{block}yes", age=n) for n in (1, 2)]
-    text = looked_back([*three(), fact(4, "the bees are well", age=3)], talk)["content"]
-    assert "Zoe" not in text
 
 
 def test_the_draft_is_what_the_specification_asks_for():
@@ -199,7 +178,7 @@ def test_the_draft_is_what_the_specification_asks_for():
     assert (record.trust, record.confidence, record.decay_rate) == (Trust.AGENT, 1.0, 0.0)
     assert record.valid_until is None
     week = reflect.week(three(), [episode(1, "I saw Zoe")], now=NOW, zone=UTC)
-    draft, _ = reflect.plan(week, NAMES, text="Ana settles in.", by="openai:small")
+    draft, _ = reflect.plan(week, text="Ana settles in.", by="openai:small")
     assert (draft["content"], draft["metadata"]["by"]) == ("Ana settles in.", "openai:small")
     assert set(draft["source_ids"]) == {"fact_001", "fact_002", "fact_003", "ep_001"}
     assert (draft["role"], draft["decay_rate"]) == ("agent", 0.0)
@@ -236,16 +215,14 @@ def test_a_digest_is_bounded_repeatable_and_made_of_records_alone(items):
     contents = {" ".join(each.content.split()) for each in facts}
     for name in ("Changed", "Ahead", "New"):
         for line in section(text, name):
-            said = re.sub(
-                r"^- (plan: |\d{4}(-\d\d){0,2}: )?| \(in place of an older statement\)$", "", line
-            )
+            said = re.sub(r"^- (plan: |\d{4}(-\d\d){0,2}: )?", "", line)
             assert len(said) <= LINE
             assert any(said.removesuffix("…") in content for content in contents)
     assert set(found["source_ids"]) <= {each.id for each in facts}
 
 
 def test_a_rich_week_is_told_in_no_more_than_its_room():
-    """The first lines of each section stay, whatever there is; the names stay, too."""
+    """The first lines of each section stay, whatever there is."""
     kinds = ["constraint", "identity", "event", "state"]
     facts = [
         fact(n, f"Zoe {n} said {'something long ' * 20}", kinds[n % 4], age=1 + n % 3)
@@ -256,4 +233,3 @@ def test_a_rich_week_is_told_in_no_more_than_its_room():
     assert LONGEST * 0.8 < len(text) <= LONGEST
     assert "**Changed**" in text
     assert section(text, "New")[0].startswith("- constraint: ")
-    assert section(text, "Talked about") == ["Zoe (60)"]

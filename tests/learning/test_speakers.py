@@ -24,7 +24,7 @@ def test_a_label_says_who_speaks(messages, speakers):
     # A label of one's own is nobody's name, in any language, also where it comes again.
     Note: I moved. / Note: I am back. / PS: I moved. / TODO: I move. / [Update] I moved.
     | -, -, -, -, -
-    Shoes: I'm in the old pair. / Urlaub: Ich bin weg. / Laptop: mine. / Cena: algo. | -, -, -, -
+    Shoes: I'm in the old pair. / Plan: Ich bin weg. / Laptop: mine. / Cena: algo. | -, -, -, -
     Heads-up: I moved. / Quick question: Why? / My address: Rome / Correction: Rome. | -, -, -, -
     Dear Alice: I moved. / @Bob: I moved. / Monday: I swim. / Paris: I like it. / See 10:15
     | -, -, -, -, -

@@ -1,4 +1,4 @@
-"""Finds entities by their form: addresses, tags, dates, quoted titles.
+"""Finds entities by their form: addresses, tags, dates, titles in brackets.
 
 One pattern (``languages/mul/marks.toml``) finds them all in one pass, so that an earlier form
 hides the later ones: what is inside code or a URL is never a hashtag.
@@ -26,11 +26,10 @@ _MARKS = LanguageData("mul", "marks", {"months": _month_names}).pattern(
     "marks", re.IGNORECASE | re.DOTALL
 )
 # What every mark has in it: most turns have nothing of this, and are done with at once.
-_ANY_MARK = compile_pattern(r"[`@#\uff03「《\"“0-9]|://|www\.", re.IGNORECASE)
+_ANY_MARK = compile_pattern(r"[`@#\uff03「《0-9]|://|www\.", re.IGNORECASE)
 _HEX = compile_pattern(r"[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8}", re.IGNORECASE)
 _NUMBER = compile_pattern("[0-9]+")
 _DOUBTFUL_MONTH = compile_pattern(r"\b(?:may|march|mar)\b")
-_WORD = compile_pattern(r"[^\W_]+(?:['’][^\W_]+)*")
 _MONTHS_A_YEAR, _DAYS_A_MONTH, _TWO_DIGITS = 12, 31, 99
 
 
@@ -48,12 +47,8 @@ def find_marks(text: str) -> Iterator[tuple[int, int, Mention | None]]:
             continue
         if kind == "url":
             end = _url_end(text, start, end)
-        if kind in {"title", "quoted"}:
-            title = text[start + 1 : end - 1]
-            # A quotation that is no title is plain text: names in it still count.
-            if kind == "title" or _is_title(title):
-                confidence = 0.9 if kind == "title" else 0.8
-                yield start, end, Mention(title, "other", start + 1, end - 1, confidence)
+        if kind == "title":
+            yield start, end, Mention(text[start + 1 : end - 1], "other", start + 1, end - 1, 0.9)
         elif kind == "code" or not _is_genuine(kind, text[start:end]):
             yield start, end, None
         else:
@@ -118,13 +113,3 @@ def _is_date(mark: str) -> bool:
     # "may 5" and "march 10" without a capital or a year are as often a verb.
     doubtful = _DOUBTFUL_MONTH.search(mark) is not None
     return not doubtful or len(numbers) > len(small)
-
-
-def _is_title(quoted: str) -> bool:
-    """Tell a title ("Nothing Is Impossible") from a sentence or a word in quotes."""
-    words = _WORD.findall(quoted)
-    if not words or quoted[-1] in ".!?,;…" or not words[-1][0].isupper():
-        return False
-    return len(words) > 1 and all(
-        w[0].isupper() or w in names.title_words or w[0].isdigit() for w in words
-    )

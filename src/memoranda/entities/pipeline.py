@@ -154,18 +154,16 @@ def resolve_overlaps(text: str, found: Sequence[Iterable[Mention]]) -> list[Ment
         text: the text that was read.
         found: what each provider found, the preferred provider first.
     """
-    ranked = sorted(
-        (-each.confidence, each.start - each.end, place, each.start, each.type, each.end)
-        for place, mentions in enumerate(found)
-        for each in mentions
+    sound = [
+        each
+        for mentions in found
+        for each in sorted(mentions, key=lambda each: (each.start, each.type))
         if 0 <= each.start < each.end <= len(text)
         and text[each.start : each.end] == each.text
         and 0 <= each.confidence <= 1
-    )
-    taken = bytearray(len(text))
+    ]
     kept: list[Mention] = []
-    for confidence, _, _, start, kind, end in ranked:
-        if not any(taken[start:end]):
-            taken[start:end] = b"\x01" * (end - start)
-            kept.append(Mention(text[start:end], kind, start, end, -confidence))
+    for each in sorted(sound, key=lambda each: (-each.confidence, each.start - each.end)):
+        if all(each.end <= other.start or other.end <= each.start for other in kept):
+            kept.append(each)
     return sorted(kept, key=lambda mention: mention.start)

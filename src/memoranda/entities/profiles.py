@@ -11,6 +11,7 @@ from dataclasses import replace
 from memoranda.model.models import Entity, Kind, Record, Scope
 from memoranda.model.query import Filter, Order
 from memoranda.store.sql.store import Store
+from memoranda.text.lines import cut, one_line
 
 MOST_RECORDS = 20
 MOST_FACTS = 3
@@ -43,13 +44,8 @@ def profile(entity: Entity) -> Entity:
     facts.sort(
         key=lambda fact: (_is_about(fact, names), fact.confidence, fact.event_time), reverse=True
     )
-    text = ""
-    for fact in facts[:MOST_FACTS]:
-        longer = f"{text} {' '.join(fact.content.split())}".strip()
-        if len(longer) > LONGEST:
-            break
-        text = longer
-    return replace(entity, summary=text or None)
+    text = " ".join(one_line(fact.content) for fact in facts[:MOST_FACTS])
+    return replace(entity, summary=cut(text, LONGEST) or None)
 
 
 def _is_about(fact: Record, names: set[str]) -> bool:

@@ -4,15 +4,17 @@ The provider ``regex`` (requirement S4.33), widened from marks to names: people,
 places, organizations and projects, by capitals and the words around them. Right rather
 than complete: a missed name costs a link, a false one pollutes every search for it.
 
-In scripts without capitals (Chinese, Japanese, Arabic, …) only marks and quoted titles
-are found. In German, where every noun has a capital, a single word needs more evidence.
+A word is no name if it is an everyday one: a tokenizer has nearly all of these as one token, and
+few names; those names stand in lists. In scripts without capitals (Chinese, Japanese, Arabic, …)
+only marks and quoted titles are found. In German, where every noun has a capital, a single word
+needs more evidence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import NamedTuple
 
 from memoranda.entities.marks import find_marks, names
@@ -27,16 +29,11 @@ given_names = partial(words_of, "given_names")
 places = partial(words_of, "places")
 organizations = partial(words_of, "organizations")
 products = partial(words_of, "products")
-# The English words that are no names, without their inflections.
-everyday_words = partial(words_of, "everyday", "en")
 
 _EN, _MUL = LanguageData("en", "names"), LanguageData("mul", "names")
 _MASK = "\ue000"
 _LINE = compile_pattern(r"[^\n]+")
 _HEADING = compile_pattern(r"\s{0,3}(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*$|[|=]|-{3})")
-_LABEL = compile_pattern(
-    r"\s{0,8}(?:(?:[-*+•]|\d{1,3}[.)])\s+)*(?:\*\*|__)[^*_\n]{1,80}(?:\*\*|__)"
-)
 _TOKEN = compile_scanner(r"(?:[^\W\d_]\.){2,}+|\w++(?:[-'’&]\w++|\.\d++)*+\+*+")
 _START = compile_pattern(
     r"[.!?…:;\"“”(\[*•>|/=~{}+]|[-\u2013\u2014]\s|[\u2190-\u2bff\U0001f000-\U0001faff]"
@@ -45,11 +42,9 @@ _INNER_CAPITAL = compile_pattern(
     r"[A-Z][a-z]+(?:[A-Z][a-z]*)+\d*|[ei][A-Z][a-z]{2,}\w*|[A-Z]{2,}[a-z]+[A-Z]\w*"
 )
 _WITH_DIGIT = compile_pattern(r"[A-Z](?:[A-Za-z]*-\d|[A-Za-z]+\d|\d[\w-])[\w.-]*")
-_CODE = frozenset("/\\=@:_.#$%&+<-")
-_AT_WORK = frozenset({"at", "for"})
-_LONGEST_ACRONYM, _LONGEST_VERSION, _LONGEST_NAME = 6, 3, 3
-_SHORTEST_OPENER, _SHORTEST_STEM, _SHORTEST_PART = 3, 3, 3
-_HEADLINE, _LONG_WORD = 5, 4
+_LONGEST_ACRONYM, _LONGEST_NAME = 6, 3
+# Words of a headline at least.
+_HEADLINE = 5
 
 
 class WordToken(NamedTuple):
@@ -60,6 +55,11 @@ class WordToken(NamedTuple):
     gap: str
     possessive: bool
     opens: bool
+
+    @property
+    def low(self) -> str:
+        """The word in small letters."""
+        return self.name.lower()
 
     @property
     def end(self) -> int:
@@ -102,32 +102,25 @@ def _find_names(text: str) -> Iterator[Mention]:
     for line in _LINE.finditer(text):
         if _HEADING.match(line[0]):
             continue
-        label = _LABEL.match(line[0])
-        tokens = _split_words(line[0], label.end() if label else 0, line.start())
-        yield from _lower_case(text, tokens)
+        tokens = _split_words(line[0], line.start())
         capitals = sum(token.name[0].isupper() for token in tokens)
         long = [token.name for token in tokens if len(token.name) > 1]
         loud = sum(map(str.isupper, long))
-        if not capitals or (loud > 1 and loud * 2 > len(long)):
+        if loud > 1 and loud * 2 > len(long):
             continue
-        # In a title nearly every word has a capital, in a headline most of the long ones.
-        strict = german or (len(tokens) >= _HEADLINE and capitals * 5 >= len(tokens) * 4)
-        long = [name for name in long if len(name) >= _LONG_WORD]
-        headline = (
-            len(long) >= _HEADLINE and sum(name[0].isupper() for name in long) * 5 > len(long) * 3
-        )
-        for run in _capitalized_runs(tokens):
-            for name in _cut_headline(tokens, *run) if headline else (run,):
-                mention = _mention(text, tokens, *name, strict=strict or name != run)
-                if mention is not None:
-                    yield mention
+        # In a headline most words have a capital: a single name there is one that is known.
+        strict = german or (len(tokens) >= _HEADLINE and capitals * 5 >= len(tokens) * 3)
+        for first, last in _capitalized_runs(tokens):
+            mention = _mention(text, tokens, first, last, strict=strict)
+            if mention is not None:
+                yield mention
 
 
-def _split_words(line: str, start: int, offset: int) -> list[WordToken]:
-    """Cut a line of a text, which begins at ``offset``, into words from ``start`` on."""
+def _split_words(line: str, offset: int) -> list[WordToken]:
+    """Cut a line of a text, which begins at ``offset``, into words."""
     tokens: list[WordToken] = []
-    opens, before = True, start
-    for match in _TOKEN.finditer(line, start):
+    opens, before = True, 0
+    for match in _TOKEN.finditer(line):
         word, begin = match[0], match.start()
         gap = line[before:begin]
         ending = None if word.isalnum() else _EN.pattern("suffix", 0).search(word)
@@ -144,38 +137,7 @@ def _split_words(line: str, start: int, offset: int) -> list[WordToken]:
     return tokens
 
 
-# Names in small letters
-
-
-def _lower_case(text: str, tokens: Sequence[WordToken]) -> Iterator[Mention]:
-    """Yield the well-known names that stand without a capital, where they are no word as well."""
-    after = 0
-    for index, token in enumerate(tokens):
-        if index < after or not token.name.islower():
-            continue
-        last = _known_from(tokens, index)
-        if last is None:
-            continue
-        start, end = token.start, tokens[last].end
-        before, following = text[max(start - 1, 0) : start], text[end : end + 2]
-        # No part of a path, an address or an assignment.
-        dotted = following[:1] == "." and following[1:].isalnum()
-        if before in _CODE or following[:1] in _CODE - {"."} or dotted:
-            continue
-        name = text[start:end]
-        yield Mention(name, _type_by_form(name, token.name, name) or "other", start, end, 0.6)
-        after = last + 1
-
-
-def _known_from(tokens: Sequence[WordToken], first: int) -> int | None:
-    """Return the last word of the known name in lower case that begins at ``first``."""
-    if tokens[first].name in _place_starts():
-        for count in (3, 2):
-            run = tokens[first : first + count]
-            spaced = all(token.gap == " " for token in run[1:])
-            if len(run) == count and spaced and " ".join(t.name for t in run) in places():
-                return first + count - 1
-    return first if tokens[first].name in _names_in_lower_case() else None
+# Which words may stand in a name
 
 
 @cache
@@ -187,34 +149,75 @@ def _known_names() -> frozenset[str]:
 @cache
 def _names_in_lower_case() -> frozenset[str]:
     """Return the well-known names that need no capital: they are no words."""
-    words = words_of("names_and_words") | everyday_words() | names.joiners
-    return frozenset(name for name in _known_names() if name.isalpha()) - words
+    return _known_names() - words_of("names_and_words") - names.joiners
 
 
 @cache
-def _place_starts() -> frozenset[str]:
-    """Return the first words of places with several."""
-    return frozenset(name.split()[0] for name in places() if " " in name)
+def _date_words() -> frozenset[str]:
+    """Return the names of months and days, which are no names of things."""
+    weekdays = calendar_numbers("weekdays", "en", "de")
+    months = {**calendar_numbers("months", "en", "de"), **calendar_numbers("short_months", "en")}
+    days = {*weekdays, *(f"{day}s" for day in calendar_numbers("weekdays", "en"))}
+    return names.holidays.union(months, days, calendar_numbers("short_weekdays", "en"))
+
+
+@cache
+def _beside_names() -> frozenset[str]:
+    """Return the words in small letters with which no name begins."""
+    return names.openers | names.joiners | _date_words()
+
+
+def is_everyday(word: str) -> bool:
+    """Return whether a word is an everyday one, in any large language, or a date.
+
+    Of 70 names that are in no list here five are one token of a tokenizer, of 100 words for what
+    people note all but eight.
+    """
+    low = word.lower()
+    in_list = low in names.demonyms or low in _date_words()
+    return in_list or f" {low}".encode() in load_sketch("o200k_base").levels
+
+
+def is_given_name(word: str) -> bool:
+    """Return whether a word is a given name, and no place or date: Bob, Jürgen, Anna-Lena."""
+    return fold_name(word).partition("-")[0] in given_names() - places() - _date_words()
+
+
+def is_no_name(word: str) -> bool:
+    """Return whether a word is not the name of a person: everyday, a date, a known thing."""
+    low = word.lower().replace(".", "")
+    known = low in _known_names() - given_names() or low.upper() in names.shouted
+    return known or is_everyday(low) or _MUL.pattern("noun").fullmatch(low) is not None
+
+
+def _may_name(token: WordToken) -> bool:
+    """Return whether a word is known as a name, or is no everyday one."""
+    known = token.low in _known_names() and token.low not in _date_words()
+    return known or not is_everyday(token.name)
 
 
 # Capitals
 
 
 def _capitalized_runs(tokens: Sequence[WordToken]) -> Iterator[tuple[int, int]]:
-    """Yield the first and last index of every run of capitalised words."""
+    """Yield the first and last index of every run of words that are written as names are."""
     first, count = 0, len(tokens)
     while first < count:
         last = first
-        if _can_name(tokens[first]):
+        if _can_name(tokens, first):
             while (step := _reach(tokens, last)) > 0:
                 last += step
             yield first, last
         first = last + 1
 
 
-def _can_name(token: WordToken) -> bool:
+def _can_name(tokens: Sequence[WordToken], place: int) -> bool:
     """Tell whether a word has the form of a name or of a part of one."""
-    word = token.name
+    word = tokens[place].name
+    if word in _names_in_lower_case():
+        # No part of a path, an address or an assignment.
+        gaps = [each.gap for each in tokens[max(place, 1) : place + 2]]
+        return all(" " in gap for gap in gaps)
     if word.islower() or "_" in word or word == "I":
         return False
     return word[0].isupper() or _INNER_CAPITAL.fullmatch(word) is not None
@@ -227,38 +230,14 @@ def _reach(tokens: Sequence[WordToken], last: int) -> int:
         return 0
     next_word = following[0]
     initial = next_word.gap == ". " and not next_word.opens
-    goes_on = _can_name(next_word) and (next_word.gap in {" ", " & "} or initial)
-    version = next_word.name.isdigit() and len(next_word.name) <= _LONGEST_VERSION
-    if goes_on or (version and next_word.gap == " " and not _is_common(word.name)):
+    if _can_name(tokens, last + 1) and (next_word.gap in {" ", " & "} or initial):
         return 1
     for steps, each in enumerate(following, 1):
-        if steps > 1 and each.gap == " " and _can_name(each):
+        if steps > 1 and each.gap == " " and _can_name(tokens, last + steps):
             return steps
         if each.gap != " " or each.name not in names.joiners:
             break
     return 0
-
-
-def _cut_headline(tokens: Sequence[WordToken], first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield the names in a capitalized run of a headline, without the everyday words in it.
-
-    A known name, place or organization stays whole: "Joel Ward", "Ohio State".
-    """
-    run = [token.name for token in tokens[first : last + 1]]
-    low = [word.lower() for word in run]
-    if len(run) <= _LONGEST_NAME and (
-        low[0] in given_names()
-        or not places().isdisjoint(low)
-        or low[-1] in names.organization_ends
-    ):
-        yield first, last
-        return
-    start = first
-    for index, word in enumerate([*run, None], first):
-        if word is None or (_is_common(word) and word.lower() not in given_names()):
-            if start < index:
-                yield start, index - 1
-            start = index + 1
 
 
 # Which runs are names
@@ -268,96 +247,66 @@ def _mention(
     text: str, tokens: Sequence[WordToken], first: int, last: int, *, strict: bool
 ) -> Mention | None:
     """Return the name in a run of capitalised words, if there is one."""
-    begin = first
-    first, last, title = _trim(tokens, first, last)
+    first, last = _trim(tokens, first, last)
     if first > last or tokens[first].name[0].isdigit():
         return None
     start, end = tokens[first].start, tokens[last].end
-    name, article = text[start:end], tokens[begin]
-    # The article of a title ("in The Replacement"): its capital opens no sentence.
-    titled = article.name == "The" and not article.opens and tokens[begin + 1].gap == " "
-    if begin + 1 == first and not strict and titled:
-        kind = _type_of(name, tokens, first, last)
-        return Mention(text[article.start : end], kind, article.start, end, 0.7)
-    single = first == last
-    if single and not title and not _is_single_name(tokens, first, strict=strict):
+    title = first > 0 and tokens[first - 1].low in names.titles
+    single, is_name = first == last, _is_single_name if first == last else _is_phrase
+    if not (title or is_name(tokens[first : last + 1], strict=strict)):
         return None
-    if not single and not _is_phrase(tokens, first, last, strict=strict):
-        return None
-    kind = "person" if title else _type_of(name, tokens, first, last)
+    kind = "person" if title else _type_of(text[start:end], tokens, first, last)
     confidence = 0.8 if title or not single else 0.5 if tokens[first].opens else 0.7
-    return Mention(name, kind, start, end, confidence)
+    return Mention(text[start:end], kind, start, end, confidence)
 
 
-def _trim(tokens: Sequence[WordToken], first: int, last: int) -> tuple[int, int, bool]:
+def _trim(tokens: Sequence[WordToken], first: int, last: int) -> tuple[int, int]:
     """Drop what only stands beside a name: sentence openers, articles, titles, dates."""
-    title = False
-    whole = " ".join(token.name for token in tokens[first : last + 1]).lower()
-    while first <= last:
-        word = tokens[first].name
-        low = word.lower()
-        if low in names.titles and first < last:
-            title = True
-        elif not (
-            low in names.openers
-            or low in _date_words()
-            or (word in names.joiners)
-            or (word in names.asides and first < last)
-            or (tokens[first].opens and not _keeps_opener(tokens, first, last, whole))
-        ):
-            break
+    while first <= last and _stands_before(tokens, first, last):
         first += 1
     while first <= last:
-        word = tokens[last].name
-        loud = word in names.shouted and first < last
-        if not (word.lower() in _date_words() or word in names.joiners or loud):
+        word, loud = tokens[last], tokens[last].name in names.shouted and first < last
+        if not (word.low in _date_words() or word.name in names.joiners or loud):
             break
         last -= 1
-    return first, last, title
+    return first, last
 
 
-def _keeps_opener(tokens: Sequence[WordToken], first: int, last: int, whole: str) -> bool:
-    """Tell whether the capital that opens a sentence also begins a name."""
-    word = tokens[first].name
-    low, parts = word.lower(), whole.split()
-    known = any(" ".join(parts[:n]) in places() for n in (2, 3) if len(parts) >= n)
-    institution = low in names.organization_starts and parts[1:2] == ["of"]
-    if known or institution or low in _known_names():
+def _stands_before(tokens: Sequence[WordToken], first: int, last: int) -> bool:
+    """Return whether the first word of a run is no part of the name in it."""
+    token = tokens[first]
+    if first < last and (token.low in names.titles or token.name in names.shouted):
         return True
-    return not (_is_common(word) if first < last else _is_plain(word))
+    if token.low in _beside_names():
+        return True
+    words = [each.low for each in tokens[first : last + 1]]
+    known = any(" ".join(words[:count]) in places() for count in (2, 3))
+    institution = token.low in names.organization_starts and words[1:2] == ["of"]
+    return token.opens and not (known or institution or _may_name(token))
 
 
-def _is_single_name(tokens: Sequence[WordToken], index: int, *, strict: bool) -> bool:
-    token = tokens[index]
-    word, low = token.name, token.name.lower()
+def _is_single_name(tokens: Sequence[WordToken], *, strict: bool) -> bool:
+    """Return whether one capitalised word is a name."""
+    token, word, low = tokens[0], tokens[0].name, tokens[0].low
     if len(word) == 1 or low in _date_words() or low in names.titles:
         return False
-    if _WITH_DIGIT.fullmatch(word) or _INNER_CAPITAL.fullmatch(word):
+    if _WITH_DIGIT.fullmatch(word) or _INNER_CAPITAL.fullmatch(word) or low in _known_names():
         return True
     letters = word.replace(".", "").rstrip("+")
     if letters.isupper() and len(letters) > 1:
-        known = letters in names.shouted or _is_common(letters)
-        return not known and len(letters) <= _LONGEST_ACRONYM
-    if low in places() or (low in _known_names() and low not in everyday_words()):
-        return True
-    # An order is none: "Define the steps".
-    order = token.opens and index + 1 < len(tokens) and tokens[index + 1].name in names.objects
-    # Nor is an interjection ("Hmm") or a stray syllable.
-    stray = token.opens and len(word) < _SHORTEST_OPENER
-    sound = _EN.pattern("interjection", 0).fullmatch(low) is not None
-    return not (strict or order or stray or sound or _is_common(word))
+        return letters not in names.shouted and len(letters) <= _LONGEST_ACRONYM
+    # What opens a sentence has a capital anyway: "Nooo!"
+    return not (strict or token.opens) and _may_name(token)
 
 
-def _is_phrase(tokens: Sequence[WordToken], first: int, last: int, *, strict: bool) -> bool:
+def _is_phrase(tokens: Sequence[WordToken], *, strict: bool) -> bool:
     """Refuse phrases of everyday words alone ("Happy Birthday"), and whole headlines."""
-    parts = [t.name for t in tokens[first : last + 1] if t.name not in names.joiners]
-    if (strict and len(parts) >= _HEADLINE) or all(len(part) == 1 for part in parts):
+    parts = [token for token in tokens if token.name not in names.joiners]
+    if (strict and len(parts) >= _HEADLINE) or all(len(part.name) == 1 for part in parts):
         return False
-    if any(not _is_common(part) and part.lower() not in _date_words() for part in parts):
-        return True
-    whole = " ".join(parts).lower()
-    end = parts[-1].lower()
-    return whole in places() or (end in names.place_ends | names.organization_ends and not strict)
+    ends = names.place_ends | names.organization_ends
+    known = " ".join(part.low for part in parts) in places()
+    return any(map(_may_name, parts)) or known or (parts[-1].low in ends and not strict)
 
 
 # Types
@@ -365,7 +314,7 @@ def _is_phrase(tokens: Sequence[WordToken], first: int, last: int, *, strict: bo
 
 def _type_of(name: str, tokens: Sequence[WordToken], first: int, last: int) -> str:
     """Return the entity type of a name, by its form or the words around it."""
-    by_form = _type_by_form(name, tokens[first].name.lower(), tokens[last].name.lower())
+    by_form = _type_by_form(name, tokens[first].low, tokens[last].low)
     return by_form or _type_by_cue(tokens, first, last) or "other"
 
 
@@ -388,84 +337,20 @@ def _type_by_form(name: str, begin: str, end: str) -> str | None:
 
 def _type_by_cue(tokens: Sequence[WordToken], first: int, last: int) -> str | None:
     """Look at the words before and after: "Hey Mel!", "X said", "moved to X"."""
-    before = tokens[first - 1].name.lower() if first else ""
-    after = tokens[last + 1] if last + 1 < len(tokens) else None
+    before = tokens[first - 1].low if first else ""
     close = first > 0 and tokens[first].gap == " "
+    after = tokens[last + 1] if last + 1 < len(tokens) else None
     says = after is not None and after.gap == " " and after.name in names.speech
     ends = after is None or after.gap[:1] in ",.!?;"
     called = before in names.vocatives and tokens[first].gap in {" ", ", "} and ends
     if says or called or (close and before in names.person_before):
         return "person"
-    if close and before not in names.articles and not tokens[last].name.isupper():
-        nearby = {token.name.lower() for token in tokens[max(0, first - 4) : first]}
-        if before in _AT_WORK and nearby & names.work:
-            return "organization"
-        if before == "at" or (before in names.place_prepositions and nearby & names.motion):
-            return "location"
-    # Two or three plain words, none of them an everyday one: most often a person.
-    run = [token.name for token in tokens[first : last + 1]]
-    full = 1 < len(run) <= _LONGEST_NAME and all(map(_can_be_part_of_a_person, run))
+    nearby = {token.low for token in tokens[max(0, first - 4) : first]}
+    if close and before in {"at", "for"} and nearby & names.work:
+        return "organization"
+    if close and before in names.place_prepositions and nearby & names.motion:
+        return "location"
+    # Two or three words, none of them an everyday one: most often a person.
+    run = tokens[first : last + 1]
+    full = 1 < len(run) <= _LONGEST_NAME and not any(is_no_name(each.name) for each in run)
     return "person" if full and before not in names.articles else None
-
-
-def _can_be_part_of_a_person(word: str) -> bool:
-    """Tell whether a word can stand in a person's name."""
-    formed = word.isalpha() and word[1:].islower() and len(word) >= _SHORTEST_PART
-    known = word.lower() in organizations() or word.lower() in products()
-    return formed and not known and not _is_plain(word)
-
-
-# Everyday words
-
-
-@cache
-def _date_words() -> frozenset[str]:
-    """Return the names of months and days, which are no names of things."""
-    weekdays = calendar_numbers("weekdays", "en", "de")
-    months = {**calendar_numbers("months", "en", "de"), **calendar_numbers("short_months", "en")}
-    days = {*weekdays, *(f"{day}s" for day in calendar_numbers("weekdays", "en"))}
-    return names.holidays.union(months, days, calendar_numbers("short_weekdays", "en"))
-
-
-@lru_cache(maxsize=8_192)
-def _is_common(word: str) -> bool:
-    """Return whether ``word``, in any inflection, is an everyday word rather than a name."""
-    low, common = word.lower(), everyday_words()
-    if (
-        low in words_of("everyday")
-        or low in names.demonyms
-        or _EN.pattern("negation", 0).search(low)
-    ):
-        return True
-    stems = (low.removesuffix(ending) for ending in names.inflections if low.endswith(ending))
-    return any(
-        stem in common
-        or stem + "e" in common
-        or (stem[-1] == stem[-2] and stem[:-1] in common)
-        or (stem[-1] == "i" and stem[:-1] + "y" in common)
-        for stem in stems
-        if len(stem) >= _SHORTEST_STEM
-    )
-
-
-def _is_plain(word: str) -> bool:
-    """Return whether a word is an everyday one, or ends like a word that is no name."""
-    return _is_common(word) or _EN.pattern("plain_word", 0).fullmatch(word.lower()) is not None
-
-
-def is_given_name(word: str) -> bool:
-    """Return whether a word is a given name, and no place or date: Bob, Jürgen, Anna-Lena."""
-    return fold_name(word).partition("-")[0] in given_names() - places() - _date_words()
-
-
-def is_no_name(word: str) -> bool:
-    """Return whether a word is not the name of a person: everyday, a date, a known thing.
-
-    A tokenizer has nearly all everyday words of large languages as one token, and few names: of 70
-    names that are in no list here five, of 100 words for what people note all but eight.
-    """
-    low = word.lower().replace(".", "")
-    things = places() | organizations() | products() | _date_words()
-    noun = _MUL.pattern("noun").fullmatch(low) is not None
-    known = noun or low in things or low.upper() in names.shouted or _is_plain(low)
-    return known or f" {low}".encode() in load_sketch("o200k_base").levels

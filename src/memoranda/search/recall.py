@@ -20,6 +20,7 @@ from memoranda.records.drafts import SecretPolicy, show_hit, show_record, show_t
 from memoranda.search.evidence import WITHIN
 from memoranda.search.search import Retriever
 from memoranda.store.sql.store import Store
+from memoranda.text.calendar import in_zone
 from memoranda.text.recalled import FENCE, escape_fence
 from memoranda.text.small_talk import is_small_talk
 
@@ -246,7 +247,11 @@ def pack(
         left -= cost
         if left <= 0:
             break
-    text = f"{INSIGHT}\n{_when(insight, zone)}\n{insight.content}" if insight else ""
+    text = (
+        f"{INSIGHT}\n{in_zone(insight.event_time, zone):%Y-%m-%d %H:%M}\n{insight.content}"
+        if insight
+        else ""
+    )
     if text and counter.count(text) + SEPARATOR_TOKENS <= left:
         lines.append(text)
     if not lines:
@@ -309,8 +314,4 @@ def remembered(record: Record, zone: tzinfo, *, id: bool = False) -> str:
 
 
 def _when(record: Record, zone: tzinfo) -> str:
-    try:
-        moment = record.event_time.astimezone(zone)
-    except OverflowError:  # The first or the last day that there is.
-        moment = record.event_time
-    return moment.strftime("%Y-%m-%d %H:%M")
+    return f"{in_zone(record.event_time, zone):%Y-%m-%d %H:%M}"

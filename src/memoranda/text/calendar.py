@@ -6,7 +6,7 @@ The languages are those that have a ``calendar`` file.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from functools import cache
 from typing import Literal
 
@@ -29,6 +29,14 @@ def within_calendar(moment: datetime, name: str) -> bool:
     except OverflowError:
         return False
     return True
+
+
+def in_zone(moment: datetime, zone: tzinfo) -> datetime:
+    """Return a moment in a time zone, but for the first and the last day that there is."""
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:
+        return moment
 
 
 @cache

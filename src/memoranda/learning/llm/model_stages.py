@@ -29,6 +29,7 @@ from memoranda.learning.llm.claim_checking import (
 )
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import LanguageModel
+from memoranda.text.calendar import in_zone
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.secrets import has_secret
 from memoranda.text.sentences import sentence_texts
@@ -205,10 +206,7 @@ async def write_insight(
 
 
 def _memory_row(label: str, record: Record, zone: tzinfo) -> dict[str, object]:
-    try:
-        at = moment(record.event_time.astimezone(zone))
-    except OverflowError:  # The first or the last day that there is.
-        at = moment(record.event_time)
+    at = moment(in_zone(record.event_time, zone))
     kind = "fact" if record.kind is Kind.FACT else "talk"
     speaker = {"speaker": record.source_role} if record.source_role else {}
     text = shortened(record.content, LONGEST_MEMORY)
