@@ -14,7 +14,6 @@
     │   └── ModelUnavailable  the model's files or server are not there
     ├── LLMError              a language model failed, or what it answered is of no use
     │   └── SpendLimitReached the session has cost what it may cost
-    ├── StageTimeout          a stage of learning took longer than its limit
     └── StoreError            the storage failed; nothing was half written
         ├── NotADatabase      the file is something else, or damaged
         ├── SchemaTooNew      written by a newer memoranda
@@ -95,10 +94,6 @@ class EmbeddingError(MemorandaError):
 
 class ModelUnavailable(EmbeddingError):
     """The files or the server of an embedding model cannot be reached."""
-
-
-class StageTimeout(MemorandaError):
-    """A stage took longer than the settings allow; what it had to do waits, or stays as it is."""
 
 
 class LLMError(MemorandaError):

@@ -806,7 +806,6 @@ class Memory:
             vectors=services.derivations.status,
             size=services.store.size(),
             pending_sessions=sum(each.consolidated_at is None for each in sessions),
-            unread_messages=sum(each.unread for each in sessions),
             llm="none" if services.models.model is None else services.models.model.name,
             usage=tuple(services.store.usage(self._scope)),
             names=names.strategies,

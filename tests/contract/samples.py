@@ -503,7 +503,6 @@ class User:
             do.merge_entities(names[2], "old name"),
             do.advance_session("talk", through=turn.position or 0, at=SOON, finished=True),
             do.advance_notes("talk", turn.position or 0),
-            do.count_try("talk"),
             do.add_usage("reflect", "m", Usage(requests=1, cost=0.5)),
             *self._prepare_copy(),
         ]

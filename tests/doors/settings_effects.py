@@ -380,7 +380,6 @@ EFFECTS = {
         lambda sight: ["raw-fallback" in each.read_text() for each in sight.files("HISTORY.md")],
         play=learn_slowly,
     ),
-    "consolidation.longest": effect((60.0, 1e-9), FACTS, HOME),
     "consolidation.duplicate_at": effect((0.75, 1.0), FACTS, MUG),
     "consolidation.decay_rate": effect((None, 0.9), records("fact", "decay_rate"), MUG),
     "notes.automatic": effect((True, False), files("HISTORY.md"), HOME),

@@ -34,7 +34,7 @@ BYTES = {
     "conversations": ("id", "agent", "system", "model", "token_scale"),
     "entities": ("id", "name", "type"),
     "entity_names": ("folded", "name"),
-    "sessions": ("session_id", "agent", "unread"),
+    "sessions": ("session_id", "agent", "noted"),
     "notes_bases": ("agent", "folder"),
     "users": ("name", "revision", "vector_seq"),
     "history": ("reason", "agent"),

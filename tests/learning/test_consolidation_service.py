@@ -290,7 +290,7 @@ class Broken:
         return self.deed
 
 
-BROKEN = [ValueError("odd"), KeyError("x"), TimeoutError(), None, {}, "text",
+BROKEN = [ValueError("odd"), KeyError("x"), SystemExit(3), None, {}, "text",
           Reply("text", Usage()), Reply({"history_entry": "x"}, Usage())]  # fmt: skip
 
 
@@ -307,16 +307,6 @@ def test_whatever_a_model_raises_or_gives_the_last_words_are_kept(tmp_path, deed
         chat.end()
         raw = [entry.text for entry in (*notes.history(), *memory.notes.history())]
     assert ["[raw-fallback]" in text for text in raw] == [True, True]
-
-
-def test_an_order_to_end_the_program_passes():
-    """SystemExit and Ctrl+C in a model reach who waits, and closing goes on."""
-    for ending in (SystemExit(3), KeyboardInterrupt()):
-        with (
-            closing(ConsolidationService(Broken(ending), settings=UTC)) as made,
-            pytest.raises(type(ending)),
-        ):
-            made.consolidate(SAID, "")
 
 
 ANSWERS = ["{}", '{"error": "model overloaded"}', '{"summary": "They spoke of Porto."}', "[]",

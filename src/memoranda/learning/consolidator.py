@@ -8,23 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from threading import Event
-from time import monotonic
 from typing import Any
 
-from memoranda.errors import (
-    ConfigError,
-    Conflict,
-    LLMError,
-    MemorandaError,
-    NotFound,
-    StageTimeout,
-    StoreClosed,
-)
+from memoranda.errors import ConfigError, Conflict, LLMError, MemorandaError, NotFound, StoreClosed
 from memoranda.facts.ontology import attributes
 from memoranda.facts.requests import INSTRUCTIONS
 from memoranda.learning.claims import ROLES, Claim, Relation, Turn
@@ -65,8 +56,6 @@ CANDIDATES = 8
 MOST_OF_ATTRIBUTE = 100
 # Latest facts that are looked through for those that were written down without an attribute.
 MOST_STATED = 500
-# Readings of a page that take too long, after which its messages are kept as they are.
-MOST_TRIES = 3
 # Lines of a report.
 MOST_LINES = 200
 # The speaker of an episode that names none.
@@ -150,7 +139,6 @@ class Consolidator:
         dates: finds the times that turns speak of.
         settings: how sessions become facts.
         stop: when set, it ends early, between messages.
-        seconds: tells how much time has gone by.
     """
 
     records: RecordService
@@ -160,7 +148,6 @@ class Consolidator:
     dates: DateParser
     settings: ConsolidationSettings
     stop: Event = field(default_factory=Event)
-    seconds: Callable[[], float] = monotonic
 
     def run(self, request: ConsolidationRequest, *, dry_run: bool = False) -> StageReport:
         """Consolidate the sessions of a request, or only say what that would do."""
@@ -278,25 +265,15 @@ class Consolidator:
                 return False
             through = max([after, *(each.position or 0 for each in episodes)])
             turns, used = reader.read(episodes, recalled)
-            unread = 0
             try:
                 actions = list(self._learn(info.id, turns, context))
             except _Stopped:
                 return False
-            except StageTimeout as error:
-                if info.tries + 1 < MOST_TRIES:
-                    if not dry_run:
-                        with self.records.store.write(self.records.scope) as tx:
-                            tx.count_try(info.id)
-                    raise
-                actions, unread = [], len(turns)
-                log.warning("%s; %d messages stay as they are", error, unread)
             now = self.records.now()
             if used:
                 actions.append(RecordAccess(tuple(used), now))
-            read = {"through": through, "after": after, "finished": finished, "unread": unread}
+            read = {"through": through, "after": after, "finished": finished}
             newest = [episode.id for episode in episodes[-1:]]
-            info = replace(info, tries=0)
             if not dry_run and not self._apply(info.id, actions, newest, at=now, **read):
                 return False
             done += actions
@@ -370,7 +347,7 @@ class Consolidator:
         chosen = self.settings.extractor
         model = self.models.for_stage(self.records.scope, "consolidate")
         if chosen == "rules" or (chosen == "auto" and model is None):
-            return self.rules.extract(turns, before=before, check=self._limit())
+            return self.rules.extract(turns, before=before, check=self._require_waiting)
         if model is None:
             message = "consolidation.extractor=llm needs a language model; set llm.model"
             raise ConfigError(message)
@@ -389,21 +366,10 @@ class Consolidator:
         )
         return [*asked, *self.models.wait(drawn)]
 
-    def _limit(self) -> Callable[[], None]:
-        """Return what ends the reading of a page when it takes too long, or nobody waits for it."""
-        longest, began = self.settings.longest, self.seconds()
-
-        def check() -> None:
-            if self.stop.is_set():
-                raise _Stopped
-            if self.seconds() - began > longest:
-                message = (
-                    f"reading the next messages of the session took more than {longest:g} s; "
-                    "raise consolidation.longest, or leave them as they are"
-                )
-                raise StageTimeout(message)
-
-        return check
+    def _require_waiting(self) -> None:
+        """End the reading of a page when nobody waits for it any more."""
+        if self.stop.is_set():
+            raise _Stopped
 
     def _stated(self, scope: Scope) -> list[Record]:
         """Return the facts that nobody learned from a talk, by the attributes that they state."""

@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, replace
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memoranda.errors import LLMError, SpendLimitReached, StoreClosed
 from memoranda.model.models import Scope
@@ -76,9 +76,9 @@ class ModelRunner:
             LLMError: the model failed, or ``timeout`` seconds were not enough.
             StoreClosed: this was closed.
         """
-        future = self._send(answer)
+        future = self._send(_guarded(answer))
         try:
-            found, ending = future.result(timeout)
+            return future.result(timeout)
         except CancelledError as error:
             raise StoreClosed(CLOSED) from error
         except FutureTimeout as error:
@@ -86,13 +86,8 @@ class ModelRunner:
             raise LLMError(message) from error
         finally:  # After Ctrl+C nobody wants the answer any more.
             future.cancel()
-        if ending is not None:
-            raise ending
-        return cast("T", found)
 
-    def _send(
-        self, answer: Coroutine[Any, Any, T]
-    ) -> Future[tuple[T | None, BaseException | None]]:
+    def _send(self, answer: Coroutine[Any, Any, T]) -> Future[T]:
         """Have the loop run ``answer``; under the lock, so that closing cancels it."""
         import asyncio  # noqa: PLC0415 - only with a model
 
@@ -105,7 +100,7 @@ class ModelRunner:
                 run = self._loop.run_forever
                 self._thread = Thread(target=run, name="memoranda-llm", daemon=True)
                 self._thread.start()
-            return asyncio.run_coroutine_threadsafe(_caught(answer), self._loop)
+            return asyncio.run_coroutine_threadsafe(answer, self._loop)
 
     def close(self) -> None:
         """Stop the loop; what was asked and not answered fails, as on a closed store."""
@@ -120,12 +115,12 @@ class ModelRunner:
             loop.close()
 
 
-async def _caught(answer: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
-    """Await an answer; what would end the event loop is returned, for who waits to raise."""
+async def _guarded(answer: Coroutine[Any, Any, T]) -> T:
+    """Await an answer; what would end the event loop is a failure of the model."""
     try:
-        return await answer, None
+        return await answer
     except (SystemExit, KeyboardInterrupt) as error:
-        return None, error
+        raise LLMError(f"the model failed with {type(error).__name__}") from error
 
 
 async def _cancel_others() -> None:

@@ -133,7 +133,7 @@ class Doctor:
         return True, detail if waiting else "every record has one", None
 
     def _learning(self) -> Finding:
-        """Say whether sessions wait because the model fails, or were too long to be read."""
+        """Say whether sessions wait for long, or because the model fails."""
         sessions = self.store.sessions(self.scope).values()
         usage = self.store.usage(self.scope)
         failures = sum(each.usage.failures for each in usage if each.stage == "consolidate")
@@ -145,11 +145,7 @@ class Doctor:
             if failures:
                 detail += f"; the language model failed {failures:,} times"
             return False if failures else None, detail, "memoranda consolidate; it says what fails"
-        unread = sum(each.unread for each in sessions)
-        if not unread:
-            return True, "no session waits for long, and every message was read to its end", None
-        detail = f"messages of which nothing was learned, as it took too long: {unread}"
-        return None, detail, "search finds them; raise consolidation.longest for what comes"
+        return True, "no session waits for long, and every message was read to its end", None
 
     def _has_waited(self, session: SessionInfo, patience: timedelta) -> bool:
         """Return whether a session has waited for longer than that to become facts."""

@@ -90,7 +90,6 @@ class MemoryStats:
         vectors: the embedding model in use, or why there is none.
         size: bytes of the whole store, of all users.
         pending_sessions: sessions that wait to become facts.
-        unread_messages: of sessions, those of which nothing was learned, as it took too long.
         llm: the language model in use, or that there is none.
         usage: what the stages have used of language models.
         names: what finds names, by strategy.
@@ -108,7 +107,6 @@ class MemoryStats:
     vectors: str
     size: int
     pending_sessions: int
-    unread_messages: int
     llm: str
     usage: tuple[StageUsage, ...]
     names: Mapping[str, tuple[str, ...]]

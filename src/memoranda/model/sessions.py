@@ -28,8 +28,6 @@ class SessionInfo:
             session that goes on waits again.
         through: position of the last episode that was read; -1 before any.
         noted: position of the last episode that is told in the history; -1 before any.
-        tries: how often reading its next episodes took too long.
-        unread: episodes that were kept as they were, as reading them always took too long.
     """
 
     id: str
@@ -37,8 +35,6 @@ class SessionInfo:
     consolidated_at: datetime | None = None
     through: int = -1
     noted: int = -1
-    tries: int = 0
-    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,6 @@ def show_stats(found: MemoryStats, view: Display) -> Iterator[RenderableType]:
         "vectors": found.vectors,
         "waiting": f"{found.pending_vectors:,} without a vector",
         "to consolidate": waiting if found.pending_sessions else "0",
-        "never read": f"{found.unread_messages:,} messages" if found.unread_messages else None,
         "language model": found.llm,
         "notes": one_line(found.notes),
         "upkeep": "\n".join(ran) or "has not run on schedule yet",

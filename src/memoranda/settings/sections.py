@@ -310,9 +310,6 @@ class ConsolidationSettings(SettingsSection):
             is one.
         timeout: Seconds that ending a conversation waits for its facts. They are extracted in any
             case.
-        longest: Seconds for which rules may read 30 messages at a time. A session that takes longer
-            waits for another try; after the third its messages stay as they are, and ``doctor``
-            says so.
         duplicate_at: Share of common words from which two facts are one. The Jaccard index of their
             words.
         decay_rate: How fast a fact fades, per day, that nobody asked to keep. 0 is never.
@@ -321,7 +318,6 @@ class ConsolidationSettings(SettingsSection):
     automatic: bool = True
     extractor: Literal["auto", "rules", "llm"] = "auto"
     timeout: PositiveFloat = 30.0  # S2.30
-    longest: PositiveFloat = 60.0
     duplicate_at: Share = 0.75  # S4.22
     decay_rate: NonNegativeFloat = 0.1  # S4.53
 

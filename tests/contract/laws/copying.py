@@ -55,7 +55,7 @@ class CopyContract(Contract):
         ana.planner.open_conversation("hers")
         ana.open_conversation("everybody's")
         sessions = (
-            AgentSession(id="s", first_seen_at=START, through=3, noted=2, tries=1, unread=4),
+            AgentSession(id="s", first_seen_at=START, through=3, noted=2),
             AgentSession(id="s", first_seen_at=SOON, consolidated_at=SOON, agent="planner"),
         )
         gone = ErasedRecord(id="fact_gone", at=SOON, reason="asked", agent="planner")

@@ -88,17 +88,6 @@ class SessionContract(Contract):
             ana.apply(ana.insertion("again"), read)
         assert ana.page() == ["one", "two", "learned"]
 
-    def test_tries_are_counted_until_a_page_is_done(self, ana, reopen):
-        """How often a page took too long is known until it is passed; what was left, for good."""
-        ana.turns("a", "one", "two")
-        ana.apply(do.count_try("a"), do.count_try("a"), do.count_try("nowhere"))
-        ana.store = reopen(ana.store)
-        assert (ana.sessions()["a"].tries, ana.sessions()["a"].unread) == (2, 0)
-        ana.apply(do.advance_session("a", through=0, at=SOON, finished=False, unread=1))
-        assert (ana.sessions()["a"].tries, ana.sessions()["a"].unread) == (0, 1)
-        ana.apply(do.count_try("a"), do.advance_session("a", through=1, at=SOON, finished=True))
-        assert (ana.sessions()["a"].tries, ana.sessions()["a"].unread) == (0, 1)
-
     def test_an_unknown_session(self, ana, ben):
         """Without episodes one sees it cannot be consolidated; notes of it are passed over."""
         ana.planner.turns("a", "hello")

@@ -57,8 +57,7 @@ SELECT c.session_id, min(c.first_seen_at),
             AND (CAST(:agent AS text) IS NULL OR n.agent IN ('', :agent)) AND EXISTS (
                 SELECT 1 FROM records r WHERE r.user_key = :user AND r.session_id = n.session_id
                 AND r.position > n.noted AND r.kind = 'episode' AND r.closed_at IS NULL
-                AND coalesce(r.agent, '') = n.agent)), max(c.noted)) END,
-    max(c.tries), max(c.unread)
+                AND coalesce(r.agent, '') = n.agent)), max(c.noted)) END
 FROM sessions c WHERE c.user_key = :user
     AND (CAST(:agent AS text) IS NULL OR c.agent IN ('', :agent)) {chosen}
     AND NOT EXISTS (SELECT 1 FROM conversations d

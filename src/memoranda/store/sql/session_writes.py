@@ -36,7 +36,7 @@ ERASED = Columns(ErasedRecord, {"at": rows.TIME}, id="record_id")
 OF_AGENTS = "user_key = :user AND (CAST(:agent AS text) IS NULL OR agent IN ('', :agent))"
 THIS_SESSION = f"{OF_AGENTS} AND session_id = :session"
 FINISH = f"""
-UPDATE sessions SET through = greatest(through, :through), tries = 0, unread = unread + :unread,
+UPDATE sessions SET through = greatest(through, :through),
     consolidated_at = CASE WHEN :finished = 1 AND NOT EXISTS (
         SELECT 1 FROM records r WHERE r.user_key = :user
         AND r.session_id = sessions.session_id
@@ -45,7 +45,6 @@ UPDATE sessions SET through = greatest(through, :through), tries = 0, unread = u
     ) THEN :at ELSE consolidated_at END
 WHERE {THIS_SESSION}
 """
-TRY = f"UPDATE sessions SET tries = tries + 1 WHERE {THIS_SESSION}"
 COUNTED = [name for name in rows.USAGE.names if name != "cost"]
 NOTE = f"UPDATE sessions SET noted = greatest(noted, :through) WHERE {THIS_SESSION}"
 # An unknown cost is none.
@@ -134,14 +133,7 @@ class SessionWrites(RecordWrites):
     """Changes the sessions, the notes bases and the model usage of a user."""
 
     def advance_session(
-        self,
-        id: str,
-        *,
-        through: int,
-        at: datetime,
-        finished: bool,
-        after: int | None = None,
-        unread: int = 0,
+        self, id: str, *, through: int, at: datetime, finished: bool, after: int | None = None
     ) -> None:
         """Record how far a session was consolidated, unless another process has gone on."""
         known = self.sessions(self.scope, id=id).get(id)
@@ -153,12 +145,8 @@ class SessionWrites(RecordWrites):
                 f"not {after}; plan again from there"
             )
             raise Conflict(message)
-        read = {"through": through, "finished": int(finished), "unread": unread}
+        read = {"through": through, "finished": int(finished)}
         self.run(FINISH, session=id, at=to_ms(at), **read)
-
-    def count_try(self, session: str) -> None:
-        """Count that reading the next episodes of a session took too long."""
-        self.run(TRY, session=session)
 
     def advance_notes(self, session: str, through: int) -> None:
         """Record how far the history of the notes covers a session."""
