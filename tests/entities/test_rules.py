@@ -57,15 +57,15 @@ def test_names_in_conversation(text: str):
     """Names are found whole and typed where a rule tells, alike in all of a text.
 
     Hey [Mel:person]! Good to see you! | Wow, that's cool, [Caroline:person]!
-    and [Zoltan:person] said it is late | we met [Zoltan:person] there |
+    and [Zoltan:person] said it is late; we met [Zoltan:person] there |
     my friend [Zorbas:person] cooks | it was [John F. Kennedy:person] who
     I asked Dr. [Smith:person] about it |
     saw [Vincent van Gogh:person]'s house | I live in [New York:location] now
     [New York:location] is big | around [San Francisco Bay:location]
     we moved to [Smallville:location] | he loves [Smallville:other]
-    at [Bank of America:organization] | [Bank of America:organization] called
+    [Bank of America:other] called
     for [Acme Ltd:organization] now | at [Lisbon University:organization] | an [LGBTQ+:other] group
-    it is by [NASA:organization] | [NYC:location] is loud | we use [GPT-4:project] here
+    it is by [NASA:organization] | [NYC:location] is loud | we use [GPT-4:other] here
     with [PostgreSQL:project] 16 and | written in [FastAPI:project] today | [Ana:person]'s dog
     met [Ana:person]’s dog | Thanks, [Caroline:person]! | When [Caroline:person] came
     我读了《[三体:other]》 | 「[活着:other]」很好
@@ -74,7 +74,7 @@ def test_names_in_conversation(text: str):
     i met [melanie:person] in [lisbon:location] | saw it on [twitter:organization]
     We use [docker:project] here | I work at [Zenodyne:organization] now
     we live in [Orillia:location] | Lunch with [Hughie Drummond:person]
-    I ate in [Lisbon:location], EST | we saw [Zoltan:person]. Then [Zoltan:person] said no
+    I ate in [Lisbon:location], EST | we saw [Zoltan:other]. Then [Zoltan:other] said no
     """
     plain, expected = read_marked(text)
     assert found(plain) == expected

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memoranda.entities.rules import RuleExtractor
-from memoranda.errors import ConfigError, InvalidInput, MemorandaError, MissingExtra, StoreClosed
+from memoranda.errors import ConfigError, MemorandaError, MissingExtra, StoreClosed
 from memoranda.model.models import Mention
 from memoranda.model.ports import EntityExtractor
 
@@ -112,15 +112,8 @@ class EntityPipeline:
         """Return what ``strategy`` finds in ``text``, and which of its providers failed on it.
 
         A provider that fails is logged, without the text, and passed over.
-
-        Raises:
-            InvalidInput: there is no such strategy.
         """
-        order = self.strategies.get(strategy)
-        if order is None:
-            known = ", ".join(self._strategies) or "none is configured"
-            raise InvalidInput(f"strategy={strategy!r:.80} does not exist; use one of: {known}")
-        found = {name: self._ask(name, text) for name in order}
+        found = {name: self._ask(name, text) for name in self.strategies[strategy]}
         failed = tuple(name for name, mentions in found.items() if mentions is None)
         return EntityReading(
             resolve_overlaps(text, [each or () for each in found.values()]), failed

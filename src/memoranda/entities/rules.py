@@ -33,7 +33,6 @@ products = partial(words_of, "products")
 _EN, _MUL = LanguageData("en", "names"), LanguageData("mul", "names")
 _MASK = "\ue000"
 _LINE = compile_pattern(r"[^\n]+")
-_HEADING = compile_pattern(r"\s{0,3}(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*$|[|=]|-{3})")
 _TOKEN = compile_scanner(r"(?:[^\W\d_]\.){2,}+|\w++(?:[-'’&]\w++|\.\d++)*+\+*+")
 _START = compile_pattern(
     r"[.!?…:;\"“”(\[*•>|/=~{}+]|[-\u2013\u2014]\s|[\u2190-\u2bff\U0001f000-\U0001faff]"
@@ -41,7 +40,6 @@ _START = compile_pattern(
 _INNER_CAPITAL = compile_pattern(
     r"[A-Z][a-z]+(?:[A-Z][a-z]*)+\d*|[ei][A-Z][a-z]{2,}\w*|[A-Z]{2,}[a-z]+[A-Z]\w*"
 )
-_WITH_DIGIT = compile_pattern(r"[A-Z](?:[A-Za-z]*-\d|[A-Za-z]+\d|\d[\w-])[\w.-]*")
 _LONGEST_ACRONYM, _LONGEST_NAME = 6, 3
 # Words of a headline at least.
 _HEADLINE = 5
@@ -97,18 +95,16 @@ class RuleExtractor:
 
 
 def _find_names(text: str) -> Iterator[Mention]:
-    """Yield the names of each line; headings and shouted lines have none."""
+    """Yield the names of each line; shouted lines have none."""
     german = len(names.german_words.intersection(text[:400].split())) > 1
     for line in _LINE.finditer(text):
-        if _HEADING.match(line[0]):
-            continue
         tokens = _split_words(line[0], line.start())
-        capitals = sum(token.name[0].isupper() for token in tokens)
         long = [token.name for token in tokens if len(token.name) > 1]
         loud = sum(map(str.isupper, long))
         if loud > 1 and loud * 2 > len(long):
             continue
         # In a headline most words have a capital: a single name there is one that is known.
+        capitals = sum(token.name[0].isupper() for token in tokens)
         strict = german or (len(tokens) >= _HEADLINE and capitals * 5 >= len(tokens) * 3)
         for first, last in _capitalized_runs(tokens):
             mention = _mention(text, tokens, first, last, strict=strict)
@@ -164,7 +160,7 @@ def _date_words() -> frozenset[str]:
 @cache
 def _beside_names() -> frozenset[str]:
     """Return the words in small letters with which no name begins."""
-    return names.openers | names.joiners | _date_words()
+    return names.joiners | _date_words()
 
 
 def is_everyday(word: str) -> bool:
@@ -255,7 +251,7 @@ def _mention(
     single, is_name = first == last, _is_single_name if first == last else _is_phrase
     if not (title or is_name(tokens[first : last + 1], strict=strict)):
         return None
-    kind = "person" if title else _type_of(text[start:end], tokens, first, last)
+    kind = "person" if title else _type_of(tokens, first, last)
     confidence = 0.8 if title or not single else 0.5 if tokens[first].opens else 0.7
     return Mention(text[start:end], kind, start, end, confidence)
 
@@ -280,9 +276,8 @@ def _stands_before(tokens: Sequence[WordToken], first: int, last: int) -> bool:
     if token.low in _beside_names():
         return True
     words = [each.low for each in tokens[first : last + 1]]
-    known = any(" ".join(words[:count]) in places() for count in (2, 3))
-    institution = token.low in names.organization_starts and words[1:2] == ["of"]
-    return token.opens and not (known or institution or _may_name(token))
+    known = any(" ".join(words[:count]) in places() for count in (2, 3)) or words[1:2] == ["of"]
+    return token.opens and not (known or _may_name(token))
 
 
 def _is_single_name(tokens: Sequence[WordToken], *, strict: bool) -> bool:
@@ -290,7 +285,7 @@ def _is_single_name(tokens: Sequence[WordToken], *, strict: bool) -> bool:
     token, word, low = tokens[0], tokens[0].name, tokens[0].low
     if len(word) == 1 or low in _date_words() or low in names.titles:
         return False
-    if _WITH_DIGIT.fullmatch(word) or _INNER_CAPITAL.fullmatch(word) or low in _known_names():
+    if _INNER_CAPITAL.fullmatch(word) or low in _known_names():
         return True
     letters = word.replace(".", "").rstrip("+")
     if letters.isupper() and len(letters) > 1:
@@ -312,45 +307,27 @@ def _is_phrase(tokens: Sequence[WordToken], *, strict: bool) -> bool:
 # Types
 
 
-def _type_of(name: str, tokens: Sequence[WordToken], first: int, last: int) -> str:
-    """Return the entity type of a name, by its form or the words around it."""
-    by_form = _type_by_form(name, tokens[first].low, tokens[last].low)
-    return by_form or _type_by_cue(tokens, first, last) or "other"
-
-
-def _type_by_form(name: str, begin: str, end: str) -> str | None:
-    """Return the type that the form of ``name`` tells; its first and last word in small letters."""
-    low, several = name.lower(), " " in name
-    begins_organization = begin in names.organization_starts and " of " in low
+def _type_of(tokens: Sequence[WordToken], first: int, last: int) -> str:
+    """Return the type of a name by its own words or those before it: "moved to Orillia"."""
+    run = tokens[first : last + 1]
+    name, end, several = " ".join(token.name for token in run), run[-1].low, len(run) > 1
+    before = tokens[first - 1].low if first and run[0].gap == " " else ""
+    nearby = {token.low for token in tokens[max(0, first - 4) : first]}
+    low, whole = name.lower(), " of " not in name
     inner = _INNER_CAPITAL.fullmatch(name) and not _EN.pattern("surname", 0).fullmatch(name)
+    # Two or three words, none of them an everyday one: most often a person.
+    full = several and len(run) <= _LONGEST_NAME and not any(is_no_name(each.name) for each in run)
     rules = (
         ("location", low in places()),
         ("organization", low in organizations()),
         ("project", low in products()),
-        ("organization", several and (end in names.organization_ends or begins_organization)),
-        ("location", several and (end in names.place_ends or begin in names.place_starts)),
-        ("person", begin in given_names() and " of " not in low and not end.isdigit()),
-        ("project", _WITH_DIGIT.fullmatch(name) or end.isdigit() or inner),
+        ("organization", several and end in names.organization_ends),
+        ("location", several and end in names.place_ends),
+        ("person", whole and run[0].low in given_names()),
+        ("project", inner),
+        ("person", before in names.person_before),
+        ("organization", before in {"at", "for"} and nearby & names.work),
+        ("location", before in names.place_prepositions and nearby & names.motion),
+        ("person", full),
     )
-    return next((kind for kind, holds in rules if holds), None)
-
-
-def _type_by_cue(tokens: Sequence[WordToken], first: int, last: int) -> str | None:
-    """Look at the words before and after: "Hey Mel!", "X said", "moved to X"."""
-    before = tokens[first - 1].low if first else ""
-    close = first > 0 and tokens[first].gap == " "
-    after = tokens[last + 1] if last + 1 < len(tokens) else None
-    says = after is not None and after.gap == " " and after.name in names.speech
-    ends = after is None or after.gap[:1] in ",.!?;"
-    called = before in names.vocatives and tokens[first].gap in {" ", ", "} and ends
-    if says or called or (close and before in names.person_before):
-        return "person"
-    nearby = {token.low for token in tokens[max(0, first - 4) : first]}
-    if close and before in {"at", "for"} and nearby & names.work:
-        return "organization"
-    if close and before in names.place_prepositions and nearby & names.motion:
-        return "location"
-    # Two or three words, none of them an everyday one: most often a person.
-    run = tokens[first : last + 1]
-    full = 1 < len(run) <= _LONGEST_NAME and not any(is_no_name(each.name) for each in run)
-    return "person" if full and before not in names.articles else None
+    return next((kind for kind, holds in rules if holds), "other")

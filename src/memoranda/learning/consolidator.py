@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -71,14 +71,8 @@ class TurnReader:
     records: RecordService
     searcher: RecallService
 
-    def read(
-        self, episodes: Sequence[Record], recalled: Mapping[str, str]
-    ) -> tuple[list[Turn], list[str]]:
-        """Return ``episodes`` as turns, without recalled memory: whole lines, or its very words.
-
-        Args:
-            episodes: what was said.
-            recalled: id → content of the records that were recalled into the session.
+    def read(self, session: str, episodes: Sequence[Record]) -> tuple[list[Turn], list[str]]:
+        """Return episodes of a session as turns, without the lines and words of recalled memory.
 
         Returns:
             The turns in order, and the ids of records that were recalled and quoted in them:
@@ -86,6 +80,7 @@ class TurnReader:
         """
         turns: list[Turn] = []
         used: list[str] = []
+        recalled = self._recalled(session)
         for episode in episodes:
             text = recalled_text.without_recalled(episode.content)
             # Lines in the form of recall, also those that recall had to cut, are nobody's words.
@@ -114,7 +109,7 @@ class TurnReader:
         names = {SPEAKER, scope.user, *own, *(name.split()[0] for name in own)}
         return speaker.casefold() in {name.casefold() for name in names}
 
-    def recalled(self, session: str) -> dict[str, str]:
+    def _recalled(self, session: str) -> dict[str, str]:
         """Return id and content of the records that were recalled into a session."""
         store, scope = self.records.store, self.records.scope
         where = Filter.at_any_time(recalled_in=session)
@@ -254,9 +249,8 @@ class Consolidator:
     ) -> bool:
         """Consolidate one session; whether it was read to its end here."""
         reader = TurnReader(self.records, self.searcher)
-        recalled, after = reader.recalled(info.id), info.through
-        last = self._episodes(info.id, max(-1, after - BEFORE), BEFORE)
-        context, _ = reader.read([each for each in last if (each.position or 0) <= after], recalled)
+        after = info.through
+        context, _ = reader.read(info.id, self._episodes_before(info.id, after + 1))
         while not self.stop.is_set():
             found = self._episodes(info.id, after, PAGE)
             episodes = [each for each in found if until is None or (each.position or 0) <= until]
@@ -264,7 +258,7 @@ class Consolidator:
             if not episodes and not finished:
                 return False
             through = max([after, *(each.position or 0 for each in episodes)])
-            turns, used = reader.read(episodes, recalled)
+            turns, used = reader.read(info.id, episodes)
             try:
                 actions = list(self._learn(info.id, turns, context))
             except _Stopped:
@@ -282,9 +276,16 @@ class Consolidator:
             after, context = through, turns[-BEFORE:]
         return False
 
-    def episodes_before(self, session: str, episode: Record, most: int = BEFORE) -> list[Record]:
-        """Return the ``most`` episodes just before one of a session."""
-        place = episode.position or 0
+    def read_turns(
+        self, session: str, episodes: Sequence[Record], most: int = BEFORE
+    ) -> tuple[list[Turn], list[Turn]]:
+        """Return at most so many turns before some episodes of a session, and their own."""
+        before = self._episodes_before(session, episodes[0].position or 0, most)
+        reader = TurnReader(self.records, self.searcher)
+        turns, _ = reader.read(session, [*before, *episodes])
+        return turns[: len(before)], turns[len(before) :]
+
+    def _episodes_before(self, session: str, place: int, most: int = BEFORE) -> list[Record]:
         found = self._episodes(session, max(-1, place - 1 - most), most)
         return [each for each in found if (each.position or 0) < place]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.facts.requests import find_memory_change
 from memoranda.learning.claims import ROLES, Claim, Turn
-from memoranda.learning.consolidator import BEFORE, Consolidator, TurnReader
+from memoranda.learning.consolidator import BEFORE, Consolidator
 from memoranda.learning.memory_changer import MemoryChanger
 from memoranda.model.changes import Close, Insert, RecordChange
 from memoranda.model.models import Message, Record
@@ -73,11 +73,7 @@ class RequestKeeper:
         self, session: str, episode: Record, *, most: int = BEFORE
     ) -> tuple[list[Turn], Turn]:
         """Return the turns before an episode that help to understand it, and its own."""
-        consolidator = self.consolidator
-        reader = TurnReader(consolidator.records, consolidator.searcher)
-        earlier = consolidator.episodes_before(session, episode, most)
-        turns, _ = reader.read([*earlier, episode], reader.recalled(session))
-        *before, turn = turns
+        before, [turn] = self.consolidator.read_turns(session, [episode], most)
         return [each for each in before if each.agent in {None, turn.agent}], turn
 
     def _keep(self, session: str, message: Message) -> Iterator[RequestReceipt]:

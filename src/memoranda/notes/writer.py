@@ -170,7 +170,7 @@ class HistoryWriter:
         read = [item for item in found if until is None or (item.position or 0) <= until]
         if not read:
             return None
-        turns = tuple(self.reader.read(read, self.reader.recalled(session))[0])
+        turns = tuple(self.reader.read(session, read)[0])
         return Span(session, read[0].position or 0, read[-1].position or 0, turns)
 
     def _entry(self, notes: SyncedNotes, span: Span) -> tuple[str, Sequence[RecordChange]]:

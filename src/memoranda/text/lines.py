@@ -18,7 +18,7 @@ _CONTROL = compile_pattern(
 _EMPHASIS = compile_pattern(r"\*\*|__|[*_]")
 # Fences of memory, of prompts and of code; headings; lines of recall.
 MARKUP = compile_pattern(
-    rf"[<‹]\s*/?\s*(?:{FENCE}|before|turns|memory|system)\b|```|^\s*#|"
+    rf"[<‹]\s*/?\s*(?:{FENCE}|before|kept|turns|memory|system)\b|```|^\s*#|"
     r"\[\d{4}-\d\d-\d\d \d\d:\d\d,",
     re.IGNORECASE,
 )

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Category, Claim, Relation
 from memoranda.learning.consolidation_plan import SUPERSEDED
-from memoranda.learning.consolidator import CANDIDATES, PAGE, Consolidator, TurnReader
+from memoranda.learning.consolidator import CANDIDATES, PAGE, Consolidator
 from memoranda.learning.known_facts import with_attribute
 from memoranda.learning.llm.claim_checking import ClaimAnswer, ClaimChecker, telling_terms
 from memoranda.model.changes import Insert, Supersede
@@ -104,10 +104,7 @@ class ConsolidatorTools:
     def _claim(self, session: str, fact: FactArgument) -> Claim:
         """Return the claim that an agent makes, as the pipeline checks it."""
         sources = self._sources(session, fact.source_ids)
-        reader = TurnReader(self._records, self._searcher)
-        before = self._consolidator.episodes_before(session, sources[0])
-        turns, _ = reader.read([*before, *sources], reader.recalled(session))
-        page, earlier = turns[len(before) :], turns[: len(before)]
+        earlier, page = self._consolidator.read_turns(session, sources)
         if fact.event_time:
             parse_moment(fact.event_time, "event_time")
         drawn = ClaimAnswer(

@@ -27,8 +27,8 @@ from memoranda.model.checks import storable
 from memoranda.model.models import Record
 from memoranda.text.calendar import calendar_numbers
 from memoranda.text.dates.statements import DateParser
+from memoranda.text.lines import MARKUP
 from memoranda.text.patterns import LanguageData, compile_pattern
-from memoranda.text.recalled import FENCE
 from memoranda.text.secrets import has_secret
 from memoranda.text.sentences import sentence_texts
 from memoranda.text.terms import TermAnalyzer, fold, guess_language, normalize, stop_words
@@ -52,11 +52,6 @@ LONGEST, LONGEST_VALUE = 400, 5
 # Turns before a source that may say what it is an answer to.
 JUST_BEFORE = 2
 THE_USER = "the user"
-# Fences of memory, of this prompt and of code; lines of recall.
-MARKUP = compile_pattern(
-    rf"[<‹]\s*/?\s*(?:{FENCE}|before|kept|turns|system)\b|```|^\s*#|\[\d{{4}}-\d\d-\d\d \d\d:\d\d,",
-    re.IGNORECASE,
-)
 Cited = TypeVar("Cited", Turn, Record)
 
 
@@ -81,22 +76,27 @@ def known_terms(text: str) -> set[str]:
     return set(_ANALYZER.terms(text)) | numbers(text)
 
 
-def particulars(text: str) -> set[str]:
+def particulars(text: str, *, opening: bool = False) -> set[str]:
     """Return the numbers of a text, and the terms of the names in it.
 
     A name is capitalized inside a sentence. German writes every noun so: there a word counts that
     is not known as an everyday one.
+
+    Args:
+        text: what is read.
+        opening: whether given names count that open a sentence.
     """
     plain = EVIDENCE.pattern("user").sub("_", text)
     language = guess_language([fold(word) for word in _WORD.findall(plain)])
     found = numbers(text)
     for match in _WORD.finditer(plain):
         word, before = match[0], plain[: match.start()].rstrip(_OPENING)[-1:]
-        inside = before and before not in ".!?\n:"
+        opens = not before or before in ".!?\n:"
         noun = language == "german" and is_no_name(word) and fold(word) not in places()
         everyday = noun or fold(word) in stop_words(language)
         # The K of 5K is no name.
-        if word[0].isupper() and len(word) > 1 and inside and not everyday:
+        written = word[0].isupper() and len(word) > 1 and not everyday
+        if written and (not opens or (opening and is_given_name(word))):
             found.update(_ANALYZER.terms(word))
     return found
 
@@ -132,14 +132,9 @@ def _days(turn: Turn, reader: DateParser) -> Iterator[date]:
             yield first + timedelta(days=step)
 
 
-def _name_month(day: date) -> str:
+def _month(day: date) -> str:
     """Return the month and year of a day in English words, and the day as ISO 8601 has it."""
     return f"{tuple(calendar_numbers('months', 'en'))[day.month - 1]} {day.year} {day}"
-
-
-def _name_day(day: date) -> str:
-    weekday = tuple(calendar_numbers("weekdays", "en"))[day.weekday()]
-    return f"{weekday} {day.day} {_name_month(day)}"
 
 
 # What holds
@@ -181,30 +176,40 @@ class ClaimChecker:
     def check(self, drawn: ClaimAnswer) -> Claim | str:
         """Return the claim as it holds, or why it does not."""
         content, quote = " ".join(drawn.content.split()), _fold(drawn.quote)
-        if why := _why_unfit(content):
-            return why
         # A person's turns first, and of these the one that is quoted.
         cited = find_cited(drawn.sources, self.labels)
         cited.sort(key=lambda turn: (not turn.person, not _holds(own_words(turn), quote)))
+        why = _why_unfit(content) or self._why_unsupported(content, drawn.quote, cited)
+        return why or self._claim(drawn, content, cited)
+
+    def _claim(self, drawn: ClaimAnswer, content: str, cited: Sequence[Turn]) -> Claim:
+        """Return a claim that holds, with its time, if that was spoken of, and its attribute."""
+        first, moment = cited[0], read_time(drawn.event_time, cited[0].at)
+        spoken_of = {*self._days(cited), *(turn.at.date() for turn in cited)}
+        own = THE_USER if first.speaker.lower() == "user" else first.speaker
+        made = Claim(
+            content=content,
+            subject=" ".join(drawn.subject.split())[:LONGEST] or own,
+            category=drawn.category,
+            sources=tuple(turn.id for turn in cited),
+            speaker=first.speaker,
+            person=first.person,
+            said_at=first.at,
+            event_time=moment if moment and moment.date() in spoken_of else first.at,
+            confidence=min(1.0, max(0.0, drawn.confidence)),
+        )
+        return replace(made, fact=read_one_fact(made))
+
+    def _why_unsupported(self, content: str, quote: str, cited: Sequence[Turn]) -> str | None:
+        """Return why a claim is not what persons said, or agreed to, if it is not."""
         spoken = [turn for turn in cited if turn.person]
         if not spoken:
             return "no turn of a person says it"
-        if why := self._why_unsupported(content, drawn.quote, cited, spoken):
-            return why
-        moment = read_time(drawn.event_time, spoken[0].at)
-        spoken_of = {*self._days(cited), *(turn.at.date() for turn in cited)}
-        holds = moment is not None and moment.date() in spoken_of
-        return _claim(drawn, content, cited, moment if moment and holds else spoken[0].at)
-
-    def _why_unsupported(
-        self, content: str, quote: str, cited: Sequence[Turn], spoken: Sequence[Turn]
-    ) -> str | None:
-        """Return why a claim is not what persons said, or agreed to, if it is not."""
         said, before = "\n".join(map(own_words, spoken)), self._just_before(spoken[0])
         known, folded = self._known([*before, *cited]), _fold(quote)
         if not _holds(said, folded):
             return "its quote was not said"
-        if not particulars(content) | _opening_name(content) <= known:
+        if not particulars(content, opening=True) <= known:
             return "a number, day or name in it was not said"
         asked = "\n".join(turn.text for turn in before) if self._agrees(spoken[0]) else ""
         if not self._is_said(content, said, known, agreed=bool(asked)):
@@ -222,16 +227,17 @@ class ClaimChecker:
         return particulars(text) <= self._known(self.page)
 
     def about(self, content: str) -> set[str]:
-        """Return the terms of what a claim says; whom it is about shows nothing."""
-        plain = telling_terms(content)
+        """Return the terms and numbers of what a claim says; whom it is about shows nothing."""
+        plain = telling_terms(content) | numbers(content)
         subject = content.split(maxsplit=1)[0] if content[:1].isupper() else ""
         return plain - known_terms(f"{subject} {self._speakers}") or plain
 
     def _known(self, turns: Sequence[Turn]) -> set[str]:
         """Return the terms, numbers and days of turns, and who speaks."""
-        dated = map(_name_day, self._days(turns))
+        weekdays = tuple(calendar_numbers("weekdays", "en"))
+        dated = (f"{weekdays[day.weekday()]} {day.day} {_month(day)}" for day in self._days(turns))
         # Of the day of speaking, the number alone would vouch for any other.
-        texts = (f"{turn.text}\n{_name_month(turn.at.date())}" for turn in turns)
+        texts = (f"{turn.text}\n{_month(turn.at.date())}" for turn in turns)
         return known_terms("\n".join([*texts, self._speakers, *dated])) | {"1"}
 
     def _days(self, turns: Sequence[Turn]) -> set[date]:
@@ -244,11 +250,10 @@ class ClaimChecker:
     def _is_said(self, content: str, said: str, known: set[str], *, agreed: bool) -> bool:
         """Return whether half of a claim is known, and persons say a word of it, or agree to it."""
         about = self.about(content)
-        answered = bool(numbers(content) & numbers(said))
         denied = denies(content) and any(map(EVIDENCE.pattern("denial").match, said.splitlines()))
-        # "33" and "yes" say as much as what they are an answer to.
-        own = bool(about & known_terms(said)) or agreed or denied or answered
-        return own and 2 * len(about & known) >= len(about) and bool(about or answered)
+        # "33" and "no" say as much as what they are an answer to.
+        own = bool(about & known_terms(said)) or agreed or denied
+        return own and 0 < len(about) <= 2 * len(about & known)
 
     def _agrees(self, turn: Turn) -> bool:
         """Return whether a turn says yes, or accepts as a whole what was asked just before."""
@@ -270,12 +275,6 @@ def own_words(turn: Turn) -> str:
         if not (question and ENGLISH.pattern("question").match(text))
         if not (is_joke(text) or is_refused(text))
     )
-
-
-def _opening_name(content: str) -> set[str]:
-    """Return the terms of a given name with which a claim begins."""
-    first = content.split(maxsplit=1)[0]
-    return known_terms(first) if is_given_name(first) else set()
 
 
 def says_no_more(text: str, known: str) -> bool:
@@ -398,23 +397,6 @@ def read_time(written: str | None, near: datetime) -> datetime | None:
         return placed.astimezone(near.tzinfo)
     except (ValueError, OverflowError):
         return None
-
-
-def _claim(drawn: ClaimAnswer, content: str, cited: Sequence[Turn], event_time: datetime) -> Claim:
-    first = cited[0]
-    user = first.speaker.lower() == "user"
-    made = Claim(
-        content=content,
-        subject=" ".join(drawn.subject.split())[:LONGEST] or (THE_USER if user else first.speaker),
-        category=drawn.category,
-        sources=tuple(turn.id for turn in cited),
-        speaker=first.speaker,
-        person=first.person,
-        said_at=first.at,
-        event_time=event_time,
-        confidence=min(1.0, max(0.0, drawn.confidence)),
-    )
-    return replace(made, fact=read_one_fact(made))
 
 
 def read_one_fact(claim: Claim) -> FactStatement | None:

@@ -14,7 +14,6 @@ from memoranda.learning.llm.claim_checking import (
     ClaimAnswer,
     ClaimChecker,
     known_terms,
-    numbers,
     own_words,
 )
 from memoranda.learning.llm.model_stages import MOST_PER_TURN
@@ -49,7 +48,7 @@ def _read_sentence(sentence: str, checker: ClaimChecker) -> Claim | None:
     """Return the claim that a sentence is, resting on the turns that say most of it."""
     if ENGLISH.pattern("pronoun_opening").match(sentence):
         return None  # It cannot be understood alone.
-    left, sources = checker.about(sentence) | numbers(sentence), list[str]()
+    left, sources = checker.about(sentence), list[str]()
     shared = {turn: known_terms(own_words(turn)) & left for turn in checker.page[::-1]}
     spoken = [turn for turn in shared if own_words(turn)]
     for turn in sorted(spoken, key=lambda turn: -len(shared[turn]))[:TRIED]:

@@ -18,7 +18,6 @@ from typing import Any
 from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.exclusions import is_order
 from memoranda.learning.llm.claim_checking import (
-    MARKUP,
     ClaimAnswer,
     ClaimChecker,
     find_cited,
@@ -31,6 +30,7 @@ from memoranda.model.models import Kind, Record
 from memoranda.model.ports import LanguageModel
 from memoranda.text.calendar import in_zone
 from memoranda.text.dates.statements import DateParser
+from memoranda.text.lines import MARKUP
 from memoranda.text.secrets import has_secret
 from memoranda.text.sentences import sentence_texts
 
