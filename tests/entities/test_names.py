@@ -8,13 +8,11 @@ from tables import each_row, each_text
 
 from memoranda.entities.names import (
     RuleNameMatcher,
-    given_names_of,
     is_initialism,
     keys,
     link,
     same_person,
     same_thing,
-    usual_places,
 )
 from memoranda.text.terms import fold_name
 
@@ -51,13 +49,11 @@ def test_a_key_is_its_own_key_and_forgets_spaces(name: str):
 
 @each_text
 def test_a_short_form_of_a_name(pair: str):
-    """Given name, family name, initials and nicknames by beginning are the same person.
+    """Given name, family name, initials and the beginning of a given name are the same person.
 
     Mel = Melanie | Caro = Caroline | Steph = Stephanie | mel = Melanie Jones
     Mel Jones = Melanie Jones | M. Jones = Melanie Jones | Smith = John Smith | John = John Smith
-    Dr. Smith = John Smith | Dr. Smith = Prof. Smith | José = Jose Garcia | Ana = ANA | Bob = Robert
-    Bob = Robert Smith | Bob Smith = Robert Smith | Liz = Elizabeth | Ted = Theodore | Ted = Edward
-    Bill = William | Kathy = Katherine | Ed = Edward
+    Dr. Smith = John Smith | Dr. Smith = Prof. Smith | José = Jose Garcia | Ana = ANA
     """
     one, other = pair.split(" = ")
     assert same_person(one, other)
@@ -100,10 +96,9 @@ def test_no_initials(pair: str):
 
 @each_text
 def test_names_of_one_thing(pair: str):
-    """Well-known names of a place are one, and a legal form makes no other company.
+    """A legal form and an article make no other company.
 
-    UK = Great Britain | U.S. = United States | USA = the United States of America
-    LA = Los Angeles | Vegas = Las Vegas | Acme = Acme Ltd. | Acme Inc = Acme, Inc.
+    Acme = Acme Ltd. | Acme Inc = Acme, Inc.
     The Guardian = Guardian
     """
     one, other = pair.split(" = ")
@@ -122,12 +117,6 @@ def test_names_of_two_things(pair: str):
     assert not same_thing(one, other)
 
 
-def test_the_tables_are_of_folded_names():
-    """Every entry of the tables is as it is looked up, and no name stands for itself."""
-    assert all(fold_name(name) == name for name in [*given_names_of(), *usual_places()])
-    assert not [name for name, given in given_names_of().items() if name in given]
-
-
 KNOWN = {"acme": "organization"}
 KNOWN |= dict.fromkeys(["melanie", "john smith", "maxine"], "person")
 KNOWN |= dict.fromkeys(["new york city", "jordan river", "united states"], "location")
@@ -141,7 +130,7 @@ def test_link(row: str):
     Mel (other) = - | Mel (location) = - | Dr. Smith (person) = john smith
     Smith (other) = john smith | NYC (location) = new york city | NYC (other) = new york city
     NYC (person) = - | Jordan (person) = - | Caroline (person) = -
-    Johnny Smith (person) = john smith | US (location) = united states | US (person) = -
+    J. Smith (person) = john smith | US (location) = united states | US (person) = -
     Acme Ltd (organization) = acme | Acme Ltd (location) = -
     """
     *name, key = re.fullmatch(r"(.+) \((\w+)\) = (.+)", row).groups()

@@ -1,4 +1,4 @@
-"""Decides which names mean the same entity: folding, nicknames, initials, aliases.
+"""Decides which names mean the same entity: folding, short forms, initials, legal forms.
 
 Cautious on purpose: two names that stay apart cost a link; two people taken for one mix
 their memories. So a short name is linked only while exactly one longer name fits.
@@ -7,11 +7,10 @@ their memories. So a short name is linked only while exactly one longer name fit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from itertools import islice
 
 from memoranda.entities.marks import names
-from memoranda.text.patterns import compile_pattern, load
+from memoranda.text.patterns import compile_pattern
 from memoranda.text.terms import fold_name
 
 # How long a short form that is the beginning of a given name may be: Mel, Mike, Steph.
@@ -28,23 +27,6 @@ _PERSON_LIKE = frozenset({"person", "other"})
 _SMALL = frozenset({"the", "and", "for"})
 
 
-@cache
-def given_names_of() -> Mapping[str, frozenset[str]]:
-    """Return by folded nickname the given names that it may stand for."""
-    found: dict[str, set[str]] = {}
-    for given, nicknames in load("en", "nicknames")["given_names"].items():
-        for nickname in nicknames:
-            found.setdefault(nickname, set()).add(given)
-    return {nickname: frozenset(each) for nickname, each in found.items()}
-
-
-@cache
-def usual_places() -> Mapping[str, str]:
-    """Return by folded name of a place the name under which it is compared."""
-    places = load("en", "nicknames")["places"].values()
-    return {name: same[0] for same in places for name in same}
-
-
 class RuleNameMatcher:
     """The rules of this module as a :class:`~memoranda.model.ports.NameMatcher`."""
 
@@ -57,10 +39,9 @@ def same_person(short: str, full: str) -> bool:
     """Return whether ``short`` may be another way to call the person ``full``.
 
     Titles are left out ("Dr. Smith" is "Smith"). A single name is the given name, the family
-    name or a nickname of the given name: its beginning ("Mel" of "Melanie") or a common one
-    ("Bob" of "Robert"). With several, the family names agree and the given names do
-    ("M. Smith", "Mel Smith", "Bob Smith"). Never the other way round: ``full`` is the longer
-    or the more formal name.
+    name or the beginning of the given name ("Mel" of "Melanie"). With several, the family names
+    agree and the given names do ("M. Smith", "Mel Smith"). Never the other way round: ``full`` is
+    the longer name.
     """
     one, whole = _person(short), _person(full)
     if not one or not whole or len(one) > len(whole):
@@ -91,7 +72,7 @@ def is_initialism(short: str, full: str) -> bool:
 def same_thing(one: str, other: str) -> bool:
     """Return whether two names of a place or an organization are spellings of one.
 
-    "UK" and "Great Britain" by a short list; "Acme" and "Acme Ltd." without legal form.
+    "Acme", "The Acme" and "Acme Ltd." are: articles and legal forms are left out.
     """
     return _thing(fold_name(one)) == _thing(fold_name(other))
 
@@ -100,7 +81,7 @@ def keys(name: str) -> frozenset[str]:
     """Return the blocking keys of ``name``: names that share none never mean the same.
 
     A store that keeps the keys of every name it knows finds with them all candidates for
-    :func:`link`, in either direction, whatever their first letters: "Bob" meets "Robert
+    :func:`link`, in either direction, whatever their first letters: "Smith" meets "Robert
     Smith", "NYC" meets "New York City". Sharing a key proves nothing by itself. The keys of a
     name and of its folded form are the same; a name that folds to nothing has none.
     """
@@ -109,8 +90,7 @@ def keys(name: str) -> frozenset[str]:
         return frozenset()
     found = {f"t {_thing(folded)}"}
     person = _person(folded)
-    for word in {*person[:1], *person[-1:]}:
-        found |= {f"p {part[: NICKNAME_LENGTHS.start]}" for part in _given(word)}
+    found |= {f"p {word[: NICKNAME_LENGTHS.start]}" for word in (*person[:1], *person[-1:])}
     letters = folded.replace(".", "")
     if len(letters) in INITIALS and letters.isalpha():
         found.add(f"i {letters}")
@@ -165,8 +145,7 @@ def _thing(folded: str) -> str:
         words = words[1:]
     while len(words) > 1 and words[-1].rstrip(".") in names.legal_forms:
         words.pop()
-    name = " ".join(words) or folded
-    return usual_places().get(name, name)
+    return " ".join(words) or folded
 
 
 def _person(name: str) -> list[str]:
@@ -175,15 +154,6 @@ def _person(name: str) -> list[str]:
     return [word for word in words if word not in names.titles]
 
 
-def _given(word: str) -> set[str]:
-    """Return a given name, and the names that it is a nickname of."""
-    return {word, *given_names_of().get(word, ())}
-
-
 def _is_nickname(short: str, given: str) -> bool:
-    beginning = (
-        len(short) in NICKNAME_LENGTHS
-        and len(given) >= len(short) + LONGER_BY
-        and given.startswith(short)
-    )
-    return beginning or given in given_names_of().get(short, ())
+    long_enough = len(short) in NICKNAME_LENGTHS and len(given) >= len(short) + LONGER_BY
+    return long_enough and given.startswith(short)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Condition, Event
 
 from memoranda.errors import MemorandaError, StoreClosed
@@ -60,11 +60,7 @@ class ConsolidationQueue:
         with self._wake:
             if self._thread.ending.is_set():
                 return
-            if request.session is None:
-                for each in list(self._wanted):
-                    if each.scope == request.scope and each.session is None:
-                        del self._wanted[each]
-            self._wanted[request] = work
+            self._wanted[replace(request, but=None)] = work
             if self._thread.thread is None:
                 self._thread.start(self._run, self.stop)
             self._wake.notify_all()

@@ -105,17 +105,11 @@ class ConsolidatorTools:
         """Return the claim that an agent makes, as the pipeline checks it."""
         sources = self._sources(session, fact.source_ids)
         earlier, page = self._consolidator.read_turns(session, sources)
+        clean(fact.content, "content")
         if fact.event_time:
             parse_moment(fact.event_time, "event_time")
-        drawn = ClaimAnswer(
-            content=clean(fact.content, "content"),
-            sources=[turn.id for turn in page],
-            subject=fact.subject,
-            category=fact.category,
-            event_time=fact.event_time,
-            confidence=fact.confidence,
-            quote=fact.quote,
-        )
+        given = fact.model_dump(exclude={"source_ids"})
+        drawn = ClaimAnswer(sources=[turn.id for turn in page], **given)
         dates, owner = self._consolidator.dates, self._scope.user
         checked = ClaimChecker(page, earlier, dates, owner).check(drawn)
         if isinstance(checked, str):
