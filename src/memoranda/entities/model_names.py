@@ -93,15 +93,12 @@ def _mentions(text: str, answer: NamedThings) -> Iterator[Mention]:
 
 
 def _places(text: str, name: str) -> list[tuple[int, int]]:
-    """Return where ``name`` stands as whole words; in another case only if nowhere in its own.
+    """Return where ``name`` stands as whole words.
 
     Scripts without case (Chinese, Thai, Arabic, …) write words together, so there a name
     counts inside a longer run of letters, too.
     """
-    pattern = r"\s+".join(map(re.escape, name.split()))
+    pattern = compile_pattern(r"\s+".join(map(re.escape, name.split())))
     cased = name.upper() != name.lower()
-    spans: list[tuple[int, int]] = []
-    for flags in (0, re.IGNORECASE):
-        found = (each.span() for each in compile_pattern(pattern, flags).finditer(text))
-        spans = spans or [each for each in found if not cased or stands_alone(text, *each)]
-    return spans
+    spans = (each.span() for each in pattern.finditer(text))
+    return [each for each in spans if not cased or stands_alone(text, *each)]

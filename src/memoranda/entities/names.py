@@ -24,7 +24,6 @@ INITIALS = range(2, 7)
 
 _WORD = compile_pattern(r"[^\W_]+(?:['-][^\W_]+)*")
 _PERSON_LIKE = frozenset({"person", "other"})
-_SMALL = frozenset({"the", "and", "for"})
 
 
 class RuleNameMatcher:
@@ -59,14 +58,12 @@ def same_person(short: str, full: str) -> bool:
 def is_initialism(short: str, full: str) -> bool:
     """Return whether ``short`` is the initials of ``full``: NYC, N.Y.C., UN.
 
-    Small words between count or do not ("DoJ" and "DJ" are both Department of Justice).
-    ``short`` is as written: in capitals, so that no everyday word becomes initials.
+    Small words between do not count. ``short`` is as written: in capitals, so that no everyday
+    word becomes initials.
     """
     letters = short.replace(".", "").strip()
-    small = sum(1 for letter in letters if not letter.isupper())
-    if len(letters) not in INITIALS or not letters.isalpha() or small > (len(letters) - 1) // 2:
-        return False
-    return fold_name(letters) in _initials(fold_name(full))
+    capitals = letters.isalpha() and letters.isupper()
+    return capitals and fold_name(letters) == _initials(fold_name(full))
 
 
 def same_thing(one: str, other: str) -> bool:
@@ -91,10 +88,8 @@ def keys(name: str) -> frozenset[str]:
     found = {f"t {_thing(folded)}"}
     person = _person(folded)
     found |= {f"p {word[: NICKNAME_LENGTHS.start]}" for word in (*person[:1], *person[-1:])}
-    letters = folded.replace(".", "")
-    if len(letters) in INITIALS and letters.isalpha():
-        found.add(f"i {letters}")
-    found |= {f"i {initials}" for initials in _initials(folded) if len(initials) in INITIALS}
+    letters = (folded.replace(".", ""), _initials(folded))
+    found |= {f"i {each}" for each in letters if len(each) in INITIALS and each.isalpha()}
     return frozenset(found)
 
 
@@ -129,13 +124,10 @@ def _fits(name: str, key: str, type: str, other: str, other_type: str) -> bool:
     return agree and (is_initialism(name, other) or same_thing(name, other))
 
 
-def _initials(folded: str) -> set[str]:
-    """Return the initials of all words of a name, and of the weighty ones."""
-    words = _WORD.findall(folded)
-    if len(words) < INITIALS.start:
-        return set()
-    weighty = (word[0] for word in words if word not in _SMALL and word not in names.joiners)
-    return {"".join(word[0] for word in words), "".join(weighty)}
+def _initials(folded: str) -> str:
+    """Return the initials of a name of several words, without the small ones; else nothing."""
+    weighty = [word[0] for word in _WORD.findall(folded) if word not in names.joiners]
+    return "".join(weighty) if len(weighty) in INITIALS else ""
 
 
 def _thing(folded: str) -> str:

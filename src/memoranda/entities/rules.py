@@ -197,14 +197,18 @@ def _may_name(token: WordToken) -> bool:
 
 def _capitalized_runs(tokens: Sequence[WordToken]) -> Iterator[tuple[int, int]]:
     """Yield the first and last index of every run of words that are written as names are."""
-    first, count = 0, len(tokens)
-    while first < count:
-        last = first
-        if _can_name(tokens, first):
-            while (step := _reach(tokens, last)) > 0:
-                last += step
-            yield first, last
-        first = last + 1
+    run: list[int] = []
+    for place, token in enumerate(tokens):
+        fits, initial = _can_name(tokens, place), token.gap == ". " and not token.opens
+        joined = run and not tokens[place - 1].possessive and (token.gap in {" ", " & "} or initial)
+        if joined and (fits or token.name in names.joiners):
+            run.append(place)
+            continue
+        if run:
+            yield run[0], run[-1]
+        run = [place] if fits else []
+    if run:
+        yield run[0], run[-1]
 
 
 def _can_name(tokens: Sequence[WordToken], place: int) -> bool:
@@ -217,23 +221,6 @@ def _can_name(tokens: Sequence[WordToken], place: int) -> bool:
     if word.islower() or "_" in word or word == "I":
         return False
     return word[0].isupper() or _INNER_CAPITAL.fullmatch(word) is not None
-
-
-def _reach(tokens: Sequence[WordToken], last: int) -> int:
-    """Return how many words further a name goes on after the word ``last``."""
-    word, following = tokens[last], tokens[last + 1 : last + 4]
-    if word.possessive or not following:
-        return 0
-    next_word = following[0]
-    initial = next_word.gap == ". " and not next_word.opens
-    if _can_name(tokens, last + 1) and (next_word.gap in {" ", " & "} or initial):
-        return 1
-    for steps, each in enumerate(following, 1):
-        if steps > 1 and each.gap == " " and _can_name(tokens, last + steps):
-            return steps
-        if each.gap != " " or each.name not in names.joiners:
-            break
-    return 0
 
 
 # Which runs are names
@@ -260,10 +247,7 @@ def _trim(tokens: Sequence[WordToken], first: int, last: int) -> tuple[int, int]
     """Drop what only stands beside a name: sentence openers, articles, titles, dates."""
     while first <= last and _stands_before(tokens, first, last):
         first += 1
-    while first <= last:
-        word, loud = tokens[last], tokens[last].name in names.shouted and first < last
-        if not (word.low in _date_words() or word.name in names.joiners or loud):
-            break
+    while first <= last and _stands_behind(tokens[last], alone=first == last):
         last -= 1
     return first, last
 
@@ -278,6 +262,11 @@ def _stands_before(tokens: Sequence[WordToken], first: int, last: int) -> bool:
     words = [each.low for each in tokens[first : last + 1]]
     known = any(" ".join(words[:count]) in places() for count in (2, 3)) or words[1:2] == ["of"]
     return token.opens and not (known or _may_name(token))
+
+
+def _stands_behind(token: WordToken, *, alone: bool) -> bool:
+    """Return whether the last word of a run is no part of the name in it."""
+    return token.low in _beside_names() or (token.name in names.shouted and not alone)
 
 
 def _is_single_name(tokens: Sequence[WordToken], *, strict: bool) -> bool:
