@@ -384,34 +384,27 @@ class Consolidator:
     ) -> list[KnownFact]:
         """Return the known facts that a claim is compared with."""
         where, store = Filter(now=self.records.now(), kinds=(Kind.FACT,)), self.records.store
-        found: dict[str, Record] = {}
-        ended = (claim.fact.ended if claim.fact else "") or ""
         same = replace(where, hashes=[content_hash(claim.content)])
-        for record in () if by_text else store.records(scope, same, limit=CANDIDATES):
-            found[record.id] = record
+        found = list(store.records(scope, same, limit=CANDIDATES))
         # What has an attribute is compared with facts of that attribute alone.
         wide = claim.fact is None or claim.fact.needs_known or claim.fact.attribute in NAMING
+        ended = claim.fact.ended if claim.fact else None
         for text in filter(None, (claim.content, ended) if by_text and wide else ()):
-            for hit in self.searcher.retriever.search(scope, text, where, limit=CANDIDATES):
-                found[hit.record.id] = hit.record
+            hits = self.searcher.retriever.search(scope, text, where, limit=CANDIDATES)
+            found += [hit.record for hit in hits]
         for name in _attributes_of(claim):
             # Retired instructions tell whether something was taken back already.
             known = replace(where, attribute=name, retired=name in INSTRUCTIONS)
-            for record in store.records(scope, known, order=Order.LATEST, limit=MOST_OF_ATTRIBUTE):
-                found.setdefault(record.id, record)
-            for record in stated:
-                if record.attribute == name:
-                    found.setdefault(record.id, record)
-        cited = list({source for record in found.values() for source in record.source_ids})
+            found += store.records(scope, known, order=Order.LATEST, limit=MOST_OF_ATTRIBUTE)
+            found += [each for each in stated if each.attribute == name]
+        cited = list({source for record in found for source in record.source_ids})
         # The sentences, kept as they were said, that a fact was read in.
-        for record in store.records(scope, replace(where, citing=cited)) if cited else ():
-            found.setdefault(record.id, record)
-        sources = store.get(scope, cited)
-        candidates = []
-        for record in found.values():
+        found += store.records(scope, replace(where, citing=cited)) if cited else ()
+        sources, candidates = store.get(scope, cited), dict[str, KnownFact]()
+        for record in found:
             said = [sources[each].event_time for each in record.source_ids if each in sources]
-            candidates.append(KnownFact.of(record, max(said, default=None)))
-        return candidates
+            candidates.setdefault(record.id, KnownFact.of(record, max(said, default=None)))
+        return list(candidates.values())
 
 
 def _attributes_of(claim: Claim) -> Iterator[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
+from operator import attrgetter
 from secrets import token_hex
 
 from memoranda.errors import LLMError
@@ -24,6 +25,7 @@ from memoranda.text.calendar import in_zone
 from memoranda.text.lines import cut, one_line
 
 REFLECT = "reflect"
+_by_age, _by_time = attrgetter("created_at", "id"), attrgetter("event_time", "id")
 # Time between two reflections at least, and what one looks back on.
 REST, WEEK = timedelta(days=6), timedelta(days=7)
 # Records that a reflection covers, half of them facts; facts looked through for what is ahead.
@@ -122,14 +124,6 @@ def week(
 def _since(last: datetime | None, now: datetime) -> datetime:
     """Return since when a reflection looks back: for a week, or to the last one."""
     return now - WEEK if last is None else min(now - WEEK, last)
-
-
-def _by_age(record: Record) -> tuple[datetime, str]:
-    return record.created_at, record.id
-
-
-def _by_time(record: Record) -> tuple[datetime, str]:
-    return record.event_time, record.id
 
 
 def plan(
