@@ -40,7 +40,7 @@ _START = compile_pattern(
 _INNER_CAPITAL = compile_pattern(
     r"[A-Z][a-z]+(?:[A-Z][a-z]*)+\d*|[ei][A-Z][a-z]{2,}\w*|[A-Z]{2,}[a-z]+[A-Z]\w*"
 )
-_LONGEST_ACRONYM, _LONGEST_NAME = 6, 3
+_LONGEST_NAME = 3
 # Words of a headline at least.
 _HEADLINE = 5
 
@@ -182,8 +182,8 @@ def is_given_name(word: str) -> bool:
 def is_no_name(word: str) -> bool:
     """Return whether a word is not the name of a person: everyday, a date, a known thing."""
     low = word.lower().replace(".", "")
-    known = low in _known_names() - given_names() or low.upper() in names.shouted
-    return known or is_everyday(low) or _MUL.pattern("noun").fullmatch(low) is not None
+    known = low in _known_names() - given_names() or is_everyday(low)
+    return known or _MUL.pattern("noun").fullmatch(low) is not None
 
 
 def _may_name(token: WordToken) -> bool:
@@ -247,7 +247,7 @@ def _trim(tokens: Sequence[WordToken], first: int, last: int) -> tuple[int, int]
     """Drop what only stands beside a name: sentence openers, articles, titles, dates."""
     while first <= last and _stands_before(tokens, first, last):
         first += 1
-    while first <= last and _stands_behind(tokens[last], alone=first == last):
+    while first <= last and tokens[last].low in _beside_names():
         last -= 1
     return first, last
 
@@ -255,18 +255,11 @@ def _trim(tokens: Sequence[WordToken], first: int, last: int) -> tuple[int, int]
 def _stands_before(tokens: Sequence[WordToken], first: int, last: int) -> bool:
     """Return whether the first word of a run is no part of the name in it."""
     token = tokens[first]
-    if first < last and (token.low in names.titles or token.name in names.shouted):
-        return True
-    if token.low in _beside_names():
+    if token.low in _beside_names() or (first < last and token.low in names.titles):
         return True
     words = [each.low for each in tokens[first : last + 1]]
     known = any(" ".join(words[:count]) in places() for count in (2, 3)) or words[1:2] == ["of"]
     return token.opens and not (known or _may_name(token))
-
-
-def _stands_behind(token: WordToken, *, alone: bool) -> bool:
-    """Return whether the last word of a run is no part of the name in it."""
-    return token.low in _beside_names() or (token.name in names.shouted and not alone)
 
 
 def _is_single_name(tokens: Sequence[WordToken], *, strict: bool) -> bool:
@@ -276,9 +269,6 @@ def _is_single_name(tokens: Sequence[WordToken], *, strict: bool) -> bool:
         return False
     if _INNER_CAPITAL.fullmatch(word) or low in _known_names():
         return True
-    letters = word.replace(".", "").rstrip("+")
-    if letters.isupper() and len(letters) > 1:
-        return letters not in names.shouted and len(letters) <= _LONGEST_ACRONYM
     # What opens a sentence has a capital anyway: "Nooo!"
     return not (strict or token.opens) and _may_name(token)
 
