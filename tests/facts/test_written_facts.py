@@ -2,7 +2,7 @@
 
 from tables import each_row, each_text
 
-from memoranda.facts.reader import Speaker, read_written_facts
+from memoranda.facts.reader import read_written_facts
 
 
 @each_row
@@ -21,12 +21,9 @@ def test_a_note_without_subject_is_of_the_user(note, attribute, value):
 
 def test_a_note_is_of_the_speaker_who_is_meant():
     """Where somebody else than the user is meant, the note is theirs."""
-    (fact,) = read_written_facts("Lives in Porto", Speaker("Caroline"))
+    (fact,) = read_written_facts("Lives in Porto", "Caroline")
     assert fact.attribute == "home"
-    assert (
-        fact.subject
-        == read_written_facts("Caroline lives in Porto", Speaker("Caroline"))[0].subject
-    )
+    assert fact.subject == read_written_facts("Caroline lives in Porto", "Caroline")[0].subject
 
 
 @each_text

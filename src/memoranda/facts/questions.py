@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from memoranda.facts.forms import FormFragments, FormSet, compile_form
-from memoranda.facts.reader import RELATION, language_reader, possible_languages
+from memoranda.facts.language import RELATION, language_of, languages_in
 from memoranda.text.patterns import LanguageData, any_of, languages_with, load, words_of
 
 # Characters of a text that is one question; what is longer is more.
@@ -47,7 +47,7 @@ def read_asked(question: str) -> list[AskedAttribute]:
     if len(question) > LONGEST:
         return []
     text = question.replace("'", "’")
-    codes = [code for code in possible_languages(text) if _has_forms(code)]
+    codes = [code for code in languages_in(text) if _has_forms(code)]
     found = {each for code in codes for each in _forms(code).read(text)}
     return sorted(found, key=lambda each: (each.attribute, each.about))
 
@@ -63,7 +63,7 @@ def same_roles(nouns: Iterable[str]) -> set[str]:
     """Return words for people with those for who does the same: landlord and landlady."""
     told = {*nouns}
     for code in languages_with("facts"):
-        for role in load(code, "facts")["words"].get("roles", ()):
+        for role in language_of(code).words.get("roles"):
             told |= {*role} if not told.isdisjoint(role) else set()
     return told
 
@@ -76,7 +76,7 @@ def _relations(*codes: str) -> Mapping[str, str]:
         for attribute, nouns in load(code, "facts")["relations"].items()
         for written in nouns
         for named in {written, written.partition(" ")[2] or written}
-        for noun in {named, language_reader(code).fold(named)}
+        for noun in {named, language_of(code).fold(named)}
     }
 
 
@@ -99,7 +99,7 @@ class _QuestionForms:
         listed = code in languages_with("function_words")
         small = self._own | (words_of("function_words", code) if listed else frozenset())
         self._small = small.difference(_relations(code))
-        self._fold = language_reader(code).fold
+        self._fold = language_of(code).fold
         asks = load(code, "questions")["asks"]
         # By the place of a form: the attributes that it asks for.
         self._names = [names for names, forms in asks.items() for _ in forms]

@@ -6,27 +6,22 @@ are one set of RE2, so that a text which asks for nothing costs one pass over it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from typing import Any, NamedTuple
 
-from memoranda.facts.forms import FormSet, compile_form
-from memoranda.facts.reader import (
-    INSTRUCTION,
-    MASK,
-    FactStatement,
-    LanguageReader,
-    known_words,
-    language_reader,
-    mask_halves,
-    possible_languages,
-    read_facts,
-)
-from memoranda.facts.values import value_key
+from memoranda.facts.forms import FormSet
+from memoranda.facts.language import PatternTable, language_of, languages_in
+from memoranda.facts.reader import INSTRUCTION, MASK, FactStatement, read_facts
+from memoranda.facts.stance import may_open
+from memoranda.facts.values import stems, value_key
+from memoranda.text.languages import rank_languages
 from memoranda.text.limits import MOST_READ
-from memoranda.text.patterns import compile_pattern, expand, languages_with, load, words_of
+from memoranda.text.linear_patterns import encodable
+from memoranda.text.patterns import compile_pattern, languages_with, load, words_of
+from memoranda.text.terms import TermAnalyzer
 
 ANSWER_LANGUAGE, CALLED = "answer_language", "called"
 # Attributes by which a person says how the assistant is to behave.
@@ -37,21 +32,15 @@ _OPENS = "\"'\u201c\u2018«([#@+$€£\u300c\u300e\uff08"
 # Words that an item of a list has at least where nobody says that it is a list.
 _ITEM = 3
 _LEAST_ITEMS = 3
-# Letters by which a word is known in another of its forms.
-_STEM = 4
-# Letters of a word that is the whole stem of another, and of the ending of that: "ask", "asking".
-_LEAST_STEM, _ENDING = 3, 3
 # Share of the telling words of a revocation that an instruction has which it ends.
 _MOSTLY = 0.66
 # What may stand between an instruction and its reason.
 _LOOSE = " ,;(\u2013\u2014-"
-# Words of an instruction that says nothing but in which language to answer.
-_SHORT = 10
-_SHORT_UNSPACED = 24
 # Characters of a message that asks to forget or to correct something, and says nothing else.
 _LONGEST_CHANGE = 240
-_UNSPACED = compile_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
-_KANA = compile_pattern(r"[\u3040-\u309f]")
+_ANALYZER = TermAnalyzer()
+# After a mark that ends a sentence, forms find a beginning.
+_SENTENCE_END = compile_pattern(r"([.!?] |[\u3002\uff01\uff1f])")
 _CLAUSE = compile_pattern(r"\s*[,;\u3001\uff0c\uff1b]\s*")
 
 
@@ -100,11 +89,8 @@ def asks_memory(text: str) -> bool:
 
 def asks_to_keep(text: str) -> bool:
     """Return whether a text may ask to keep something, or how to be answered from now on."""
-    text = text[:MOST_READ]
-    for mark, broken in _BREAKS:
-        text = text.replace(mark, broken)
-    text = mask_halves(text)
-    codes = {code for line in text.split("\n") for code in possible_languages(line)}
+    text = _SENTENCE_END.sub(r"\1\n", encodable(text[:MOST_READ].replace("'", "\u2019")))
+    codes = {code for line in text.split("\n") for code in languages_in(line)}
     return any(
         _forms(code).anywhere.fits(each)
         for code in sorted(codes)
@@ -131,7 +117,7 @@ def find_memory_change(text: str) -> MemoryChange | None:
     """Return what a text asks to forget or to correct, if that is all it says."""
     if len(text) > _LONGEST_CHANGE:
         return None
-    plain = mask_halves(" ".join(text.split())).replace("'", "\u2019")
+    plain = encodable(" ".join(text.split())).replace("'", "\u2019")
     for code in languages_with("facts"):
         for _, form in _change_forms(code).find(plain):
             found = form.search(plain)
@@ -178,16 +164,12 @@ def find_requests(sentence: str, *, question: bool = False) -> list[Request]:
     """
     sentence = sentence.replace("'", "\u2019")
     found: list[_RequestMatch] = []
-    for code in possible_languages(sentence):
+    for code in languages_in(sentence):
         forms, kinds = _forms(code)
-        for way in _ways_to_read(sentence, code):
+        # In the likeliest language that reads a request.
+        for way in _ways_to_read(sentence, code) if not found else ():
             for place, form in forms.find(way):
                 found += _match_requests(form, kinds[place], code, way, question=question)
-    if len({each.request.language for each in found}) > 1:
-        words = frozenset(sentence.casefold().split())
-        codes = (each.request.language for each in found)
-        best = max(codes, key=lambda code: known_words(code, words))
-        found = [each for each in found if each.request.language == best]
     order = list(RequestKind)
     found.sort(key=lambda each: (each.request.lead, order.index(each.request.kind)))
     chosen: list[Request] = []
@@ -208,41 +190,38 @@ def _parts(before: str, request: Request) -> bool:
     """Return whether another instruction may begin here: after a mark, or a joining word."""
     before = before.rstrip()
     last = before.rsplit(None, 1)[-1].casefold()
-    return not before[-1:].isalnum() or last in _joining(request.language)
-
-
-def _joining(language: str) -> Sequence[str]:
-    """Return the words that join a clause to the one before it: "and", "but"."""
-    words: Sequence[str] = load(language, "facts")["words"].get("joining", ())
-    return words
+    return not before[-1:].isalnum() or last in language_of(request.language).words.get("joining")
 
 
 def split_statements(request: Request, sentence: str) -> list[tuple[int, int]]:
     """Return where each of the statements begins and ends that a request is about."""
+    language = language_of(request.language)
     what = sentence[request.start : request.end].replace("'", "\u2019")
-    cuts = [(found.start(), found.end()) for found in _own("semicolon").finditer(what)]
-    numbers = [found.span() for found in _own("numbered").finditer(what)]
+    cuts = _spans("semicolon", what)
+    numbers = _spans("numbered", what)
     if len(numbers) > 1 and not what[: numbers[0][0]].strip():
         cuts += numbers
-    if not _fits(request.language, "conditional", what):
-        for between in _patterns(request.language, "separator"):
-            cuts += [
-                span
-                for found in between.finditer(what)
-                if (span := _span(found, "sep"))
-                and not _fits(request.language, "commenting", what[span[1] :])
-                and not _is_only_subject(what[: span[0]], request.language)
-            ]
-    items = _between(what, [found.span() for found in _own("list_comma").finditer(what)])
-    unspaced = language_reader(request.language).unspaced
-    least = 1 if request.listed else _ITEM
-    long = all(unspaced or len(what[slice(*each)].split()) > least - 1 for each in items)
+    if not language.requests.fits("conditional", what):
+        cuts += [
+            span
+            for between in language.requests.patterns("separator")
+            for found in between.finditer(what)
+            if (span := _span(found, "sep"))
+            and not _is_only_subject(what[: span[0]], request.language)
+        ]
+    commas = _spans("list_comma", what)
+    items = [what[slice(*each)] for each in _between(what, commas)]
+    long = all(language.unspaced or request.listed or len(each.split()) >= _ITEM for each in items)
     colon = sentence[: request.start].rstrip()[-1:] in {":", "\uff1a"}
-    many = len(items) >= (2 if request.listed else _LEAST_ITEMS)
-    if many and long and (request.listed or colon):
-        cuts += [found.span() for found in _own("list_comma").finditer(what)]
+    if long and len(items) >= (2 if request.listed else _LEAST_ITEMS) and (request.listed or colon):
+        cuts += commas
     pieces = _between(what, cuts)
     return [(request.start + start, request.start + end) for start, end in pieces]
+
+
+def _spans(name: str, text: str) -> list[tuple[int, int]]:
+    """Return where a text fits a pattern of all languages."""
+    return [found.span() for found in _shared().pattern(name).finditer(text)]
 
 
 def _is_only_subject(text: str, language: str) -> bool:
@@ -253,84 +232,66 @@ def _is_only_subject(text: str, language: str) -> bool:
 def tidy(text: str, language: str) -> str:
     """Return a statement in its own words as a sentence, without what only leads or hangs on."""
     text = " ".join(text.split())
-    filler = _pattern(language, "filler")
-    while True:
+    found = True
+    while found:
         text = _bare(text)
-        found = filler and filler.search(text.replace("'", "\u2019"))
-        if not found:
-            break
-        text = text[: found.start()] + text[found.end() :]
-    if not text or not any(char.isalnum() for char in text):
+        found = language_of(language).requests.search("filler", text)
+        text = text[: found.start()] + text[found.end() :] if found else text
+    if not any(char.isalnum() for char in text):
         return ""
-    end = "。" if language_reader(language).unspaced else "."
+    end = "。" if language_of(language).unspaced else "."
     return text[0].upper() + text[1:] + end
 
 
-def is_hypothetical(text: str, language: str) -> bool:
-    """Return whether a statement only supposes something."""
-    return _fits(language, "hypothetical", text)
+class Sign(StrEnum):
+    """What a sentence shows beside a request, by the patterns of the table ``requests``."""
+
+    # It only supposes something.
+    HYPOTHETICAL = "hypothetical"
+    # It goes on with what the sentence before it asked for, or with the statement before it.
+    CONTINUES, TELLS_MORE = "continues", "telling_more"
+    # A statement needs the sentence before it; an instruction the words before it.
+    POINTS, LEANS = "pointing", "leaning"
 
 
-def continues(text: str, language: str) -> bool:
-    """Return whether a sentence goes on with what the sentence before it asked for."""
-    return _fits(language, "continues", text)
-
-
-def tells_more(text: str, language: str) -> bool:
-    """Return whether a sentence goes on with what the statement before it told."""
-    return _fits(language, "telling_more", text)
+def shows(sign: Sign, text: str, language: str) -> bool:
+    """Return whether a sentence beside a request in a language shows something."""
+    return language_of(language).requests.fits(sign.value, text)
 
 
 def only_names(text: str, language: str) -> bool:
     """Return whether what is asked to be kept is a name without a value: ``my locker number``."""
-    if _fits(language, "only_theirs", text):
-        return True
-    return _fits(language, "only_named", text) and not _fits(language, "stated", text)
-
-
-def value_after(text: str, language: str) -> str | None:
-    """Return the value that a sentence gives of what was named before: ``It's 778-204``."""
-    forms = (_pattern(language, name) for name in ("named_by", "named_bare"))
-    searched = (form.search(text.replace("'", "\u2019")) for form in forms if form is not None)
-    found = next(filter(None, searched), None)
-    span = found and _span(found, "value")
-    return text[slice(*span)] if span else None
+    requests = language_of(language).requests
+    return requests.fits("only_named", text) and not requests.fits("stated", text)
 
 
 def find_withheld(text: str) -> tuple[int, int] | None:
     """Return where a text asks that something be kept out of memory; ``None`` if nowhere."""
-    text = mask_halves(text).replace("'", "\u2019")
+    text = encodable(text).replace("'", "\u2019")
     spans = (
-        form.search(language_reader(code).fold(text))
+        form.search(language_of(code).fold(text))
         for code in languages_with("stance")
-        for _, form in _withheld_forms(code).find(language_reader(code).fold(text))
+        for _, form in _withheld_forms(code).find(language_of(code).fold(text))
     )
     return min((found.span(0) for found in spans if found), default=None)
-
-
-def is_pointing(text: str, language: str) -> bool:
-    """Return whether a statement needs the one before it to be understood."""
-    return _fits(language, "pointing", text)
-
-
-def leans_back(text: str, language: str) -> bool:
-    """Return whether an instruction needs the words before it: ``never put it in a recipe``."""
-    return _fits(language, "leaning", text)
 
 
 def is_aside(text: str, language: str) -> bool:
     """Return whether a sentence beside an instruction sets no task: thanks, or a reason."""
     opening = [word.strip(_TIDY) for word in text.casefold().split()]
-    known = language_reader(language).openings
-    return all(not word or word in known for word in opening) or _fits(language, "aside", text)
+    known = language_of(language).words["openings"]
+    idle = all(not word or word in known for word in opening)
+    return idle or language_of(language).requests.fits("aside", text)
 
 
 def is_for_once(text: str, language: str) -> bool:
     """Return whether an instruction is for this time only."""
-    lasting = _pattern(language, "lasting")
-    if lasting is not None:
-        text = lasting.sub(" ", text.replace("'", "\u2019"))
-    return _fits(language, "once", text)
+    requests = language_of(language).requests
+    lasting = requests.search("lasting", text)
+    while lasting is not None:
+        text = f"{text[: lasting.start()]} {text[lasting.end() :]}"
+        lasting = requests.search("lasting", text)
+    return requests.fits("once", text)
 
 
 def read_instruction(text: str, said: str, language: str) -> FactStatement:
@@ -344,7 +305,7 @@ def read_instruction(text: str, said: str, language: str) -> FactStatement:
     named = next((each for each in read_facts(text) if each.attribute == CALLED), None)
     if named is not None:
         return replace(named, content=said)
-    conditional = _own("conditional").search(text) is not None
+    conditional = _shared().fits("conditional", text)
     tongue = None if conditional else _answer_language(text, language)
     return FactStatement(
         subject="user",
@@ -363,22 +324,16 @@ def read_revocation(about: str, said: str, language: str) -> FactStatement:
     Its content is ``said`` where that is an instruction of its own if there was none to revoke:
     ``Stop using emojis``.
     """
-    own = said if about.strip(_TIDY) and _fits(language, "stopping", said) else ""
+    stops = language_of(language).requests.fits("stopping", said)
+    own = said if about.strip(_TIDY) and stops else ""
     return FactStatement("user", INSTRUCTION, None, own, 0, len(said), language, about)
 
 
 def topic(text: str) -> str | None:
     """Return of which topic there is one instruction at a time, such as ``emoji``, if of any."""
-    text = text.replace("'", "\u2019")
-    if _own("conditional").search(text) and not _own("of_answers").search(text):
+    if _shared().fits("conditional", text) and not _shared().fits("of_answers", text):
         return None
-    return next((name for name, form in _topics().items() if form.search(text)), None)
-
-
-@cache
-def _topics() -> dict[str, Any]:
-    names: Mapping[str, str] = load("mul", "requests")["topics"]
-    return {name: compile_form(expand(form, names)) for name, form in names.items()}
+    return next((name for name in _topics().names if _topics().fits(name, text)), None)
 
 
 def _of_one_topic(one: str, other: str) -> bool:
@@ -388,21 +343,16 @@ def _of_one_topic(one: str, other: str) -> bool:
 
 def is_about(revoked: str, instruction: str) -> bool:
     """Return whether what was revoked is this instruction."""
-    if _own("everything").search(revoked):
-        return True
-    if share_words(revoked, instruction) >= _MOSTLY:
-        return True
-    language = _own("languages")
-    if language.search(revoked) and language.search(instruction):
-        return True
-    return _of_one_topic(revoked, instruction)
+    shared = _shared()
+    tongue = all(shared.fits("languages", each) for each in (revoked, instruction))
+    alike = tongue or share_words(revoked, instruction) >= _MOSTLY
+    return alike or shared.fits("everything", revoked) or _of_one_topic(revoked, instruction)
 
 
 def share_words(one: str, other: str) -> float:
     """Return the share (0 to 1) of the telling words of a text that another has, too."""
-    told, there = _telling(one), _telling(other)
-    shared = sum(any(_same_word(each, word) for word in there) for each in told)
-    return shared / len(told) if told else 0.0
+    told = _telling(one)
+    return len(told & _telling(other)) / len(told) if told else 0.0
 
 
 def replaces(new: str, old: str) -> bool:
@@ -413,18 +363,15 @@ def replaces(new: str, old: str) -> bool:
     """
     if _of_one_topic(new, old):
         return True
-    conditional = _own("conditional")
-    if conditional.search(new.replace("'", "\u2019")) or conditional.search(
-        old.replace("'", "\u2019")
-    ):
+    if any(_shared().fits("conditional", each) for each in (new, old)):
         return False
-    one, other = _telling(new), _telling(old)
-    return bool(one) and all(any(_same_word(each, word) for word in other) for each in one)
+    told = _telling(new)
+    return bool(told) and told <= _telling(old)
 
 
 def points_back(revoked: str) -> bool:
     """Return whether a revocation names no instruction, and so means the one given last."""
-    return not _telling(revoked) and not _own("everything").search(revoked)
+    return not _telling(revoked) and not _shared().fits("everything", revoked)
 
 
 # Forms and words
@@ -435,45 +382,30 @@ class _RequestFormSet(NamedTuple):
     kinds: list[RequestKind]
 
 
-# After a mark that ends a sentence, forms find a beginning.
-_BREAKS = (
-    ("'", "\u2019"),
-    (". ", ".\n"),
-    ("! ", "!\n"),
-    ("? ", "?\n"),
-    ("\u3002", "\u3002\n"),
-    ("\uff01", "\uff01\n"),
-)
-
-
 @cache
 def _forms(code: str) -> _RequestFormSet:
     """Return the forms of a language for what is asked of memory."""
-    rows = [(kind, form) for kind in RequestKind for form in _sources(kind.value, code)]
-    forms = FormSet((form for _, form in rows), language_reader(code).fragments, "(?m)")
+    requests = language_of(code).requests
+    rows = [(kind, form) for kind in RequestKind for form in requests.get(kind.value)]
+    forms = FormSet((form for _, form in rows), language_of(code).fragments, "(?m)")
     return _RequestFormSet(forms, [kind for kind, _ in rows])
 
 
 @cache
 def _withheld_forms(code: str) -> FormSet:
-    return FormSet(load(code, "stance")["withheld"], language_reader(code).fragments)
+    return FormSet(language_of(code).words["withheld"], language_of(code).fragments)
 
 
 @cache
 def _change_forms(code: str) -> FormSet:
-    forms = [*_sources("forgotten", code), *_sources("corrected", code)]
-    return FormSet(forms, language_reader(code).fragments)
-
-
-def _sources(name: str, code: str) -> Sequence[str]:
-    """Return the forms of a name that a language gives under ``requests``."""
-    sources: Sequence[str] = load(code, "facts").get("requests", {}).get(name, ())
-    return sources
+    requests = language_of(code).requests
+    forms = [*requests.get("forgotten"), *requests.get("corrected")]
+    return FormSet(forms, language_of(code).fragments)
 
 
 def _ways_to_read(text: str, code: str) -> tuple[str, ...]:
     """Return a text as it is, and as a language reads it in which some accents do not count."""
-    folded = text if text.isascii() else language_reader(code).fold(text)
+    folded = text if text.isascii() else language_of(code).fold(text)
     return (text,) if folded == text else (text, folded)
 
 
@@ -485,39 +417,38 @@ class _RequestMatch(NamedTuple):
 
 
 def _match_requests(
-    form: Any, kind: RequestKind, language: str, sentence: str, *, question: bool
+    form: Any, kind: RequestKind, code: str, sentence: str, *, question: bool
 ) -> Iterator[_RequestMatch]:
     """Yield the requests that a sentence makes by one form."""
-    reader: LanguageReader = language_reader(language)
+    language = language_of(code)
+    requests = language.requests
     told = kind in {RequestKind.REMEMBER, RequestKind.REVOKED}
     for found in form.finditer(sentence):
         lead, stop = found.span()
-        if not reader.may_open(sentence, lead):
+        if not may_open(language, sentence, lead):
             # "… but call me Max": a joining word at its beginning parts it from what is before.
             first, _, rest = found.group(0).partition(" ")
-            if first.casefold() not in _joining(language) or not rest:
+            if first.casefold() not in language.words.get("joining") or not rest:
                 continue
             lead += len(first) + 1
-        if _fits(language, "reported", sentence[:lead]):
+        if requests.fits("reported", sentence[:lead]):
             continue
-        if _fits(language, "not_asked" if told else "not_instructed", sentence[lead:]):
+        if requests.fits("not_asked" if told else "not_instructed", sentence[lead:]):
             continue
-        if question and not told and not _fits(language, "polite", sentence[lead:]):
+        if question and not told and not requests.fits("polite", sentence[lead:]):
             continue
-        start, end = lead, _end_of_instruction(language, sentence, lead, stop)
+        start, end = lead, _end_of_instruction(requests, sentence, lead, stop)
         listed = ahead = False
         if told:
             start, end = _span(found, "what") or (stop, stop)
-            listed = _fits(language, "plural", sentence[lead:start])
-            ahead = end == start and _fits(language, "ahead", sentence[lead:stop])
-            kept = _pattern(language, "subordinate")
-            word = kept and end > start and kept.search(sentence[:start])
+            listed = requests.fits("plural", sentence[lead:start])
+            ahead = end == start and requests.fits("ahead", sentence[lead:stop])
+            word = requests.search("subordinate", sentence[:start]) if end > start else None
             start = word.start() if word else start
         if kind is RequestKind.REVOKED:
             # Behind a comma stands what is to be instead.
             end = stop = start + len(_CLAUSE.split(sentence[start:end], maxsplit=1)[0])
-        request = Request(kind, language, lead, start, end, listed, ahead)
-        yield _RequestMatch(request, stop)
+        yield _RequestMatch(Request(kind, code, lead, start, end, listed, ahead), stop)
 
 
 def _span(found: Any, name: str) -> tuple[int, int] | None:
@@ -527,103 +458,55 @@ def _span(found: Any, name: str) -> tuple[int, int] | None:
     return (start, end) if start >= 0 else None
 
 
-def _end_of_instruction(language: str, sentence: str, start: int, end: int) -> int:
+def _end_of_instruction(requests: PatternTable, sentence: str, start: int, end: int) -> int:
     """Return where an instruction ends: before the reason that is given for it.
 
     Args:
-        language: whose form it fits.
+        requests: the patterns of its language.
         sentence: where it stands.
         start: where it begins.
         end: where its form ends, which may be with the sentence.
     """
-    own, reason = (_pattern(language, name) for name in ("own_reason", "reason"))
-    told = None if own is None else own.search(sentence[start:])
-    if told is not None and not _fits(language, "conditional_lead", sentence[start:]):
-        return start + int(told.start())
     end = len(sentence[:end].rstrip(_LOOSE))
-    found = None if reason is None else reason.search(sentence[end:])
-    return len(sentence) if found is None else end + int(found.start())
+    for name, begin in (("own_reason", start), ("reason", end)):
+        found = requests.search(name, sentence[begin:])
+        if found is not None:
+            return begin + int(found.start())
+    return len(sentence)
 
 
-def _answer_language(text: str, language: str) -> str | None:
-    forms = load(language, "facts")["requests"].get("answer_language")
-    text = text.replace("'", "\u2019")
-    if forms:
-        reader = language_reader(language)
-        for form in forms:
-            found = compile_form(expand(form, reader)).search(text)
-            if found is not None:
-                return str(found["value"])
-        return None
-    unspaced = language_reader(language).unspaced
-    short = len(text) <= _SHORT_UNSPACED if unspaced else len(text.split()) <= _SHORT
-    found = _own("languages").search(text) if short else None
-    return None if found is None else str(found[0])
+def _answer_language(text: str, code: str) -> str | None:
+    """Return the language in which an instruction asks to be answered, if it does."""
+    forms, plain = (
+        language_of(code).requests.patterns("answer_language"),
+        text.replace("'", "\u2019"),
+    )
+    found = (form.search(plain) for form in forms)
+    return next((str(each["value"]) for each in found if each is not None), None)
 
 
 def _telling(text: str) -> frozenset[str]:
-    """Return the words of an instruction that tell it from others."""
-    words = frozenset(value_key(text.replace("\u2019", "'"))) - _untold()
-    small = _own("untold_unspaced")
-    told: set[str] = set()
-    for word in words:
-        if _UNSPACED.search(word):
-            rest = [each for each in small.split(word) if each]
-            told.update(rest or ([word] if _KANA.search(word) else ()))
-        else:
-            told.add(word)
-    return frozenset(told)
+    """Return the stems of the words of an instruction that tell it from others."""
+    plain = _shared().pattern("untold_unspaced").sub(" ", text.replace("\u2019", "'"))
+    words = stems(sorted(value_key(plain) - _untold()), rank_languages(text)[0])
+    return frozenset(_ANALYZER.terms(" ".join(words)))
 
 
 @cache
 def _untold() -> frozenset[str]:
-    words = {each.casefold() for each in load("mul", "requests")["untold"]}
-    for code in languages_with("facts"):
-        if code in languages_with("function_words"):
-            words |= words_of("function_words", code)
-    return frozenset(words)
-
-
-def _same_word(one: str, other: str) -> bool:
-    if one == other:
-        return True
-    if _UNSPACED.search(one + other):
-        shared = any(one[at : at + 2] in other for at in range(len(one) - 1))
-        return shared or one in other or other in one
-    short, long = sorted((one, other), key=len)
-    if len(short) >= _LEAST_STEM and long.startswith(short) and len(long) <= len(short) + _ENDING:
-        return True
-    length = max(_STEM, min(len(one), len(other)) - 2)
-    return len(one) >= _STEM <= len(other) and one[:length] == other[:length]
+    """Return the words that tell no instruction from another."""
+    return words_of("function_words").union(load("mul", "requests")["untold"])
 
 
 @cache
-def _own(name: str) -> Any:
-    """Return a pattern of ``mul/requests.toml``."""
-    table: Mapping[str, Any] = load("mul", "requests")
-    return compile_form(expand(table[name], table))
-
-
-def _fits(language: str, name: str, text: str) -> bool:
-    pattern = _pattern(language, name)
-    return pattern is not None and pattern.search(text.replace("'", "\u2019")) is not None
+def _shared() -> PatternTable:
+    """Return the patterns of ``mul/requests.toml``, for all languages."""
+    return PatternTable(load("mul", "requests"))
 
 
 @cache
-def _pattern(language: str, name: str) -> Any:
-    """Return a pattern of a language's table ``requests``, if it has that; several are one."""
-    source = load(language, "facts")["requests"].get(name)
-    if source is None:
-        return None
-    text = source if isinstance(source, str) else "(?:" + "|".join(source) + ")"
-    return compile_form(expand(text, language_reader(language)))
-
-
-def _patterns(language: str, name: str) -> Iterator[Any]:
-    """Yield the patterns of an entry of that table, each by itself."""
-    source = load(language, "facts")["requests"].get(name, ())
-    for text in (source,) if isinstance(source, str) else source:
-        yield compile_form(expand(text, language_reader(language)))
+def _topics() -> PatternTable:
+    return PatternTable(load("mul", "requests")["topics"])
 
 
 def _between(text: str, cuts: list[tuple[int, int]]) -> list[tuple[int, int]]:

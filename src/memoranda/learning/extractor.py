@@ -13,22 +13,17 @@ from functools import cache
 from typing import Any
 
 from memoranda.facts.forms import compile_form
+from memoranda.facts.language import language_of
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import (
     OVER,
     SAME,
     FactStatement,
-    Speaker,
-    answer_in_full,
     complete_answer,
     is_unreal,
-    language_reader,
-    mask_halves,
-    name_last,
     read_facts,
     read_instead,
-    tells_by_asking,
 )
 from memoranda.facts.requests import asks_to_keep
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
@@ -47,6 +42,7 @@ from memoranda.search.answers import asks
 from memoranda.text.dates.expressions import EARLIEST_YEAR
 from memoranda.text.dates.statements import DateParser, write_times
 from memoranda.text.limits import MOST_READ
+from memoranda.text.linear_patterns import encodable
 from memoranda.text.patterns import LanguageData
 from memoranda.text.secrets import has_secret
 
@@ -185,8 +181,8 @@ class _TurnReader:
             self.lead = (*self.lead, sentence)[-_NEAR:]
 
     @property
-    def _speaker(self) -> Speaker:
-        return Speaker("" if self.turn.speaker in ROLES else self.turn.speaker.strip())
+    def _speaker(self) -> str:
+        return "" if self.turn.speaker in ROLES else self.turn.speaker.strip()
 
     def _read_sentence(self, sentence: SentencePart) -> Iterator[ClaimDraft]:
         shown, said = whole = self._without_question(sentence)
@@ -236,8 +232,7 @@ class _TurnReader:
     def _without_question(self, sentence: SentencePart) -> tuple[str, str]:
         """Return what a sentence states before it asks, if it asks, and the same as written."""
         shown = sentence.shown
-        asked = sentence.question or asks(shown)
-        if asked and not tells_by_asking(shown):
+        if sentence.question or asks(shown):
             begins = english("question_begins").search(shown)
             shown = shown[: begins.span()[0]] if begins else ""
         return shown, self.turn.text[sentence.start : sentence.start + len(shown)]
@@ -321,13 +316,6 @@ class _TurnReader:
             lead, begin = complete_answer(question, shown) or ("", 0)
             if lead:
                 return lead + shown[begin:], lead + said[begin:]
-            full = answer_in_full(question, said)
-            if full != said:
-                return full, full
-        named = name_last(shown, self.last) if self.last and not self._speaker.name else None
-        if named is not None:
-            lead, begin = named
-            return lead + shown[begin:], lead + said[begin:]
         pronoun = english("pronoun").search(shown)
         person = self._person_before() if pronoun else ""
         if not person or pronoun is None:
@@ -343,13 +331,13 @@ class _TurnReader:
     def _person_before(self) -> str:
         """Return the one person of whom the sentences before tell: "my sister Rita"."""
         told = " ".join(each.shown for each in self.lead)
-        found = {each["whole"].strip() for each in _relative().finditer(mask_halves(told))}
+        found = {each["whole"].strip() for each in _relative().finditer(encodable(told))}
         return found.pop() if len(found) == 1 and len(relation_nouns(told)) == 1 else ""
 
 
 @cache
 def _relative() -> Any:
-    relation = language_reader("en").fragments["relation"]
+    relation = language_of("en").fragments["relation"]
     data = LanguageData("en", "stance", {"relation": lambda: relation})
     return compile_form(data.source("relative"))
 
@@ -367,8 +355,8 @@ def _requests_of(turn: Turn, earlier: Sequence[Turn]) -> TurnRequests:
     if not turn.person or turn.speaker not in ROLES or not asks_to_keep(turn.text):
         return TurnRequests()
     before = next((each.text for each in reversed(earlier) if each.speaker == turn.speaker), "")
-    text = mask_halves(turn.text)
-    return read_requests(text, list(own_sentences(text)), mask_halves(before))
+    text = encodable(turn.text)
+    return read_requests(text, list(own_sentences(text)), encodable(before))
 
 
 def _happened(times: Sequence[DateMention], said_at: datetime) -> tuple[datetime, datetime | None]:

@@ -299,13 +299,6 @@ def _find_details(text: str) -> _SentenceDetails:
     )
 
 
-def may_be_person(pronoun: str, text: str) -> bool:
-    """Return whether a pronoun can mean somebody whom a text names: not "him" a mother."""
-    meant = _persons([fold(pronoun)])
-    told = _persons(_plain_words(text)) & {"he", "she"}
-    return not (meant and told) or not meant.isdisjoint(told)
-
-
 def _persons(words: Iterable[str]) -> frozenset[str]:
     """Return whom the pronouns and words for kin among words mean, by their English pronouns."""
     given, rows = frozenset(words), load("mul", "comparison")["persons"]

@@ -19,21 +19,17 @@ from memoranda.facts.requests import (
     WHERE_ALONE,
     Request,
     RequestKind,
-    continues,
+    Sign,
     find_request,
     find_requests,
     is_aside,
     is_for_once,
-    is_hypothetical,
-    is_pointing,
-    leans_back,
     only_names,
     read_instruction,
     read_revocation,
+    shows,
     split_statements,
-    tells_more,
     tidy,
-    value_after,
 )
 from memoranda.learning.claims import Category
 from memoranda.learning.exclusions import is_joke, is_override
@@ -45,8 +41,6 @@ _MOST = 20
 # Sentences at the ends of a long message in which an instruction counts: the rest is pasted.
 _LONG_MESSAGE, _NEAR_END = 1_000, 2
 _LEAST_WORDS = 3
-# Words of what is only named, as its value follows: "my frequent flyer number".
-_NAME_WORDS = 6
 _LEAST_LETTERS = 5
 # Characters by which a fact reaches into what follows it: ", so".
 _JOINT = 4
@@ -143,8 +137,6 @@ class _RequestReader:
         if not any(tidy(self._said(each), request.language) for each in pieces):
             self._elsewhere(place, request)
             return
-        if self._name_value(place, pieces[0], request.language):
-            return
         *pieces, last = pieces
         for piece in pieces:
             self._keep(piece, self._text, request.language)
@@ -154,7 +146,7 @@ class _RequestReader:
         place = max(self._out.covered)
         for other in range(place + 1, len(self._sentences)):
             following = self._sentences[other]
-            more = continues(following.shown, request.language) or (
+            more = shows(Sign.CONTINUES, following.shown, request.language) or (
                 request.listed and len(pieces) == 1
             )
             if not more or not self._tells(other, request.language):
@@ -166,30 +158,14 @@ class _RequestReader:
         """Return a statement with the sentences after it that tell more of the same."""
         for other in range(place + 1, len(self._sentences)):
             following = self._sentences[other]
-            if not self._tells(other, language) or not tells_more(following.shown, language):
+            named = only_names(tidy(self._said(part), language), language)
+            sign = Sign.POINTS if named else Sign.TELLS_MORE
+            if not self._tells(other, language) or not shows(sign, following.shown, language):
                 break
             self._out.covered.add(other)
             gap = " " * (following.start - part.end)
             part = part._replace(shown=part.shown + gap + following.shown)
         return part
-
-    def _name_value(self, place: int, part: SentencePart, language: str) -> bool:
-        """Keep ``Save my employee number. It's E-5521``; return whether it is that."""
-        named = tidy(self._said(part), language).rstrip(".")
-        following = self._sentences[place + 1 : place + 2]
-        value = value_after(self._said(following[0]), language) if following else None
-        if not only_names(named, language) or len(named.split()) > _NAME_WORDS:
-            return False
-        if value is None:
-            self._out.refused.append(RefusedRequest(tidy(named, language), NAMED))
-            return True
-        self._out.covered.add(place + 1)
-        named = named.removesuffix(" for me")
-        content = tidy(f"{named}: {value}", language)
-        fact = next(iter(read_facts(f"{named} is {value}")), None)
-        fact = fact and replace(fact, content=content)
-        self._out.drafts.append(ClaimDraft(content, Category.REMEMBER, fact))
-        return True
 
     def _elsewhere(self, place: int, request: Request) -> None:
         """Keep what stands before a bare request, or after it, where it opens a list."""
@@ -217,7 +193,7 @@ class _RequestReader:
                 break
             found.append(place)
             shown = self._sentences[place].shown
-            if not (every or request.listed or is_pointing(shown, request.language)):
+            if not (every or request.listed or shows(Sign.POINTS, shown, request.language)):
                 break
         return sorted(found)
 
@@ -226,8 +202,8 @@ class _RequestReader:
         while left:
             first = place = left.pop(0)
             # "The gate has a new lock. Code's 2280": one is told by the other.
-            while left[:1] == [place + 1] and is_pointing(
-                self._sentences[left[0]].shown, request.language
+            while left[:1] == [place + 1] and shows(
+                Sign.POINTS, self._sentences[left[0]].shown, request.language
             ):
                 place = left.pop(0)
             part = self._sentences[first]
@@ -250,7 +226,7 @@ class _RequestReader:
         if sentence.question or self._found[place] is not None:
             return False
         content = tidy(self._said(sentence), language)
-        few = listed or is_pointing(content, language)
+        few = listed or shows(Sign.POINTS, content, language)
         return len(content.split()) >= _LEAST_WORDS - few or (
             len(content) >= _LEAST_LETTERS and not content.isascii()
         )
@@ -259,7 +235,7 @@ class _RequestReader:
         """Keep one statement in its own words, or refuse it."""
         said = text[part.start : part.end]
         content = tidy(said, language)
-        if not content or (" " not in content and is_pointing(content, language)):
+        if not content or (" " not in content and shows(Sign.POINTS, content, language)):
             return
         inner = find_request(_without_to(part.shown))
         if inner is not None and inner.lead == 0:
@@ -312,7 +288,7 @@ class _RequestReader:
         self._out.covered.add(place)
         end, refused = request.end, len(self._out.refused)
         about = shown[request.start : request.end]
-        if request.kind is not RequestKind.REVOKED and leans_back(about, request.language):
+        if request.kind is not RequestKind.REVOKED and shows(Sign.LEANS, about, request.language):
             # "I can't stand leeks, so never put them in a recipe": of what, stands before.
             alone = not tidy(shown[: request.lead], request.language)
             before = self._sentences[place - 1] if alone and place else None
@@ -394,8 +370,10 @@ def _refusal(content: str, language: str) -> str:
     """Return why a statement is not kept; empty where it is."""
     if _is_secret(content):
         return SECRET
-    if is_hypothetical(content, language):
+    if shows(Sign.HYPOTHETICAL, content, language):
         return SUPPOSED
+    if only_names(content, language):
+        return NAMED
     if is_override(content):
         return OVERRIDES
     return JOKE if is_joke(content) else ""

@@ -6,17 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from memoranda.facts.reader import OVER, SAME, FactStatement, as_over, read_facts, replace_value
-from memoranda.facts.values import is_part_of_name, same_value
+from memoranda.facts.values import same_value
 from memoranda.learning.claims import Category, Claim, Relation
-from memoranda.learning.judge import TITLE, judge_fact, may_be_person
+from memoranda.learning.judge import TITLE, judge_fact
 from memoranda.learning.known_facts import KnownFact
 from memoranda.model.models import Record
 from memoranda.text.dates.statements import without_dates
 
 # What was asked for, and is kept whatever it ends.
 ASKED = frozenset({Category.REMEMBER, Category.INSTRUCTION})
-# Who speaks is not pointed at.
-_OWN = frozenset({"me", "us"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +39,6 @@ def resolve_claim(claim: Claim, known: Sequence[KnownFact]) -> ResolvedClaim | N
         return ResolvedClaim(claim)
     if fact.attribute == SAME:
         return _resolve_correction(claim, fact, known)
-    if fact.points:
-        return _resolve_pointing(claim, fact, known)
     fact = replace(fact, aliases=(*fact.aliases, *_other_names(fact, known)))
     if fact.needs_known:
         return _resolve_ending(claim, fact, known)
@@ -54,38 +50,6 @@ def _without_attribute(claim: Claim) -> ResolvedClaim | None:
     if not claim.stands_alone and claim.category not in ASKED:
         return None
     return ResolvedClaim(replace(claim, fact=None))
-
-
-def _resolve_pointing(
-    claim: Claim, fact: FactStatement, known: Iterable[KnownFact]
-) -> ResolvedClaim | None:
-    """Return a claim whose subject is only pointed at as one of the one fact that it can mean.
-
-    "His lesson is on Sundays now" is then of the one lesson that was on Saturdays before.
-    """
-    meant = {each.record.subject: each for each in known if _may_point_at(fact, each)}
-    if len(meant) != 1:
-        return _without_attribute(claim)
-    [record] = (each.record for each in meant.values())
-    content = replace_value(without_dates(record.content), record.value, fact.value)
-    if content is None:
-        return _without_attribute(claim)
-    subject = record.subject or ""
-    made = replace(fact, subject=subject, content=content, points="", needs_known=False)
-    return ResolvedClaim(replace(claim, content=content, subject=subject, fact=made), made)
-
-
-def _may_point_at(fact: FactStatement, known: KnownFact) -> bool:
-    """Return whether what a statement points at can be what a fact is of: her lesson, him."""
-    record, points = known.record, fact.points.casefold()
-    if known.over or record.attribute != fact.attribute or not record.value:
-        return False
-    subject = (record.subject or "").replace("\u2019", "'")
-    if subject == "user" or not may_be_person(points.split()[0], record.content):
-        return False
-    thing = subject.rpartition("'s ")[2]
-    same = same_value(thing, fact.subject, fact.language) or is_part_of_name(fact.subject, thing)
-    return same or (points == fact.subject and points not in _OWN)
 
 
 def _resolve_correction(

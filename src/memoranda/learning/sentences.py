@@ -12,8 +12,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from memoranda.facts.forms import compile_form
-from memoranda.facts.reader import MASK, find_text_request, mask_halves
+from memoranda.facts.reader import MASK, find_text_request
 from memoranda.text.limits import LONGEST_SENTENCE, MOST_READ
+from memoranda.text.linear_patterns import encodable
 from memoranda.text.patterns import LanguageData, languages_with, load
 from memoranda.text.sentences import split_sentences
 
@@ -55,7 +56,7 @@ def english(name: str) -> Any:
 def write_out(text: str) -> str:
     """Return a text with the apostrophes that were left out in a hurry: "dont", "shes"."""
     words = _EN.mapping("apostrophes")
-    text = mask_halves(text)
+    text = encodable(text)
     source = r"\b(" + "|".join(words) + r")\b"
     return str(compile_form(source).sub(lambda found: words[found[0].lower()], text))
 
@@ -63,7 +64,7 @@ def write_out(text: str) -> str:
 def own_sentences(text: str) -> Iterator[SentencePart]:
     """Yield the sentences of prose in a text that are its speaker's own, in order."""
     shown = text[:MOST_READ].replace("\r", _BREAK).replace(MASK, " ")
-    shown = mask_halves(shown.replace("\u2019", "'").replace("\u2018", "'"))
+    shown = encodable(shown.replace("\u2019", "'").replace("\u2018", "'"))
     shown = blank_others(shown)
     for name in ("arrows", "gap"):
         shown = _PROSE.pattern(name, 0).sub(_broken, shown)

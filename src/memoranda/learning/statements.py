@@ -11,7 +11,9 @@ from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
-from memoranda.facts.reader import is_momentary, is_unreal, language_reader, likely_language
+from memoranda.facts.language import language_of, languages_in
+from memoranda.facts.reader import is_momentary, is_unreal
+from memoranda.facts.stance import leaves_asserted, skip_frames
 from memoranda.text.dates.statements import write_day
 from memoranda.text.patterns import compile_pattern, languages_with, load, words_of
 from memoranda.text.small_talk import states_nothing
@@ -67,13 +69,13 @@ def count_features(sentence: str, *, dated: bool) -> StatementFeatures:
         sentence: as it was said, without what is quoted in it.
         dated: whether it tells a time.
     """
-    code = likely_language(sentence)
-    reader = language_reader(code)
-    sentence = reader.skip_frames(sentence)
+    code = languages_in(sentence)[0]
+    language = language_of(code)
+    sentence = skip_frames(language, sentence)
     words = [word.strip(_EDGE) for word in sentence.replace("\u2019", "'").split()]
     words = [word for word in words if word]
     low = [part for word in words for part in word.casefold().split("'")]
-    unspaced, leads = reader.unspaced, {*reader.openings}
+    unspaced, leads = language.unspaced, language.words["openings"]
     first = next((word for word in low if word not in leads), "")
     small = _function_words(code) | leads
     content = [word for word in words if word.casefold().partition("'")[0] not in small]
@@ -116,8 +118,8 @@ def split_clauses(sentence: str) -> list[tuple[int, int]]:
 
     One begins behind a mark, or a joining word, with whoever speaks: ", and I", " but my".
     """
-    code = likely_language(sentence)
-    reader = language_reader(code)
+    code = languages_in(sentence)[0]
+    language = language_of(code)
     own = {*_list("own", code)}
     starts = [0]
     marked = False
@@ -125,10 +127,12 @@ def split_clauses(sentence: str) -> list[tuple[int, int]]:
         plain = word[0].strip(_EDGE).casefold().replace("\u2019", "'").partition("'")[0]
         if marked and plain in own:
             starts.append(word.start())
-        joins = plain in reader.joins or (marked and plain in reader.openings)
+        joins = plain in language.words.get("joins") or (
+            marked and plain in language.words["openings"]
+        )
         marked = joins or word[0][-1:] in ",;:"
     parts = zip(starts, [*starts[1:], len(sentence)], strict=True)
-    return [(first, last) for first, last in parts if reader.leaves_asserted(sentence[:first])]
+    return [(first, last) for first, last in parts if leaves_asserted(language, sentence[:first])]
 
 
 def may_state(sentence: str) -> bool:
@@ -148,7 +152,7 @@ def quote(sentence: str, speaker: str, at: datetime) -> str:
     """
     said = sentence.strip().rstrip(",;:-\u2013 ").translate({0x201C: '"', 0x201D: '"'})
     said = said if said[-1:] in _ENDS else f"{said}."
-    code = likely_language(sentence)
+    code = languages_in(sentence)[0]
     date = write_day(at, english=code == "en")
     who = speaker or load(code, "facts")["words"]["user"]
     return f"\u201c{said[:1].upper()}{said[1:]}\u201d ({who}, {date})"

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from memoranda.entities.rules import is_given_name, is_no_name, places
 from memoranda.errors import InvalidInput
-from memoranda.facts.reader import FactStatement, Speaker, read_facts, read_written_facts
+from memoranda.facts.reader import FactStatement, read_facts, read_written_facts
 from memoranda.facts.requests import read_instruction
 from memoranda.facts.values import same_value
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
@@ -350,7 +350,7 @@ def is_of_another(content: str, said: Sequence[str], speaker: str) -> bool:
         said: the sentences that it rests on.
         speaker: who says them.
     """
-    who = Speaker("" if speaker in ROLES else speaker)
+    who = "" if speaker in ROLES else speaker
     found = [fact for each in said for fact in read_facts(each, speaker=who)]
     for claimed in read_written_facts(content, who):
         same = [fact for fact in found if _tells_same(fact, claimed)]
@@ -405,7 +405,7 @@ def read_one_fact(claim: Claim) -> FactStatement | None:
     The name of somebody who is spoken of is no attribute beside what is said of them.
     """
     own = claim.speaker in ROLES
-    facts = read_written_facts(claim.content, Speaker("" if own else claim.speaker))
+    facts = read_written_facts(claim.content, "" if own else claim.speaker)
     if not facts and own and claim.category is Category.INSTRUCTION:
         return read_instruction(claim.content, claim.content, "en")
     subjects = {fact.subject for fact in facts}

@@ -13,7 +13,6 @@ was meant twice as often; they leave it open which Friday is meant.
 
 from __future__ import annotations
 
-import string
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -35,9 +34,9 @@ from memoranda.text.dates.expressions import (
 )
 from memoranda.text.dates.joining import apply_offset, has_offset, intersect_times, join_stretch
 from memoranda.text.dates.words import DATES
-from memoranda.text.patterns import compile_pattern, languages_with, words_of
+from memoranda.text.languages import is_english
+from memoranda.text.patterns import compile_pattern
 from memoranda.text.sentences import split_sentences
-from memoranda.text.terms import DEFAULT, guess_language
 
 # A sentence longer than so many characters is cut: work grows with a text, not faster.
 PIECE = 600
@@ -59,7 +58,6 @@ _DAY = (
 _ADDED = compile_pattern(rf" \({_DAY}?(?: ?\u2013 {_DAY})?\)")
 _DATED = compile_pattern(rf"(?:['\u2019]s)?\s\((?:\u2013 )?{_DAY}")
 _SHORT_YEAR = compile_pattern("['\u2019][0-9]{2}$")
-_LAST_LATIN = "\u024f"
 _OWNING = frozenset({"'s", "\u2019s"})
 _COMBINED = compile_pattern(r"(?s).[\u0300-\u036f\u3099\u309a]{0,8}")
 
@@ -110,20 +108,6 @@ class DateParser:
 def without_dates(text: str) -> str:
     """Return a text without the dates that stand in parentheses behind its times."""
     return _ADDED.sub("", text)
-
-
-def is_english(text: str) -> bool:
-    """Return whether a text in Latin script has as many English words as of any other language."""
-    words = [word.strip(string.punctuation) for word in text.casefold().split()]
-    if guess_language(words, {*text} - {*string.printable}) != DEFAULT or any(
-        char.isalpha() and char > _LAST_LATIN for char in text
-    ):
-        return False
-    counts = {
-        code: sum(word in words_of("function_words", code) for word in words)
-        for code in languages_with("function_words")
-    }
-    return counts["en"] == max(counts.values())
 
 
 def write_day(day: datetime, *, english: bool) -> str:

@@ -1,0 +1,165 @@
+"""What stands before and around a clause, and whether that leaves it a statement of its speaker.
+
+Only words that lead, a time, a frame such as "I already told you that", and whole clauses of the
+speaker's own do: what is denied, doubted, supposed or reported is none of these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memoranda.facts.forms import compile_form
+from memoranda.facts.language import EDGE, Language
+from memoranda.text.patterns import compile_pattern
+
+_OPENS = frozenset(EDGE) - {" ", "\t", "'", "_", "\u2019"}
+_BREAKS = _OPENS | {" ", "\t"}
+# Words of a clause beyond which it need not open with its speaker.
+_CLAUSE_WORDS = 2
+# Marks that part a sentence before a clause.
+_MARKS = r"[,;:.!?()\[\]\x{2013}\x{2014}\x{2026}]+|\s-+\s"
+# Where a sentence may go on behind a frame.
+_AFTER_FRAME = compile_pattern(
+    r"(?P<mark>[,;:\u2013\u2014]\s*(?:but |and )?|\s(?:that|dass|que|che|dat)\s)|(?P<space>\s)I\b"
+)
+
+
+def opens_clause(language: Language, sentence: str, match: Any) -> bool:
+    """Return whether a clause that its speaker asserts begins where a form begins."""
+    opens = _opens_unspaced if language.unspaced else _opens
+    return opens(language, sentence, match)
+
+
+def is_doubtful(language: Language, sentence: str, match: Any) -> bool:
+    """Return whether what surrounds a reading supposes, wishes, asks or undoes it."""
+    last = match.re.groupindex.get("value", 0)
+    clause, rest = sentence[: match.span(0)[1]], sentence[max(match.span(last)[1], 0) :]
+    words = language.words
+    return any(words.fits(each, clause) for each in ("question", "doubt")) or words.fits(
+        "undoing", rest
+    )
+
+
+def may_open(language: Language, sentence: str, start: int) -> bool:
+    """Return whether an order or a request may begin at ``start``: there begins a clause."""
+    if language.unspaced:
+        return begins_unspaced(language, sentence[:start])
+    before = sentence[:start].rstrip()
+    if not before or before[-1] in _OPENS:
+        return True
+    return before.rsplit(None, 1)[-1].casefold().strip(EDGE) in language.words["openings"]
+
+
+def leaves_asserted(language: Language, before: str) -> bool:
+    """Return whether what stands before a clause leaves it a statement of its speaker."""
+    words = language.words
+    if "that" not in words:
+        return begins_unspaced(language, before)
+    parting = _MARKS + r"|(?:^|\s)(?:" + "|".join(words["joins"]) + r")(?:\s|$)"
+    *whole, last = compile_form(parting).split(words.pattern("that").sub(r" \1", before.rstrip()))
+    leads = all(_leads(language, each) for each in whole)
+    return leads and (not last.strip() or _leads(language, last, joins=True))
+
+
+def skip_frames(language: Language, sentence: str) -> str:
+    """Return a sentence without frames that lead into it: "I forgot to say that …"."""
+    for _ in range(len(sentence)):
+        cuts = [
+            (each.start(), max(each.end("mark"), each.end("space")))
+            for each in _AFTER_FRAME.finditer(sentence)
+        ]
+        ends = (last for first, last in cuts if _is_frame(language, sentence[:first]))
+        end = next(ends, 0)
+        if not end:
+            break
+        sentence = sentence[end:]
+    return sentence
+
+
+def begins_unspaced(language: Language, before: str) -> bool:
+    """Return whether a clause may begin after ``before``, in a script without spaces."""
+    return not before or before[-1] in _BREAKS or before.endswith(tuple(language.words["openings"]))
+
+
+def _opens(language: Language, sentence: str, match: Any) -> bool:
+    """Return the same in a script whose words are parted by spaces."""
+    start, named = match.span(0)[0], match.groupdict()
+    before = sentence[:start].rstrip()
+    if named.get("bare") is not None and not _may_leave_out(language, before):
+        return False
+    words = _bare_words((named.get("named") or "").replace("\u2019", " "))
+    lists = language.words
+    no_names = lists["unclear"] | lists["openings"] | language.function_words
+    if words and words[0] in no_names:
+        return False
+    if any(each in language.words.get("own") for each in words):
+        return False
+    within = len(before) == start and before[-1:].isalnum() and sentence[start].isalnum()
+    # What goes on over a sentence's end is asserted in the second one.
+    return not within and ("; " in match.group(0) or leaves_asserted(language, before))
+
+
+def _may_leave_out(language: Language, before: str) -> bool:
+    """Return whether a clause after ``before`` may leave out ``I``.
+
+    It may where it opens the sentence, or where the one before it has that subject.
+    """
+    words = _bare_words(before)
+    told = [word for word in words if word not in language.words["openings"]]
+    joins = before[-1:] in _OPENS or not {*words[-1:]}.isdisjoint(language.words.get("joining"))
+    plain = {word.partition("\u2019")[0] for word in words}
+    return not told or (joins and not plain.isdisjoint(language.words.get("own")))
+
+
+def _opens_unspaced(language: Language, sentence: str, match: Any) -> bool:
+    """Return the same in a script without spaces."""
+    before, named = sentence[: match.span(0)[0]], match.groupdict()
+    if language.plain(named.get("person") or "") in language.nouns:
+        return False  # "My friend's sister" is no sister of the user.
+    other = named.get("bare") is not None and _last_place(language, "others", before) > _last_place(
+        language, "speaking", before
+    )
+    return begins_unspaced(language, before) and not other
+
+
+def _last_place(language: Language, name: str, text: str) -> int:
+    """Return where what fits a pattern ends last in a text."""
+    found = language.words.pattern(name).finditer(text)
+    return max((each.end() for each in found), default=-1)
+
+
+def _is_frame(language: Language, segment: str) -> bool:
+    return language.words.fits("frames", " ".join(_bare_words(segment)))
+
+
+def _leads(language: Language, segment: str, *, joins: bool = False) -> bool:
+    """Return whether a part of a sentence may stand before a clause that is asserted.
+
+    Args:
+        language: of the sentence.
+        segment: the part.
+        joins: whether nothing parts it from the clause: then it must only lead into that.
+    """
+    lists, words = language.words, _bare_words(segment)
+    if _is_frame(language, segment):
+        return True
+    if lists.fits("doubt", segment) or not {*lists["reports"]}.isdisjoint(words):
+        return False
+    timed = lists.fits("times", " ".join(words))
+    if timed and words[:1] and words[0] in lists["adjuncts"]:
+        return True
+    while words and words[0] in lists["openings"]:
+        words.pop(0)
+    if not words:
+        return True
+    if words[0] in lists["adjuncts"]:
+        return timed or words[0] in lists["subordinating"]
+    first = words[0].partition("\u2019")[0]
+    own = segment.strip(EDGE)[:1].isupper() or first in language.function_words
+    return not joins and len(words) > (1 if own else _CLAUSE_WORDS)
+
+
+def _bare_words(text: str) -> list[str]:
+    """Return the words of a text in small letters, without marks around them."""
+    words = (word.strip(EDGE) for word in text.casefold().split())
+    return [word for word in words if word]
