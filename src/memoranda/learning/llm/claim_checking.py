@@ -118,8 +118,7 @@ def denies(text: str) -> bool:
     plain = EVIDENCE.pattern("no_denial").sub(" ", text.replace("\u2019", "'"))
     if EVIDENCE.pattern("portuguese").search(plain):
         plain = _NO.sub(" ", plain)
-    negated = EVIDENCE.pattern("negator").search(plain) is not None
-    return negated and not EVIDENCE.pattern("ends_denial").search(plain)
+    return EVIDENCE.pattern("negator").search(plain) is not None
 
 
 def _days(turn: Turn, reader: DateParser) -> Iterator[date]:
@@ -334,9 +333,7 @@ def is_contrary(content: str, about: set[str], texts: Sequence[str]) -> bool:
         end = found[0] if (found := ends(content)) else ""
         nearest = [part for part in near if shared[part] == max(shared.values())]
         return bool(near) and all(denies(part) and end in part for part in nearest)
-    # "No." and "Not anymore." say nothing else, and so belong to what they answer.
-    bare = any(denies(part) and not telling_terms(part) for part in parts)
-    return bool(near) and not bare and not any(denies(part) or ends(part) for part in near)
+    return bool(near) and not any(denies(part) or ends(part) for part in near)
 
 
 def is_of_another(content: str, said: Sequence[str], speaker: str) -> bool:
