@@ -16,12 +16,14 @@ SAID = {
     "My sister Karin lives in Malmö.": "Noted: your sister Karin lives in Malmö.",
     "gaz owes me 40 quid": "Noted: Gaz owes you 40 quid.",
     "Mondays I swim at 7": "Noted: Mondays you swim at 7.",
-    "Sam's school play is on 11 December": "Noted: Sam's school play is 11 December 2026.",
+    "Sam's school play is on 11 December": "Noted: Sam's school play is on 11 December 2026.",
     "we might go to Greece, who knows": "Noted.",
     "remember that my locker is 212": "Remembered: My locker is 212.",
     "remember my wifi password is kiwi-Tree-4471": (
         "Not remembered, because it seems to hold a secret; only this conversation has it."
     ),
+    "Please don't keep this: my dad drinks": "Not remembered, because you asked not to keep it.",
+    "between us, I failed my driving test": "Not remembered, because you asked not to keep it.",
     "thanks": GLAD,
     "ok": ALL_RIGHT,
     "good night": BYE,
@@ -78,7 +80,7 @@ def test_a_talk_with_memory_alone(opened):
     ]
     assert say("When do I swim?") == [NOTHING]
     assert say("sorry, I said the school play was on the 11th, it's the 10th") == [
-        "Corrected: Sam's school play is 10 December 2026."
+        "Corrected: Sam's school play is on 10 December 2026."
     ]
     assert "10 December" in say("When is the school play?")[0]
     assert say("The oven repair is on the 9th of December at 8am", "sorry, it's the 10th")[1] == (

@@ -29,6 +29,13 @@ def test_what_was_told_last_holds_and_what_it_ends_does_not(said, holds, over):
     I drive a Volvo V60. / I've got a rental Corsa for two days. | The user drives a Volvo V60 |
     I drink coffee every morning. / I don't drink tea, just coffee.
     | “I drink coffee every morning.” |
+    My commute takes 40 minutes by train. / I swim 30 minutes now before it.
+    | “My commute takes 40 minutes by train.” |
+    # A sentence is over where a later one says the same with another number, or of the same thing.
+    I have one child. / I have two children now. | two | one
+    My shift starts at six. / My shift starts at two now. | at two | at six
+    I signed up for the Rift Lakes Run on 12 April. / The Rift Lakes Run is on 31 May now.
+    | 31 May | signed up
     # A value in the place of a named one is told of the same.
     My landlady is called Mrs Orr. / My new landlord is Mr Finch. | Finch | Orr
     I take metoprolol. / My doctor switched me from metoprolol to ramipril. | rami | meto
@@ -42,6 +49,7 @@ def test_what_was_told_last_holds_and_what_it_ends_does_not(said, holds, over):
     # What is only pointed at is the one that is known; what may be several is none of them.
     Ed's class is on Sundays. Tom's class is on Mondays. / His class is on Fridays now.
     | Sundays | Fridays
+    My cat is not called Moss, she's called Ross. / Nice. | cat is called Ross | Moss
     # What rests on an employer ends with it.
     I work at Contoso. My boss is Otto. / I've got a new job at Fabrikam! | Fabrikam | Otto
     # A subject left out is that of the one before.

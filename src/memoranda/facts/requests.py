@@ -83,8 +83,8 @@ class Request:
 
 
 def asks_memory(text: str) -> bool:
-    """Return whether a text may ask something of memory; false is sure, and quickly said."""
-    return asks_to_keep(text) or find_memory_change(text) is not None
+    """Return whether a text may ask something of memory; false is sure."""
+    return any((asks_to_keep(text), find_withheld(text), find_memory_change(text)))
 
 
 def asks_to_keep(text: str) -> bool:

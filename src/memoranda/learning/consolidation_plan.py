@@ -12,10 +12,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back
-from memoranda.facts.values import same_value
+from memoranda.facts.values import same_value, value_key
 from memoranda.learning.claims import Category, Claim, Relation
-from memoranda.learning.judge import JACCARD, is_carried, judge_fact, judge_text, tells_same_time
-from memoranda.learning.known_facts import KnownFact, is_quotation, stated_facts
+from memoranda.learning.judge import (
+    JACCARD,
+    is_carried,
+    is_outdated,
+    judge_fact,
+    judge_text,
+    tells_same_time,
+)
+from memoranda.learning.known_facts import KnownFact, is_quotation
 from memoranda.learning.llm.claim_checking import says_no_more
 from memoranda.learning.resolution import ASKED, ResolvedClaim, resolve_claim
 from memoranda.model.changes import Close, Insert, RecordChange, Reinforce, Reweigh, Supersede
@@ -184,6 +191,9 @@ class ConsolidationPlan:
             relation = judge_fact(record, resolved.compared, same_time=same_time)
             if relation is not None:
                 return relation
+        quoted = is_quotation(record.content) and record.source_role == claim.speaker
+        if quoted and is_outdated(record, claim):
+            return Relation.UPDATE
         if not _may_share_subject(claim, record):
             return Relation.NONE
         words = judge_text(record.content, claim.content, threshold=self.threshold)
@@ -268,17 +278,14 @@ class ConsolidationPlan:
             self.actions.append(Supersede(each.record.id, by.id, self.now, confidence, reason))
 
     def _sentences_of(self, known: KnownFact) -> list[KnownFact]:
-        """Return the sentences, kept as they were said, that state what a fact says."""
-        attribute, value = known.record.attribute, known.record.value
+        """Return the sentences, kept as they were said, that hold the value of a fact."""
+        value = value_key(known.record.value or "")
         return [
             each
             for each in (*self.stored.values(), *self.inserted)
-            if attribute is not None and value is not None and not each.over
-            if is_quotation(each.record.content) and not each.sources.isdisjoint(known.sources)
-            if any(
-                (stated.attribute, stated.value) == (attribute, value)
-                for stated in stated_facts(each.record.content)
-            )
+            if value and not each.over and is_quotation(each.record.content)
+            if not each.sources.isdisjoint(known.sources)
+            if value <= value_key(each.record.content)
         ]
 
 

@@ -386,9 +386,11 @@ class Consolidator:
         where, store = Filter(now=self.records.now(), kinds=(Kind.FACT,)), self.records.store
         same = replace(where, hashes=[content_hash(claim.content)])
         found = list(store.records(scope, same, limit=CANDIDATES))
-        # What has an attribute is compared with facts of that attribute alone.
-        wide = claim.fact is None or claim.fact.needs_known or claim.fact.attribute in NAMING
-        ended = claim.fact.ended if claim.fact else None
+        # What has an attribute of the user is compared with facts of that attribute alone.
+        fact = claim.fact
+        named = fact is not None and fact.attribute not in NAMING and not fact.needs_known
+        wide = not named or (fact is not None and fact.subject != "user")
+        ended = fact.ended if fact else None
         for text in filter(None, (claim.content, ended) if by_text and wide else ()):
             hits = self.searcher.retriever.search(scope, text, where, limit=CANDIDATES)
             found += [hit.record for hit in hits]

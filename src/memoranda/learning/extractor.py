@@ -25,10 +25,16 @@ from memoranda.facts.reader import (
     read_facts,
     read_instead,
 )
-from memoranda.facts.requests import asks_to_keep
+from memoranda.facts.requests import asks_to_keep, find_withheld
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.exclusions import blank_exclusions, is_joke, is_order
-from memoranda.learning.requests import ClaimDraft, RefusedRequest, TurnRequests, read_requests
+from memoranda.learning.requests import (
+    WITHHELD,
+    ClaimDraft,
+    RefusedRequest,
+    TurnRequests,
+    read_requests,
+)
 from memoranda.learning.sentences import SentencePart, english, own_sentences, write_out
 from memoranda.learning.statements import (
     count_features,
@@ -53,6 +59,7 @@ _CONTEXT = 6
 _SURE, _QUOTED = 0.9, 0.6
 # Sentences that one is read with, and their characters; of their persons "he" may be one.
 _NEAR, _LONGEST_LEAD = 2, 120
+_ENDS = " .!\u2026"
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
 
 
@@ -109,6 +116,8 @@ class RuleFactExtractor:
         self, turn: Turn, *, before: Sequence[Turn] = ()
     ) -> tuple[list[Claim], list[RefusedRequest]]:
         """Return what a turn asks to keep, and what of that is refused."""
+        if turn.person and find_withheld(turn.text) is not None:
+            return [], [RefusedRequest("", WITHHELD)]
         if not turn.person or not asks_to_keep(turn.text):
             return [], []
         *earlier, open_turn = blank_exclusions([*before, turn])
@@ -185,32 +194,27 @@ class _TurnReader:
         return "" if self.turn.speaker in ROLES else self.turn.speaker.strip()
 
     def _read_sentence(self, sentence: SentencePart) -> Iterator[ClaimDraft]:
-        shown, said = whole = self._without_question(sentence)
+        shown, said = asserted = self._without_question(sentence)
         if not shown.strip() or has_secret(said) or is_unreal(shown):
             return
-        category = None
-        corrected = english("correction").search(shown)
-        if corrected is not None:
-            begin = corrected.span()[1]
-            sure = english("sure_correction").search(corrected.group(0)) is not None
-            category = Category.CORRECTION if sure else None
-            shown, said = shown[begin:], said[begin:]
-        own, instead = (shown, said), read_instead(shown)
-        if instead != shown:
-            shown = said = instead
-        facts = list(self._read_attributes(shown, said))
-        if corrected is not None and not facts:  # "Sorry, May 5"
-            facts = list(self._read_attributes(*whole))
+        lead = english("correction").search(shown)
+        begin = lead.span()[1] if lead else 0
+        shown, said = shown[begin:], said[begin:]
+        instead = read_instead(shown)
+        read = (shown, said) if instead == shown else (instead, instead)
+        facts = list(self._read_attributes(*read))
+        if begin and not facts:  # "Sorry, May 5"
+            facts = list(self._read_attributes(*asserted))
         if self._is_of_another(shown):
             facts = [each for each in facts if each.subject != "user" or each.start]
         for fact in facts:
-            kind = category or Category(attributes()[fact.attribute].category)
-            yield ClaimDraft(fact.content, kind, fact, said)
-        if instead != own[0]:
-            (shown, said), facts = own, []
-        if not is_order(said):
-            for start, end in self._lasting_parts(shown, facts):
-                yield ClaimDraft(said[start:end].strip(), Category.STATEMENT)
+            category = Category(attributes()[fact.attribute].category)
+            yield ClaimDraft(fact.content, category, fact, read[1])
+        corrected = instead.rstrip(_ENDS) if instead != shown else ""
+        if is_order(said) or any(corrected.endswith(each.value or "\n") for each in facts):
+            return
+        for start, end in self._lasting_parts(shown, () if corrected else facts):
+            yield ClaimDraft(said[start:end].strip(), Category.STATEMENT)
 
     def _lasting_parts(
         self, shown: str, facts: Sequence[FactStatement]

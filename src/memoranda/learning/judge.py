@@ -15,7 +15,7 @@ from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns, same_roles
 from memoranda.facts.reader import INSTRUCTION, OVER, SAME, FactStatement
 from memoranda.facts.requests import replaces
-from memoranda.facts.values import is_part_of_name, same_value, value_phrases
+from memoranda.facts.values import is_part_of_name, same_value, stems, value_phrases
 from memoranda.learning.claims import Claim, Relation
 from memoranda.learning.known_facts import quoted_words, stated_facts
 from memoranda.model.models import Record
@@ -37,6 +37,8 @@ _HELD_AT = ("employer", "job")
 # Attributes that tie two: what rests on the tie is over with it, also where it names the other.
 _OF_TWO = frozenset({"partner"})
 _NAMED = frozenset({"identity", "relation"})
+# Words of a thing and what it does: "my shift starts".
+_FRAME = 3
 _EDGE = " \t\n.,;:!?()[]\"'*_`"
 _UNSPACED_NOT = compile_pattern(r"[不没沒無无未非]|ない|ません")
 _NUMBER = compile_pattern(r"\d+(?:[.,:/-]\d+)*")
@@ -82,6 +84,25 @@ def judge_text(old: str, new: str, *, threshold: float = JACCARD) -> Relation:
     close = held and len(again) >= threshold * len(told)
     same = close and _find_details(old) == _find_details(new)
     return Relation.DUPLICATE if same else Relation.NONE
+
+
+def is_outdated(old: Record, claim: Claim) -> bool:
+    """Return whether a claim gives a thing, of which an older sentence tells, another value.
+
+    That is a one-value attribute of a thing that the sentence names whole; or the claim says
+    that it tells something new, and begins as the sentence does: with other numbers, or with the
+    same thing and what it does ("my shift starts at two now").
+    """
+    told, now, fact = quoted_words(old.content), quoted_words(claim.content), claim.fact
+    if fact is not None and fact.value:
+        whole = set(_terms(fact.subject)) <= set(_terms(told))
+        single = attributes()[fact.attribute].single and fact.subject != "user"
+        return whole and single and tells_same_time(claim, old) is False
+    if _folded("changing").isdisjoint(_plain_words(now)):
+        return False
+    words, frame = _without_numbers(told), _find_frame(told)
+    again = words == _without_numbers(now)[: len(words)] and len(words) < len(_plain_words(told))
+    return again or (bool(frame) and frame == _find_frame(now))
 
 
 def judge_line(line: str, claim: Claim) -> Relation:
@@ -297,6 +318,24 @@ def _find_details(text: str) -> _SentenceDetails:
         turning=sorted([*turning, *_UNSPACED_NOT.findall(text)]),
         persons=_persons(words) | frozenset(relation_nouns(text)),
     )
+
+
+def _find_frame(text: str) -> Sequence[str]:
+    """Return a thing of the speaker's and what it does, with which a text begins: my shift starts.
+
+    Empty where it does not begin so.
+    """
+    begins = _plain_words(text)[:_FRAME]
+    own = _persons(begins[:1]) == {"i"} and len(_terms(" ".join(begins))) == len(begins) - 1
+    return begins if own else ()
+
+
+def _without_numbers(text: str) -> list[str]:
+    """Return the stems of a text without its numbers, and without words for change."""
+    plurals = load("mul", "comparison")["plurals"]
+    words = [plurals.get(each, each) for each in _plain_words(text)]
+    left = _folded("counts") | _folded("changing")
+    return stems([each for each in words if each not in left and not each[0].isdigit()])
 
 
 def _persons(words: Iterable[str]) -> frozenset[str]:

@@ -53,6 +53,7 @@ SECRET = "it seems to hold a secret; only this conversation has it"  # noqa: S10
 SUPPOSED = "it only supposes something, and is no fact"
 NAMED = "it names something, and does not say what it is"
 JOKE = "it seems to be a joke"
+WITHHELD = "you asked not to keep it"
 OVERRIDES = "it would override what the assistant goes by"
 
 
