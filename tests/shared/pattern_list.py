@@ -12,11 +12,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import memoranda
 from memoranda.text import patterns
-from memoranda.text.dates.expressions import matches
+from memoranda.text.dates.statements import DateParser
 from memoranda.text.linear_patterns import LinearPattern
 
 
@@ -33,7 +34,7 @@ def _collect() -> Iterator[tuple[str, int]]:
         if "memoranda.text.patterns" in path.read_text("utf-8"):
             module = path.relative_to(package.parent).with_suffix("")
             importlib.import_module(".".join(module.parts).removesuffix(".__init__"))
-    matches("")
+    DateParser().read("on 5 May I went", datetime(2023, 5, 1, tzinfo=UTC))
     found: dict[tuple[str, int], None] = {}
     for each in gc.get_objects():
         if isinstance(each, LinearPattern):

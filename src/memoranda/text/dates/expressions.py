@@ -4,8 +4,6 @@ The patterns stand in ``mul/dates.toml``; the functions here read what they matc
 match wins. A reader returns ``None`` where the words only look like a time, and raises
 :class:`ValueError` where they are one that cannot be known ("31 February").
 
-Stretches of time around a moment, as words such as "last week" and "May" name them.
-
 Weeks begin on Monday; seasons are those of the northern hemisphere, by whole months.
 """
 
@@ -13,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from memoranda.text.dates import words as w
@@ -23,30 +21,29 @@ from memoranda.text.linear_patterns import LinearMatch, LinearPattern
 from memoranda.text.patterns import compile_pattern, expand, load
 
 DAY = timedelta(days=1)
-MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 
 # Where an open past ("before 2020") begins.
 EARLIEST_YEAR = 1900
 
 # The first moment of a stretch of time and the first one after it.
 Bounds = tuple[datetime, datetime]
-# Places a stretch that recurs each year.
-InYear = Callable[[int], Bounds]
+
+# The least and the most that "a few" may be.
+FEW_MEANS = (2, 5)
+# How far around today the days without a year, month or week are looked for.
+_YEARS_AROUND, _MONTHS_AROUND, _WEEKS_AROUND = 80, 5, 54
+_MONTHS_A_YEAR = 12
+_SATURDAY = 6
+_FAR_AHEAD = 30  # years
+
+_INSIDE = compile_pattern(r"[^\W_],?\s+$")
+
+Match = LinearMatch
 
 
 def is_empty(bounds: Bounds) -> bool:
     """Return whether a stretch ends before it begins, whatever the clocks of its zone do."""
     return bounds[0].astimezone(UTC) >= bounds[1].astimezone(UTC)
-
-
-def spread(first: InYear, last: InYear) -> InYear:
-    """Return a stretch of each year, from one to another, that may reach into the next year."""
-
-    def in_year(year: int) -> Bounds:
-        since, until = first(year)[0], last(year)[1]
-        return since, until if until > since else last(year + 1)[1]
-
-    return in_year
 
 
 class RelativeCalendar:
@@ -70,19 +67,12 @@ class RelativeCalendar:
         start, end = 12 * year + month - 1, 12 * year + month - 1 + count
         return self.date(start // 12, start % 12 + 1), self.date(end // 12, end % 12 + 1)
 
-    def season(self, year: int, season: int) -> Bounds:
-        """Return a season: 1 is spring, 4 the winter that begins in ``year``."""
-        return self.months(year, 3 * season, 3)
-
     def unit(self, unit: str, offset: int) -> Bounds:
         """Return the calendar unit that is ``offset`` units from the present one."""
-        year, month = self.now.year, self.now.month
         if unit == "month":
-            return self.months(year, month + offset)
-        if unit == "quarter":
-            return self.months(year, 3 * ((month - 1) // 3 + offset) + 1, 3)
+            return self.months(self.now.year, self.now.month + offset)
         if unit == "year":
-            return self.months(year + offset, 1, 12)
+            return self.months(self.now.year + offset, 1, _MONTHS_A_YEAR)
         if unit == "day":
             return self.days(offset)
         monday = 7 * offset - self.today.weekday()
@@ -90,9 +80,9 @@ class RelativeCalendar:
 
     def moved(self, day: datetime, unit: str, count: int) -> datetime:
         """Return the day so many units later; of a shorter month the last one."""
-        if unit not in MONTHS_IN:
+        if unit in {"day", "week", "weekend"}:
             return day + count * (1 if unit == "day" else 7) * DAY
-        start, end = self.months(day.year, day.month + count * MONTHS_IN[unit])
+        start, end = self.months(day.year, day.month + count * (12 if unit == "year" else 1))
         return min(start + (day.day - 1) * DAY, end - DAY)
 
     def around(self, unit: str, low: int, high: int) -> Bounds:
@@ -101,70 +91,26 @@ class RelativeCalendar:
             return self.days(7 * low - 3)[0], self.days(7 * high + 3)[1]
         return self.unit(unit, low)[0], self.unit(unit, high)[1]
 
-    def latest(self, in_year: InYear) -> Bounds:
-        """Return the latest occurrence of a yearly stretch that has begun."""
-        for year in range(self.now.year, self.now.year - 9, -1):
-            try:
-                bounds = in_year(year)
-            except ValueError:  # The 29th of February of another year.
-                continue
-            if bounds[0] <= self.now:
-                return bounds
-        raise ValueError("no such day in any year")
-
-    def shifted(self, in_year: InYear, shift: int) -> Bounds:
-        """Return the occurrence that is over (-1), of this year (0) or to come (1)."""
-        year = self.now.year
-        if shift == 0:
-            return in_year(year)
-        if shift < 0:
-            return next(b for y in (year, year - 1, year - 2) if (b := in_year(y))[1] <= self.now)
-        return next(b for y in (year, year + 1) if (b := in_year(y))[0] > self.now)
-
-
-# The least and the most that "a few" may be.
-FEW_MEANS = (2, 5)
-_MONTHS_A_YEAR = 12
-_SATURDAY, _SUNDAY = 6, 7
-_FAR_AHEAD = 30  # years
-_NEARBY_MONTHS = range(-5, 6)
-
-_INSIDE = compile_pattern(r"[^\W_],?\s+$")
-
-Match = LinearMatch
-
 
 @dataclass(frozen=True, slots=True)
 class TimeMeaning:
-    """The meaning of a time expression: a span, and its precision.
+    """What a time expression may mean.
 
     Attributes:
-        bounds: the stretch of time.
+        options: the stretches of time, in order; several where a year, month or week was not said.
         grain: what it is: day, weekday, week, month, season, year, …
         needs_cue: whether it means a time only behind a word such as "in" or "since".
-        in_year: the same in another year, where no year was said.
-        options: other times that the words may mean, where the tense decides.
         only: ``future`` where the words mean a time only with a verb that looks ahead.
     """
 
-    bounds: Bounds
+    options: tuple[Bounds, ...]
     grain: str
     needs_cue: bool = False
-    in_year: InYear | None = None
-    options: tuple[Bounds, ...] = ()
     only: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TimeExpression:
-    """A time expression and where it stands in the text."""
-
-    begin: int
-    finish: int
-    found: TimeMeaning
-
-
 Reader = Callable[..., TimeMeaning | None]
+
 # --- what the parts of a match say -------------------------------------------------------
 
 
@@ -184,8 +130,7 @@ def _amount(m: Match) -> tuple[str, int, int]:
         raise ValueError(m[0])
     if m.get("few"):
         return unit, *FEW_MEANS
-    said = m.get("n")
-    count = w.number_of(said) if said else 1
+    count = w.number_of(m.get("n") or "1")
     return ("week", 2 * count, 2 * count) if unit == "fortnight" else (unit, count, count)
 
 
@@ -198,26 +143,47 @@ def _year(m: Match, c: RelativeCalendar) -> int:
     return year + (2_000 if 2_000 + year <= c.now.year + _FAR_AHEAD else 1_900)
 
 
-def _day(c: RelativeCalendar, year: int, month: int, day: int) -> Bounds:
-    start = c.date(year, month, day)
-    return start, start + DAY
+def _yearly(
+    m: Match,
+    c: RelativeCalendar,
+    in_year: Callable[[int], Bounds],
+    grain: str = "day",
+    *,
+    bare: bool = True,
+) -> TimeMeaning:
+    """Return what recurs each year: in the year said, or by "last" and "next", or in any year.
 
+    Args:
+        m: the words.
+        c: the calendar.
+        in_year: its place in a year; an error where a year has none.
+        grain: what it is.
+        bare: whether it is a time without another word.
 
-def _yearly(m: Match, c: RelativeCalendar, in_year: InYear, grain: str = "day") -> TimeMeaning:
-    """Place a stretch that recurs each year: in the year said, or the latest."""
+    Raises:
+        ValueError: there is no such day.
+    """
     if m.get("y"):
-        return TimeMeaning(in_year(_year(m, c)), grain)
-    return TimeMeaning(c.latest(in_year), grain, in_year=in_year)
+        return TimeMeaning((in_year(_year(m, c)),), grain)
+    options = []
+    for year in range(c.now.year - _YEARS_AROUND, c.now.year + _YEARS_AROUND + 1):
+        try:
+            options.append(in_year(year))
+        except ValueError:  # The 29th of February of another year.
+            continue
+    shift = _shift(m)
+    if shift == 0:
+        options = [in_year(c.now.year)]
+    elif shift is not None and shift < 0:
+        options = [each for each in options if each[1] <= c.now][-1:]
+    elif shift is not None:
+        options = [each for each in options if each[0] > c.now][:1]
+    if not options:
+        raise ValueError(m[0])
+    return TimeMeaning(tuple(options), grain, needs_cue=not bare and shift is None)
 
 
-def _recurring(m: Match, c: RelativeCalendar, in_year: InYear, grain: str) -> TimeMeaning:
-    """Place "last May" and "May 2023"; without a year it needs a word that makes it a time."""
-    if (shift := _shift(m)) is not None:
-        return TimeMeaning(c.shifted(in_year, shift), grain)
-    return replace(_yearly(m, c, in_year, grain), needs_cue=m.get("y") is None)
-
-
-# --- days and months ---------------------------------------------------------------------
+# --- days, months, seasons and years -----------------------------------------------------
 
 
 def _is_verb(m: Match) -> bool:
@@ -229,8 +195,8 @@ def _read_month_day(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
     """Read a day of a month, or some days of it."""
     if not m.get("y") and _is_verb(m):
         return None
-    month = w.month_number(m["m"])
-    first, last = int(m["d"]), int(m.get("e") or m["d"])
+    month, first = w.month_number(m["m"]), w.number_of(m["d"])
+    last = w.number_of(m.get("e") or m["d"])
     return _yearly(m, c, lambda year: (c.date(year, month, first), c.date(year, month, last) + DAY))
 
 
@@ -240,36 +206,18 @@ def _read_numeric(m: Match, c: RelativeCalendar) -> TimeMeaning:
     pointed = m.get("sep") == "."
     if not pointed and first != second and max(first, second) <= _MONTHS_A_YEAR:
         raise ValueError("day and month cannot be told apart")
-    american = not pointed and second > _MONTHS_A_YEAR
-    month, day = (first, second) if american else (second, first)
-    return _yearly(m, c, lambda year: _day(c, year, month, day))
-
-
-def _read_nth_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "the third of May"."""
-    month, day = w.month_number(m["m"]), w.ordinals()[m["word"].lower()]
-    return _yearly(m, c, lambda year: _day(c, year, month, day))
+    day, month = (second, first) if not pointed and second > _MONTHS_A_YEAR else (first, second)
+    return _yearly(m, c, lambda year: (c.date(year, month, day), c.date(year, month, day) + DAY))
 
 
 def _read_day_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the 3rd", of this month or one nearby."""
-    day = int(m["d"]) if m.get("d") else w.ordinals()[m["word"].lower()]
-    options = []
-    for shift in _NEARBY_MONTHS:
+    day, options = w.number_of(m["d"]), []
+    for shift in range(-_MONTHS_AROUND, _MONTHS_AROUND + 1):
         start, end = c.months(c.now.year, c.now.month + shift)
         if start + (day - 1) * DAY < end:
             options.append((start + (day - 1) * DAY, start + day * DAY))
-    return TimeMeaning(options[0], "day", needs_cue=True, options=tuple(options))
-
-
-def _read_weekday_nth(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "Friday the 3rd"."""
-    number = w.weekday_number(m["wd"].lower())
-    found = _read_day_of_month(m, c)
-    options = tuple(bounds for bounds in found.options if bounds[0].isoweekday() == number)
-    if not options:
-        raise ValueError(m[0])
-    return replace(found, options=options, needs_cue=False)
+    return TimeMeaning(tuple(options), "day", needs_cue=True)
 
 
 def _read_holiday(m: Match, c: RelativeCalendar) -> TimeMeaning:
@@ -279,18 +227,20 @@ def _read_holiday(m: Match, c: RelativeCalendar) -> TimeMeaning:
         for name, month, day in load("en", "dates")["holidays"]
         if compile_pattern(name, re.IGNORECASE).fullmatch(m["holiday"])
     )
-
-    return _recurring(m, c, lambda year: _day(c, year, month, day), "day")
+    date = lambda year: (c.date(year, month, day), c.date(year, month, day) + DAY)  # noqa: E731
+    return _yearly(m, c, date, bare=False)
 
 
 def _read_month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
-    """Read a month, or the beginning, middle or end of one."""
-    if m["m"].lower() == "mars" and not w.DATES.french_march.search(m.string):
+    """Read a month, or the beginning, middle or end of one; "this may" is none."""
+    name, phase = m["m"].lower(), (m.get("phase") or "").lower()[:3]
+    if name == "mars" and not w.DATES.french_march.search(m.string):
         return None  # A planet, or a chocolate bar.
-    month = w.month_number(m["m"])
-    phase = (m.get("phase") or "").lower()[:3]
-    if m.get("y") and not phase and _is_verb(m):
+    if (m.get("y") or m.get("shift")) and not phase and _is_verb(m):
         return None
+    if m["m"] == "may" and (m.get("shift") or "").lower() == "this":
+        return None
+    month = w.month_number(name)
 
     def in_year(year: int) -> Bounds:
         start, end = c.months(year, month)
@@ -300,115 +250,60 @@ def _read_month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
             return start + 20 * DAY, end
         return start, start + 10 * DAY if phase else end
 
-    found = _yearly(m, c, in_year, "month")
-    return replace(found, needs_cue=not phase and m.get("y") is None)
-
-
-def _read_shifted_month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
-    """Read "last May"; "this may" is none."""
-    if m["shift"].lower() == "this" and (m["m"] == "may" or _is_verb(m)):
-        return None
-    month = w.month_number(m["m"])
-    return _recurring(m, c, lambda year: c.months(year, month), "month")
+    return _yearly(m, c, in_year, "month", bare=bool(phase))
 
 
 def _read_season(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read a season."""
+    """Read a season: of a winter, the year is that in which it begins."""
     season = w.seasons()[m["season"].lower()]
-    return _recurring(m, c, lambda year: c.season(year, season), "season")
-
-
-def _read_weekday_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "the last Sunday in September"."""
-    number, which = w.weekday_number(m["day"].lower()), w.week_ordinals()[m["k"].lower()]
-    month = w.month_number(m["m"])
-
-    def in_year(year: int) -> Bounds:
-        start, end = c.months(year, month)
-        first = start + (number - start.isoweekday()) % 7 * DAY
-        last = end - DAY - ((end - DAY).isoweekday() - number) % 7 * DAY
-        day = first + 7 * (which - 1) * DAY if which > 0 else last
-        return day, day + DAY
-
-    return _yearly(m, c, in_year)
-
-
-# --- years and their parts ---------------------------------------------------------------
-
-
-def _read_quarter(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "Q3"."""
-    return _recurring(m, c, lambda year: c.months(year, 3 * int(m["q"]) - 2, 3), "quarter")
+    return _yearly(m, c, lambda year: c.months(year, 3 * season, 3), "season", bare=False)
 
 
 def _read_year(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
     """Read a number that is a year, unless it counts or names something else."""
     if w.DATES.counted.search(m.string[: m.start()]):
         return None
-    return TimeMeaning(c.months(int(m["y"]), 1, 12), "year")
-
-
-def _read_decade(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "the 1990s"."""
-    return TimeMeaning(c.months(int(m["decade"] + "0"), 1, 120), "decade")
-
-
-def _read_part_of_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "early 2023"."""
-    part = m["part"].lower()
-    month = 9 if part.startswith("end") else {"e": 1, "b": 1, "s": 1, "m": 5, "l": 9}[part[0]]
-    return TimeMeaning(c.months(int(m["y"]), month, 4), "span")
+    return TimeMeaning((c.months(int(m["y"]), 1, _MONTHS_A_YEAR),), "year", needs_cue=True)
 
 
 # --- weekdays ----------------------------------------------------------------------------
 
 
 def _read_weekday(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read a weekday: the last or next one as the tense says, or that of "last" and "next"."""
-    number, today = w.weekday_number(m["day"].lower()), c.today.isoweekday()
-    shift = _shift(m)
+    """Read a weekday: any near one, or that of "last" and "next"."""
+    days, shift = w.weekday_number(m["day"]) - c.today.isoweekday(), _shift(m)
     if shift is None:
-        options = (c.days((number - today) % 7 - 7), c.days((number - today - 1) % 7 + 1))
-        return TimeMeaning(options[0], "weekday", needs_cue=True, options=options)
-    offset = (number - today) % 7 - 7 if shift < 0 else number - today + 7 * shift
-    return TimeMeaning(c.days(offset), "weekday")
-
-
-def _read_weekday_with_hour(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read a weekday before an hour, which needs no other word: "Monday 3:30pm"."""
-    return replace(_read_weekday(m, c), needs_cue=False)
+        weeks = range(-_WEEKS_AROUND, _WEEKS_AROUND + 1)
+        near = tuple(c.days(days + 7 * each) for each in weeks)
+        return TimeMeaning(near, "weekday", needs_cue=True)
+    return TimeMeaning((c.days(days % 7 - 7 if shift < 0 else days + 7 * shift),), "weekday")
 
 
 def _read_weekday_on(m: Match, c: RelativeCalendar, weeks: int = 0) -> TimeMeaning:
     """Read "a week on Friday"; the last Friday with -1 week, and the next one with none."""
-    number, today = w.weekday_number(m["day"].lower()), c.today.isoweekday()
+    days = w.weekday_number(m["day"]) - c.today.isoweekday()
     if m.get("u"):
-        said = m.get("n")
-        weeks = (w.number_of(said) if said else 1) * (2 if w.unit_of(m["u"]) == "fortnight" else 1)
-    first = (number - today) % 7 if weeks < 0 else (number - today - 1) % 7 + 1
-    return TimeMeaning(c.days(first + 7 * weeks), "day")
+        count = w.number_of(m.get("n") or "1")
+        weeks = 2 * count if w.unit_of(m["u"]) == "fortnight" else count
+    return TimeMeaning(
+        (c.days((days % 7 if weeks < 0 else (days - 1) % 7 + 1) + 7 * weeks),), "day"
+    )
 
 
-def _read_day_on(m: Match, c: RelativeCalendar, offset: int) -> TimeMeaning:
-    """Read "a week tomorrow" and "tomorrow week"."""
-    weeks = 2 if w.unit_of(m["u"]) == "fortnight" else 1
-    return TimeMeaning(c.days(offset + 7 * weeks), "day")
-
-
-def _read_weekday_of_week(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_weekday_of_week(m: Match, c: RelativeCalendar, shift: int | None = None) -> TimeMeaning:
     """Read "Friday of next week"."""
-    number = w.weekday_number(m["day"].lower())
-    start = c.unit("week", _shift(m) or 0)[0] + (number - 1) * DAY
-    return TimeMeaning((start, start + DAY), "day")
+    week = c.unit("week", (_shift(m) or 0) if shift is None else shift)
+    start = week[0] + (w.weekday_number(m["day"]) - 1) * DAY
+    return TimeMeaning(((start, start + DAY),), "day")
 
 
-# --- units, near and far -----------------------------------------------------------------
+# --- units, near and far, and days that count from today ---------------------------------
 
 
 def _read_unit(m: Match, c: RelativeCalendar, shift: int | None = None) -> TimeMeaning:
     """Read "last week"; of "the week before last", ``shift`` is -2."""
     unit = w.unit_of(m["u"])
-    return TimeMeaning(c.unit(unit, (_shift(m) or 0) if shift is None else shift), unit)
+    return TimeMeaning((c.unit(unit, (_shift(m) or 0) if shift is None else shift),), unit)
 
 
 def _read_units_away(m: Match, c: RelativeCalendar, way: str, only: str = "") -> TimeMeaning:
@@ -416,48 +311,26 @@ def _read_units_away(m: Match, c: RelativeCalendar, way: str, only: str = "") ->
     unit, low, high = _amount(m)
     if way == "past":
         low, high = -high, -low
-    return TimeMeaning(c.around(unit, low, high), unit, only=only)
+    return TimeMeaning((c.around(unit, low, high),), unit, only=only)
 
 
 def _read_last_units(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the last two weeks"."""
     unit, _, count = _amount(m)
-    return TimeMeaning((c.moved(c.today, unit, -count), c.today + DAY), unit)
-
-
-def _read_next_units(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "the next two weeks"."""
-    unit, _, count = _amount(m)
-    return TimeMeaning((c.today + DAY, c.moved(c.today + DAY, unit, count)), "span")
+    return TimeMeaning(((c.moved(c.today, unit, -count), c.today + DAY),), "span")
 
 
 def _read_weekend(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the weekend", the last or the next one, and "this weekend"."""
     begun = c.today.isoweekday() >= _SATURDAY
     options = (c.unit("weekend", 0 if begun else -1), c.unit("weekend", 0))
-    return TimeMeaning(options[1], "weekend", needs_cue=not m["this"], options=options)
+    return TimeMeaning(options, "weekend", needs_cue=not m["this"])
 
 
-def _read_last_week(_: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "last week"."""
-    start, end = c.unit("week", -1)
-    # On a Sunday, those whose weeks begin on Sundays mean the six days before as well.
-    return TimeMeaning((start, end if c.today.isoweekday() < _SUNDAY else c.today), "week")
-
-
-def _read_rest_of_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "later this week" and "earlier this month"."""
-    start, end = c.unit(w.unit_of(m["u"]), _shift(m) or 0)
-    if m["part"].lower() == "later":
-        return TimeMeaning((max(start, c.today), end), "span")
-    return TimeMeaning((start, min(end, c.today + DAY)), "span")
-
-
-# --- days that count from today ----------------------------------------------------------
-
-
-def _read_named_day(m: Match, c: RelativeCalendar, offset: int) -> TimeMeaning | None:
-    """Read "yesterday".
+def _read_named_day(
+    m: Match, c: RelativeCalendar, offset: int, only: str = ""
+) -> TimeMeaning | None:
+    """Read "yesterday", and "a week tomorrow".
 
     "hier" is French for yesterday and German for here; "morgen" and "mañana" are tomorrow and
     the morning; a capital inside a sentence makes a title.
@@ -469,58 +342,8 @@ def _read_named_day(m: Match, c: RelativeCalendar, offset: int) -> TimeMeaning |
         or (m[0][0].isupper() and _INSIDE.search(before))
     ):
         return None
-    return TimeMeaning(c.days(offset), "day")
-
-
-# --- Chinese -----------------------------------------------------------------------------
-
-
-def _read_zh_date(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read 2023年5月8日."""
-    month = w.number_of(m["m"])
-
-    def in_year(year: int) -> Bounds:
-        return _day(c, year, month, w.number_of(m["d"])) if m["d"] else c.months(year, month)
-
-    grain = "day" if m["d"] else "month"
-    if m["rel"]:
-        return TimeMeaning(in_year(c.now.year + w.chinese("relative_years")[m["rel"]]), grain)
-    return _yearly(m, c, in_year, grain)
-
-
-def _read_zh_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read 去年 and 2023年春天."""
-    year = int(m["y"]) if m["y"] else c.now.year + w.chinese("relative_years")[m["rel"]]
-    if m["season"]:
-        return TimeMeaning(c.season(year, w.seasons()[m["season"] + "天"]), "season")
-    return TimeMeaning(c.months(year, 1, 12), "year")
-
-
-def _read_zh_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read 上周 and 下周五."""
-    shift = w.chinese("relative_units")[m["shift"]]
-    if m.get("day") is None:
-        unit = "month" if m.get("u") == "月" else "week"
-        return TimeMeaning(c.unit(unit, shift), unit)
-    if m["day"] == "末":
-        return TimeMeaning(c.unit("weekend", shift), "weekend")
-    start = c.unit("week", shift)[0] + "一二三四五六日天".index(m["day"]) % 7 * DAY
-    if m["day"] == "天":
-        start = c.unit("week", shift)[1] - DAY
-    return TimeMeaning((start, start + DAY), "day")
-
-
-def _read_zh_day(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read 前天."""
-    return TimeMeaning(c.days(w.chinese("relative_days")[m["day"]]), "day")
-
-
-# --- what is no time ---------------------------------------------------------------------
-
-
-def _read_never(_: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "now", which is a time only as the end of a stretch."""
-    return TimeMeaning(c.days(0), "day", only="never")
+    weeks = 0 if m.get("u") is None else 2 if w.unit_of(m["u"]) == "fortnight" else 1
+    return TimeMeaning((c.days(offset + 7 * weeks),), "day", only=only)
 
 
 def _read_refuse(m: Match, _: RelativeCalendar) -> TimeMeaning:
@@ -531,11 +354,16 @@ def _read_refuse(m: Match, _: RelativeCalendar) -> TimeMeaning:
 # --- finding them ------------------------------------------------------------------------
 
 # The functions above, as the rules of ``mul/dates.toml`` name them.
-_READERS: dict[str, Reader] = {
+_READERS: Mapping[str, Reader] = {
     name.removeprefix("_read_"): reader
     for name, reader in list(globals().items())
     if name.startswith("_read_")
 }
+# Characters before a time in which what it comes after stands.
+_BESIDE = 10
+# What stands before and after a time in a script with spaces, and in one without.
+_SPACED = r"(?:^|[^\w@#$€£/.-])", r"(?:$|[^\w-]|-(?:$|\W))"
+_UNSPACED = "(?:^|[^0-9.])", ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -545,11 +373,13 @@ class TimeRule:
     Attributes:
         pattern: what it finds; the time itself is the group ``it``.
         read: what reads it.
+        arguments: what its reader is told besides.
         beside: what must not come ``then``, and what it must come ``after``, or not.
     """
 
     pattern: LinearPattern
     read: Reader
+    arguments: Sequence[Any]
     beside: Mapping[str, LinearPattern]
 
     def find(self, text: str) -> Iterator[Match]:
@@ -576,13 +406,6 @@ class TimeRule:
         )
 
 
-# Characters before a time in which what it comes after stands.
-_BESIDE = 10
-# What stands before and after a time in a script with spaces, and in one without.
-_SPACED = r"(?:^|[^\w@#$€£/.-])", r"(?:$|[^\w-]|-(?:$|\W))"
-_UNSPACED = "(?:^|[^0-9.])", ""
-
-
 def _rule(row: Sequence[Any], before: str, after: str) -> TimeRule:
     """Return a row of a table as a rule."""
     reader, pattern, *arguments = row
@@ -593,31 +416,45 @@ def _rule(row: Sequence[Any], before: str, after: str) -> TimeRule:
         for name, each in asked.items()
     }
     source = f"{before}(?P<it>{expand(pattern, w.DATES)}){expand(after, w.DATES)}"
-    read = _READERS[reader]
-    return TimeRule(
-        compile_pattern(source, re.IGNORECASE),
-        partial(_read_with, read, tuple(arguments)) if arguments else read,
-        beside,
-    )
-
-
-def _read_with(
-    read: Reader, arguments: tuple[Any, ...], m: Match, c: RelativeCalendar
-) -> TimeMeaning | None:
-    """Read a time with the arguments that a rule gives."""
-    return read(m, c, *arguments)
+    return TimeRule(compile_pattern(source, re.IGNORECASE), _READERS[reader], arguments, beside)
 
 
 @cache
 def _rules() -> list[TimeRule]:
     """Return the rules in their order."""
-    tables = [(name, _SPACED) for name in ("of_days", "of_spans", "named_days", "parts_of_days")]
-    tables += [(name, _UNSPACED) for name in ("unspaced", "parts_of_days")]
     data = load("mul", "dates")
+    tables = (("rules", _SPACED), ("named_days", _SPACED), ("unspaced", _UNSPACED))
     return [_rule(row, *beside) for name, beside in tables for row in data[name]]
 
 
-def matches(text: str) -> list[tuple[Match, Reader]]:
-    """Return what the rules match in ``text``, the longest first."""
-    found = [(m, rule.read) for rule in _rules() for m in rule.find(text)]
-    return sorted(found, key=lambda one: (one[0].start() - one[0].end(), one[0].start()))
+@dataclass(frozen=True, slots=True)
+class TimeExpression:
+    """A time expression and where it stands in the text."""
+
+    begin: int
+    finish: int
+    found: TimeMeaning
+
+
+def find_expressions(text: str, calendar: RelativeCalendar) -> list[TimeExpression]:
+    """Return the time expressions of a text, the longest first chosen, in order.
+
+    What cannot be known ("31 February") is no time, and neither are parts of it.
+    """
+    matches = [(m, rule) for rule in _rules() for m in rule.find(text)]
+    matches.sort(key=lambda each: (each[0].start() - each[0].end(), each[0].start()))
+    taken: list[tuple[int, int]] = []
+    found = []
+    for match, rule in matches:
+        begin, finish = match.span()
+        if any(begin < last and first < finish for first, last in taken):
+            continue
+        try:
+            meaning = rule.read(match, calendar, *rule.arguments)
+        except (ValueError, OverflowError, LookupError):
+            taken.append((begin, finish))
+            continue
+        if meaning is not None:
+            taken.append((begin, finish))
+            found.append(TimeExpression(begin, finish, meaning))
+    return sorted(found, key=lambda each: each.begin)

@@ -12,7 +12,7 @@ import unicodedata
 from datetime import datetime
 
 from memoranda.text.calendar import within_calendar
-from memoranda.text.dates.cues import TimeCue, find_cue
+from memoranda.text.dates.cues import TimeCue
 from memoranda.text.dates.expressions import Bounds, TimeExpression, is_empty
 from memoranda.text.dates.statements import DatedSentence
 from memoranda.text.dates.tense import PAST
@@ -28,15 +28,14 @@ _AHEAD = frozenset({"for", "by", "around"})
 class _DatedQuestion(DatedSentence):
     """A question, asked at one moment."""
 
-    def _direction(self, atom: TimeExpression, cue: TimeCue | None = None) -> str:
-        del atom, cue
+    def _direction(self, time: TimeExpression, cue: TimeCue | None) -> str:
+        del time, cue
         return PAST
 
-    def _placed(self, atom: TimeExpression) -> tuple[int, int, Bounds] | None:
+    def _bounds(self, time: TimeExpression, cue: TimeCue | None) -> Bounds | None:
         # "What are the plans for the summer?" does not look back.
-        cue = find_cue(self._text, atom.begin)
         ahead = cue is not None and cue.name in _AHEAD
-        return None if ahead and atom.found.needs_cue else super()._placed(atom)
+        return None if ahead and time.found.needs_cue else super()._bounds(time, cue)
 
 
 def question_range(query: str, now: datetime) -> Bounds | None:

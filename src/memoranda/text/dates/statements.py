@@ -3,8 +3,9 @@
 How it works: a text is cut into sentences; patterns find time expressions in each; those that
 stand side by side become one ("Friday, May 12 at 5pm", "from 3 to 5 May"); the verb nearby says
 whether one without a year is the last or the next; words before it open it ("since"). What is
-ambiguous, habitual ("every Friday") or impossible gives no mention: a wrong date is worse
-than none. The same words mean the same days as in a question.
+ambiguous, habitual ("every Friday"), impossible or counted from another time ("two days before
+my birthday") gives no mention: a wrong date is worse than none. The same words mean the same days
+as in a question.
 
 Microsoft's recognizers were tried (``recognizers-text-date-time`` 1.0.2a2, an alpha that only
 imports with an old ``emoji``): on their own cases they find more, and say another time than
@@ -13,15 +14,17 @@ was meant twice as often; they leave it open which Friday is meant.
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
-from functools import lru_cache
+from functools import lru_cache, partial
+from operator import itemgetter
 
 from memoranda.model.models import DateMention
 from memoranda.text.calendar import within_calendar
-from memoranda.text.dates import cues, tense
+from memoranda.text.dates import tense
+from memoranda.text.dates.cues import TimeCue, find_begin, find_cue, is_time
 from memoranda.text.dates.expressions import (
     DAY,
     EARLIEST_YEAR,
@@ -29,17 +32,14 @@ from memoranda.text.dates.expressions import (
     RelativeCalendar,
     TimeExpression,
     TimeMeaning,
+    find_expressions,
     is_empty,
-    matches,
 )
-from memoranda.text.dates.joining import apply_offset, has_offset, intersect_times, join_stretch
 from memoranda.text.dates.words import DATES
 from memoranda.text.languages import is_english
+from memoranda.text.limits import LONGEST_SENTENCE
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.sentences import split_sentences
-
-# A sentence longer than so many characters is cut: work grows with a text, not faster.
-PIECE = 600
 
 WEEK, A_YEAR = timedelta(days=8), 12  # months
 # So near in the past, and so far ahead, the present tense means the date that was.
@@ -57,12 +57,9 @@ _DAY = (
 )
 _ADDED = compile_pattern(rf" \({_DAY}?(?: ?\u2013 {_DAY})?\)")
 _DATED = compile_pattern(rf"(?:['\u2019]s)?\s\((?:\u2013 )?{_DAY}")
-_SHORT_YEAR = compile_pattern("['\u2019][0-9]{2}$")
 _OWNING = frozenset({"'s", "\u2019s"})
-_COMBINED = compile_pattern(r"(?s).[\u0300-\u036f\u3099\u309a]{0,8}")
-
-# From a place in one form of a text to the place in another.
-Places = Callable[[int], int]
+# Years in which no day that is near to one of them is beyond the calendar.
+_YEARS = range(200, 9800)
 
 
 class DateParser:
@@ -78,7 +75,7 @@ class DateParser:
         Raises:
             InvalidInput: ``said_at`` has no time zone.
         """
-        if not within_calendar(said_at, "said_at"):
+        if not within_calendar(said_at, "said_at") or said_at.year not in _YEARS:
             return []
         # Moments that are equal may be on different days, each in its zone.
         return list(_read(text, said_at, said_at.isoformat(), said_at.tzinfo))
@@ -94,11 +91,7 @@ class DateParser:
         """
         parts, done = [], 0
         for mention in self.read(text, said_at):
-            if short := _SHORT_YEAR.search(mention.text):
-                begin = mention.start + short.start()
-                parts += [text[done:begin], str(mention.since.year)]
-                done = begin + len("'27")
-            elif not (_WITH_YEAR.search(mention.text) or _DATED.match(text, mention.end)):
+            if not (_WITH_YEAR.search(mention.text) or _DATED.match(text, mention.end)):
                 end = mention.end + 2 * (text[mention.end :][:2] in _OWNING)
                 parts += [text[done:end], f" ({write_date(mention, english=is_english(text))})"]
                 done = end
@@ -146,45 +139,17 @@ def write_times(text: str, mentions: Sequence[DateMention], part: tuple[int, int
 # The same words are read again when their times are made absolute.
 @lru_cache(maxsize=256)
 def _read(text: str, said_at: datetime, local: str, zone: tzinfo | None) -> tuple[DateMention, ...]:
+    """Return the times of the sentences of a text; one that is too long has none."""
     del local, zone
-    composed, places = _composed(text)
-    masked = DATES.masked.sub(lambda found: " " * len(found[0]), composed)
-    found = []
-    cut = (piece for each in split_sentences(masked) for piece in _pieces(masked, *each[:2]))
-    for start, end in cut:
-        for mention in DatedSentence(masked[start:end], said_at).mentions():
-            first, last = places(start + mention.start), places(start + mention.end)
-            found.append(replace(mention, text=text[first:last], start=first, end=last))
+    masked = DATES.masked.sub(lambda found: " " * len(found[0]), text)
+    found: list[DateMention] = []
+    for start, end, _ in split_sentences(masked):
+        if end - start <= LONGEST_SENTENCE:
+            times = DatedSentence(masked[start:end], said_at).mentions()
+            found += (
+                replace(each, start=start + each.start, end=start + each.end) for each in times
+            )
     return tuple(found)
-
-
-# --- cutting a text ----------------------------------------------------------------------
-
-
-def _composed(text: str) -> tuple[str, Places]:
-    """Return ``text`` in composed form, and from a place in it the place in ``text``."""
-    if unicodedata.is_normalized("NFC", text):
-        return text, lambda place: place
-    pieces, origin = [], [0]
-    for match in _COMBINED.finditer(text):
-        piece = unicodedata.normalize("NFC", match[0])
-        pieces.append(piece)
-        origin += [match.start()] * (len(piece) - 1) + [match.end()]
-    return "".join(pieces), origin.__getitem__
-
-
-def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield a sentence whole, or cut at spaces where it is too long."""
-    while end - start > PIECE:
-        cut = text.rfind(" ", start + PIECE // 2, start + PIECE)
-        cut = cut if cut > 0 else start + PIECE
-        yield start, cut
-        start = cut
-    if end > start:
-        yield start, end
-
-
-# --- one sentence ------------------------------------------------------------------------
 
 
 class DatedSentence:
@@ -200,189 +165,139 @@ class DatedSentence:
         if not DATES.trigger.search(self._text):
             return
         reached = 0
-        for atom in self._joined(self._offsets(self._atoms())):
-            try:
-                placed = self._placed(atom)
-                if placed is None or placed[0] < reached or is_empty(placed[2]):
-                    continue
-            except (ValueError, OverflowError, LookupError):
+        for time in self._joined():
+            cue = find_cue(self._text, time.begin)
+            bounds = self._bounds(time, cue) if is_time(self._text, time, cue) else None
+            if bounds is None or is_empty(bounds):
                 continue
-            begin, end, bounds = placed
-            reached = finish = self._without_stop(end)
-            words, precision = self._text[begin:finish], find_precision(bounds)
-            if precision == "week" and atom.found.grain != "week":
+            begin = max(reached, find_begin(self._text, time, cue, bounds))
+            reached = end = self._without_stop(time.finish)
+            precision = find_precision(bounds)
+            if precision == "week" and time.found.grain != "week":
                 precision = "span"  # "From 28 December to 3 January" are seven days, and no week.
-            yield DateMention(words, begin, finish, *bounds, precision)
+            yield DateMention(self._text[begin:end], begin, end, *bounds, precision)
 
     def _without_stop(self, finish: int) -> int:
         """Return where a time ends, the full stop of its sentence left out."""
         ends = self._text[finish - 1] == "."
         return finish - 1 if ends and not self._text[finish:].strip() else finish
 
-    def _atoms(self) -> list[TimeExpression]:
-        """Return the time expressions, the longest first chosen, in order.
-
-        What cannot be known ("31 February") is no time, and neither are parts of it.
-        """
-        taken: list[tuple[int, int]] = []
-        atoms = []
-        for match, resolve in matches(self._text):
-            begin, finish = match.span()
-            if any(begin < last and first < finish for first, last in taken):
-                continue
-            try:
-                found = resolve(match, self._calendar)
-            except (ValueError, OverflowError, LookupError):
-                taken.append((begin, finish))
-                continue
-            if found is not None and not self._enumerates(begin, finish):
-                taken.append((begin, finish))
-                atoms.append(TimeExpression(begin, finish, found))
-        return sorted(atoms, key=lambda atom: atom.begin)
-
-    def _enumerates(self, begin: int, finish: int) -> bool:
-        """Return whether "5 and 8 May" are two days and no stretch."""
-        text = self._text
-        if tense.is_moved_from(text, begin) and DATES.statement_link.search(text, begin, finish):
-            return True
-        between = DATES.between.search(text, max(0, begin - 20), begin)
-        return between is None and DATES.joined.search(text, begin, finish) is not None
-
-    def _offsets(self, atoms: list[TimeExpression]) -> Iterator[TimeExpression]:
-        """Apply "two days before" and the like, each to the time right after it."""
-        for atom in atoms:
-            try:
-                yield apply_offset(self._text, self._tensed(atom))
-            except (ValueError, OverflowError, LookupError):
-                continue
-
-    def _tensed(self, atom: TimeExpression) -> TimeExpression:
-        """Place a time that "the week before" counts from."""
-        found = atom.found
-        if not (found.in_year or found.options) or not has_offset(self._text, atom):
-            return atom
-        bounds = self._chosen(atom)
-        return replace(atom, found=replace(atom.found, bounds=bounds)) if bounds else atom
-
-    def _joined(self, atoms: Iterator[TimeExpression]) -> list[TimeExpression]:
-        """Join the expressions that stand side by side, then those that a word links."""
-        joined = list(atoms)
+    def _joined(self) -> list[TimeExpression]:
+        """Return the times: those that stand side by side, or that a word links, are one."""
+        joined = find_expressions(self._text, self._calendar)
+        joined = [each for each in joined if not self._is_list(each)]
         for join in (self._beside, self._linked):
             parts, joined = joined, []
-            for atom in parts:
-                if joined and (whole := join(joined[-1], atom)):
+            for each in parts:
+                if joined and (whole := join(joined[-1], each)):
                     joined[-1] = whole
                 else:
-                    joined.append(atom)
+                    joined.append(each)
         return joined
 
-    def _linked(self, one: TimeExpression, other: TimeExpression) -> TimeExpression | None:
-        """Return the stretch from one time to another, if the words between them say so."""
-        text = self._text
-        between = DATES.between.search(text, max(0, one.begin - 20), one.begin)
-        if tense.is_moved_from(text, one.begin):
-            return None
-        if DATES.statement_link.fullmatch(text, one.finish, other.begin) or (
-            between and DATES.conjunction.fullmatch(text, one.finish, other.begin)
-        ):
-            if other.found.only and one.found.in_year:
-                bounds = one.found.bounds[0], self._calendar.today + DAY
-                return TimeExpression(one.begin, other.finish, TimeMeaning(bounds, "stretch"))
-            if bool(one.found.options) != bool(other.found.options):
-                # "from 3 May until Friday": no part of it is a time of its own.
-                return TimeExpression(one.begin, other.finish, replace(one.found, only="never"))
-            found = replace(
-                join_stretch(one.found, other.found),
-                grain="stretch",
-                needs_cue=False,
-                only=one.found.only,
-            )
-            return TimeExpression(one.begin, other.finish, found)
-        return None
+    def _is_between(self, begin: int) -> bool:
+        """Return whether "between" stands before a place."""
+        return DATES.between.search(self._text, max(0, begin - 20), begin) is not None
+
+    def _is_list(self, time: TimeExpression) -> bool:
+        """Return whether "5 and 8 May" are two days and no stretch."""
+        listed = DATES.joined.search(self._text, time.begin, time.finish) is not None
+        return listed and not self._is_between(time.begin)
 
     def _beside(self, one: TimeExpression, other: TimeExpression) -> TimeExpression | None:
         """Return two expressions for the same time as one, if nothing parts them."""
-        text = self._text
+        text, finish = self._text, other.finish
         if not DATES.beside.fullmatch(text, one.finish, other.begin):
             return None
-        found = cues.join_beside(one.found, other.found, self._calendar)
-        found = found or intersect_times(one.found, other.found)
+        found = agree(one.found, other.found)
         if found is None:
             return None
-        finish = other.finish
         if "(" in text[one.finish : other.begin] and text[finish : finish + 1] == ")":
             finish += 1
-        return TimeExpression(one.begin, finish, replace(found, needs_cue=False))
+        return TimeExpression(one.begin, finish, found)
+
+    def _linked(self, one: TimeExpression, other: TimeExpression) -> TimeExpression | None:
+        """Return the stretch from one time to another, if the words between them say so."""
+        text, between = self._text, (one.finish, other.begin)
+        links = DATES.statement_link.fullmatch(text, *between) or (
+            self._is_between(one.begin) and DATES.conjunction.fullmatch(text, *between)
+        )
+        if not links or DATES.moved_from.search(text[: one.begin]):
+            return None
+        ends: dict[datetime, datetime] = {}
+        for start, _ in one.found.options:
+            end = next((until for _, until in other.found.options if until > start), None)
+            if end is not None:
+                ends[end] = start
+        options = tuple((start, end) for end, start in ends.items())
+        return TimeExpression(one.begin, other.finish, TimeMeaning(options, "stretch"))
 
     # --- placing -------------------------------------------------------------------------
 
-    def _placed(self, atom: TimeExpression) -> tuple[int, int, Bounds] | None:
-        """Return where the words of an expression begin and end, and what it means here."""
-        text, found = self._text, atom.found
-        cue = cues.find_cue(text, atom.begin)
-        if not cues.is_time(text, atom, cue):
-            return None
-        bounds = self._chosen(atom, cue)
-        if bounds is None:
-            return None
-        begin, finish = (cue.begin if cue else atom.begin), atom.finish
-        several = found.grain in {"stretch", "span", "day"} and bounds[1] - bounds[0] > DAY
-        if cue and cue.name == "from" and several:
-            begin = cue.word
-        name = cue.name if cue else ""
-        if after := cues.find_suffix(text, finish):
-            name, finish = after
-        if name == "before" and DATES.end_of.search(text, atom.begin, finish):
-            name = "until"
-        if name in {"since", "after", "before", "until"}:
-            bounds = self._opened(bounds, name, atom)
-        return None if bounds is None else (begin, finish, bounds)
-
-    def _direction(self, atom: TimeExpression, cue: cues.TimeCue | None = None) -> str:
+    def _direction(self, time: TimeExpression, cue: TimeCue | None) -> str:
         if cue and cue.name == "since":
             return tense.PAST
-        return tense.find_direction(self._text, atom.begin, atom.finish)
+        way = tense.find_direction(self._text, time.begin, time.finish)
+        if cue and cue.name in {"by", "until"}:  # An end lies ahead, or where nobody knows.
+            ahead = way != tense.PAST or cue.name == "until"
+            return way if way == tense.PAST and ahead else tense.FUTURE if ahead else tense.UNKNOWN
+        return way
 
-    def _chosen(self, atom: TimeExpression, cue: cues.TimeCue | None = None) -> Bounds | None:
-        """Return the occurrence that the verb nearby means."""
-        found, calendar = atom.found, self._calendar
-        if not (found.options or found.in_year or found.only):
-            return found.bounds
+    def _bounds(self, time: TimeExpression, cue: TimeCue | None) -> Bounds | None:
+        """Return the stretch of days that a time means here, if that is certain."""
+        found = time.found
         if found.only == "never":
             return None
-        way = self._direction(atom, cue)
-        ahead = way in {tense.FUTURE, tense.PRESENT}
-        later = ahead or (way == tense.UNKNOWN and tense.is_of_a_day(self._text))
-        if found.only and later:
-            return found.bounds
-        if found.only or tense.recurs(self._text, ahead=way != tense.PAST):
+        way = self._direction(time, cue)
+        if len(found.options) > 1:
+            bounds = self._choose(time, way)
+        else:
+            bounds = None if found.only and way == tense.PAST else found.options[0]
+        return self._opened(bounds, cue.name, way) if bounds and cue else bounds
+
+    def _choose(self, time: TimeExpression, way: str) -> Bounds | None:
+        """Return the occurrence that the verb nearby means."""
+        today, options = self._calendar.today, time.found.options
+        if tense.recurs(self._text, ahead=way != tense.PAST):
             return None
-        ends = cue is not None and cue.name in {"by", "until"}
-        if found.in_year and (way == tense.PRESENT or (cue and cue.name == "by")):
-            way = tense.UNKNOWN if way == tense.PAST else tense.PRESENT
-        if ends and way == tense.UNKNOWN and not found.options:
-            way = tense.FUTURE
-        options = found.options or cues.occurrences(found, calendar)
-        options = cues.keep_weekday(self._text[atom.begin : atom.finish], options)
-        chosen = choose_occurrence(options, calendar, way)
+        if time.found.grain == "weekday":
+            options = tuple(each for each in options if each[0] != today)
+        chosen = choose_occurrence(options, self._calendar, way)
         # "My brother drowned on 8 May" is told years later as well.
-        old = found.in_year and chosen and calendar.today - chosen[1] > OF_LATE
+        old = chosen is not None and today - chosen[1] > OF_LATE
         return None if old and tense.is_of_a_life(self._text) else chosen
 
-    def _opened(self, bounds: Bounds, name: str, atom: TimeExpression) -> Bounds | None:
-        """Apply "since", "before", "after" and "until"."""
-        calendar = self._calendar
-        tonight, past = calendar.today + DAY, calendar.date(EARLIEST_YEAR)
-        start, end = bounds
-        ahead = start >= calendar.today
-        if name == "since":
-            return (start, tonight) if start < tonight else None
-        if name == "after":
-            return (end, tonight) if end < tonight else None
-        last = start if name == "before" else end
-        if ahead and self._direction(atom) != tense.PAST:
-            return (calendar.today, last) if last > calendar.today else None
-        return past, last
+    def _opened(self, bounds: Bounds, name: str, way: str) -> Bounds | None:
+        """Return a stretch that "since", "before", "after" or "until" opens."""
+        today, (start, end) = self._calendar.today, bounds
+        if name in {"since", "after"}:
+            return (start if name == "since" else end, today + DAY)
+        if name not in {"before", "until"}:
+            return bounds
+        first = self._calendar.date(EARLIEST_YEAR)
+        if start >= today and way != tense.PAST:
+            first = today
+        return first, start if name == "before" else end
+
+
+def agree(one: TimeMeaning, other: TimeMeaning) -> TimeMeaning | None:
+    """Return what two expressions for the same time mean: "Friday, May 5", "in May last year"."""
+    grains = {one.grain, other.grain}
+    for inner, outer in ((one, other), (other, one)):
+        if inner.grain == "weekday" and not grains & {"day", "week"}:
+            continue
+        within = partial(_is_within, outer.options)
+        options = tuple(filter(within, inner.options))
+        if options:
+            return TimeMeaning(options, "day" if "day" in grains else inner.grain)
+    # A weekday beside a date that falls on another one: nobody knows which is meant.
+    return replace(one, only="never") if grains == {"weekday", "day"} else None
+
+
+def _is_within(options: Sequence[Bounds], bounds: Bounds) -> bool:
+    """Return whether a stretch lies within one of several that do not overlap, in their order."""
+    place = bisect_right(options, bounds[0], key=itemgetter(0)) - 1
+    return place >= 0 and bounds[1] <= options[place][1]
 
 
 def choose_occurrence(

@@ -16,6 +16,8 @@ from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.patterns import LanguageData, compile_pattern, expand, languages_with, load
 
 _TENS = "十"
+_WEEKDAY_SIGNS = "一二三四五六日天"
+_SUNDAY = 7
 _UNSHIFTED_UNITS = frozenset({"day", "hour", "minute", "fortnight"})
 
 
@@ -51,11 +53,6 @@ def _numbered(name: str, first: int) -> Mapping[str, int]:
     return {word: number for number, words in rows for word in words}
 
 
-def numbers() -> Mapping[str, int]:
-    """Return the words for the numbers from one to twelve."""
-    return _numbered("numbers", 1)
-
-
 def shifts() -> Mapping[str, int]:
     """Return the words for what is over (-1), present (0) and to come (1)."""
     return _numbered("shifts", -1)
@@ -70,31 +67,21 @@ def units() -> Mapping[str, str]:
 
 
 @cache
-def ordinals() -> Mapping[str, int]:
+def _ordinals() -> Mapping[str, int]:
     """Return the days of a month that are spelled out."""
     return {word: day for day, word in enumerate(load("en", "dates")["ordinals"], start=1)}
 
 
-def week_ordinals() -> Mapping[str, int]:
-    """Return the words for a week of a month; -1 is the last one."""
-    found: Mapping[str, int] = load("en", "dates")["week_ordinals"]
-    return found
-
-
-def chinese(table: str) -> Mapping[str, int]:
-    """Return one of the tables of signs that say how far away a unit, a year or a day is."""
-    found: Mapping[str, int] = load("zh", "dates")[table]
-    return found
-
-
 def weekday_number(word: str) -> int:
-    """Return the number of a weekday by its name or the beginning of its name."""
-    return next(number for name, number in weekdays().items() if name.startswith(word))
+    """Return the number of a weekday by its name, the beginning of its name or its sign."""
+    if word in _WEEKDAY_SIGNS:
+        return min(_WEEKDAY_SIGNS.index(word) + 1, _SUNDAY)
+    return next(number for name, number in weekdays().items() if name.startswith(word.lower()))
 
 
 def month_number(word: str) -> int:
-    """Return the number of a month by its name or its figures."""
-    return int(word) if word.isdecimal() else months()[word.lower()]
+    """Return the number of a month by its name or its number."""
+    return months().get(word.lower()) or number_of(word)
 
 
 def unit_of(word: str) -> str:
@@ -103,14 +90,15 @@ def unit_of(word: str) -> str:
 
 
 def number_of(text: str) -> int:
-    """Return the number that a word or digits of any of the languages stand for."""
+    """Return the number that digits, a word or an ordinal stand for."""
     word = " ".join(text.lower().split())
     if word.isdecimal():
         return int(word)
-    if word in numbers():
-        return numbers()[word]
+    for table in (_numbered("numbers", 1), _ordinals()):
+        if word in table:
+            return table[word]
     tens, _, ones = word.partition(_TENS)
-    return 10 * (numbers()[tens] if tens else 1) + (numbers()[ones] if ones else 0)
+    return 10 * (number_of(tens) if tens else 1) + (number_of(ones) if ones else 0)
 
 
 def _days(*names: str) -> list[str]:
@@ -119,25 +107,20 @@ def _days(*names: str) -> list[str]:
 
 
 _NAMED_DAYS = ("before_yesterday", "yesterday", "today", "tomorrow", "after_tomorrow")
-_PARTS_OF_DAYS = ("last_night", "this_morning", "this_afternoon", "tonight")
 _LISTS: Mapping[str, Callable[[], str | Iterable[str]]] = {
     "month": lambda: calendar_numbers("months", *_codes()),
     "any_month": months,
     "sure_month": lambda: set(months()) - set(load("en", "dates")["months_and_words"]),
     "weekday": weekdays,
     "season": seasons,
-    "number": numbers,
+    "number": lambda: _numbered("numbers", 1),
     "shift_word": shifts,
     "unit": units,
     "long_unit": lambda: [word for word, unit in units().items() if unit not in _UNSHIFTED_UNITS],
-    "ordinal": ordinals,
-    "week_ordinal": week_ordinals,
-    "zh_relative_year": lambda: chinese("relative_years"),
-    "zh_day": lambda: chinese("relative_days"),
-    "day_word": lambda: _days(*_NAMED_DAYS, *_PARTS_OF_DAYS),
+    "ordinal": _ordinals,
     "any_word": lambda: [*months(), *weekdays(), *seasons(), *units(), *_days(*_NAMED_DAYS)],
     "holiday_name": lambda: "|".join(pattern for pattern, _, _ in load("en", "dates")["holidays"]),
-    **{name: partial(_days, name) for name in (*_NAMED_DAYS, *_PARTS_OF_DAYS)},
+    **{name: partial(_days, name) for name in (*_NAMED_DAYS, "last_night", "part_of_today")},
 }
 
 
