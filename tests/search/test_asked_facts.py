@@ -7,7 +7,7 @@ from tables import each_row, each_text, read_table
 
 from memoranda import Memory, Settings
 from memoranda.facts.questions import read_asked
-from memoranda.search.answers import ExpectedAnswer
+from memoranda.search.questions import asks
 from memoranda.testing.clocks import FrozenClock
 from memoranda.text.small_talk import states_nothing
 
@@ -182,27 +182,6 @@ def test_what_tells_something_is_no_small_talk(text):
     assert not states_nothing(text)
 
 
-@each_row
-def test_a_text_holds_what_is_asked_for_or_not(question, with_it, without):
-    """A name, a time, a number, a code or a colour; the name in the question is no answer.
-
-    Who fixes the boiler? | The boiler man is Mr Gilfillan. | The boiler man was nice.
-    what's the kitten called | the kitten is called Beans | the kitten sleeps all day
-    When is band practice? | practice moved to sundays | practice was loud
-    How many chairs are there? | we need twelve chairs | the chairs are heavy
-    What's the gate code? | Code's 7316 on this one. | I forgot the gate code.
-    What colour is the door? | We painted the door teal. | The door is dry.
-    Wann ist die Probe? | die Probe ist am Donnerstag | die Probe war laut
-    Combien de chaises ? | il y a douze chaises | les chaises sont lourdes
-    ¿De qué color es la puerta? | la puerta es verde | la puerta es vieja
-    Hoe heet de kat? | onze kat heet Minoes | onze kat slaapt
-    What is Archie's school called? | It's Kadina Primary for Archie. | It rained at Archie's.
-    """
-    asked = ExpectedAnswer(question)
-    assert asked.held(with_it)
-    assert not asked.held(without)
-
-
 def first_said(question, *turns):
     """Return what a question finds first of (role, text), said nine days apart."""
     clock = FrozenClock(BEGIN)
@@ -221,12 +200,27 @@ def test_who_told_it_goes_before_who_says_it_again():
     )
     assert first_said("How many minutes does the oven take?", *said) == said[1][1]
     assert first_said("How many minutes did you say the oven takes?", *said) == said[0][1]
-    with knowing() as memory:
-        chat = memory.conversation("one")
-        chat.add("user", "We called her Biscuit in the end, the puppy.")
-        chat.add("assistant", "That is a fine name for a dog.")
-        found = memory.search("What is the name of the dog?", kind="episode")
-        assert [hit.record.source_role for hit in found] == ["user", "assistant"]
+
+
+def test_an_earlier_question_is_no_evidence_and_hides_no_answer():
+    """Law 16: who asked the same in other words said nothing of it."""
+    asked = (("user", "My shoe size is 43."), ("user", "Do you know the size of my shoes?"))
+    assert first_said("Which size of shoes do I wear?", *asked) == "My shoe size is 43."
+
+
+@each_row
+def test_a_question_needs_no_mark(text, question):
+    """What begins as a question does is one; what only begins with its word is none.
+
+    which part of town is my flat in | yes
+    what noise freaks Gus out | yes
+    how old is my sister | yes
+    where do i work | yes
+    what a lovely day | no
+    What I need is a holiday | no
+    which reminds me i need milk | no
+    """
+    assert asks(text) is (question == "yes")
 
 
 @each_row

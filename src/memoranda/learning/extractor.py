@@ -44,7 +44,7 @@ from memoranda.learning.statements import (
     weigh_statement,
 )
 from memoranda.model.models import DateMention
-from memoranda.search.answers import asks
+from memoranda.search.questions import asks
 from memoranda.text.dates.expressions import EARLIEST_YEAR
 from memoranda.text.dates.statements import DateParser, write_times
 from memoranda.text.limits import MOST_READ

@@ -21,7 +21,7 @@ from memoranda.model.reports import RequestOutcome, RequestReceipt
 from memoranda.records.drafts import draft_correction
 from memoranda.records.pages import session_episodes
 from memoranda.records.service import RecordService
-from memoranda.search.answers import asks
+from memoranda.search.questions import asks
 from memoranda.text.calendar import month_numbers
 from memoranda.text.dates.statements import DateParser, without_dates
 from memoranda.text.patterns import any_of, compile_pattern, stands_alone

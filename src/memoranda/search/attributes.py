@@ -37,6 +37,12 @@ def asked_attributes(question: str) -> frozenset[str]:
     return frozenset({*NAMES, *relations, *(each.attribute for each in asked)} if asked else ())
 
 
+def asks_for_many(question: str) -> bool:
+    """Return whether a question asks for an attribute of which several values hold at once."""
+    known = attributes()
+    return any(not known[each.attribute].single for each in read_asked(question))
+
+
 def find_asked_facts(
     question: str,
     rows: Rows,

@@ -30,7 +30,7 @@ from memoranda.text.patterns import compile_pattern
 
 K1, B = 1.2, 0.75  # BM25 (Robertson and Zaragoza 2009), as in FTS5
 _WORD = compile_pattern(r"\w+")
-ROLES = frozenset({"user", "assistant", "system", "tool", "developer"})
+ROLES = frozenset({"user", "assistant", "system", "tool", "developer", "agent"})
 FULL_LENGTH = 200.0  # characters from which a text counts as substantial
 DAY_MS = 86_400_000
 SHORT_MS = 40 * DAY_MS  # a stretch of time outside which evidence fades
@@ -301,7 +301,8 @@ class Weights:
     instruction: float = 0.3
 
 
-# The same where the tokens of a query are compared with those of the records.
+# The same where the tokens of a query are compared with those of the records, of talk among people,
+# who answer each other: much of what a turn says stands in its neighbours.
 TOKEN_WEIGHTS = Weights(
     tokens=1.0,
     lexical=0.12,
@@ -315,6 +316,10 @@ TOKEN_WEIGHTS = Weights(
     statement=0.03,
     instruction=0.15,
 )
+# The same of talk with an assistant, whose turns stand for themselves and whose words only the
+# model can read that a person uses for the same thing on another day.
+TOLD = 0.3  # of what the person said, beside what the assistant only says again
+ASSISTANT_WEIGHTS = replace(TOKEN_WEIGHTS, vector=0.8, context=0.3, user=TOLD)
 
 
 def blend(evidence: Mapping[str, Floats], weights: Weights) -> dict[str, Floats]:

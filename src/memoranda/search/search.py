@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property, partial
 from typing import TypeVar
@@ -29,15 +29,15 @@ from memoranda.model.query import (
     Vector,
 )
 from memoranda.search import evidence, precedence
-from memoranda.search.answers import LONGEST, ExpectedAnswer, asks
 from memoranda.search.attributes import (
     asked_attributes,
+    asks_for_many,
     choose_tellers,
     find_asked_facts,
     put_first,
 )
 from memoranda.search.evidence import WITHIN, ScoredRecords
-from memoranda.search.index import NO_NUMBER, Floats, IndexCache, Mask, Rows, UserIndex
+from memoranda.search.index import NO_NUMBER, Floats, IndexCache, Mask, Places, Rows, UserIndex
 from memoranda.search.late_interaction import (
     FUNCTION_WORD,
     MOST_CANDIDATES,
@@ -52,10 +52,11 @@ from memoranda.search.late_interaction import (
 from memoranda.search.precedence import (
     ParsedQuestion,
     QuestionTense,
-    competes,
+    StatedText,
     read_question,
     state_of,
 )
+from memoranda.search.questions import asks, names_assistant
 from memoranda.search.read_ahead import read_ahead
 from memoranda.store.sql.database import read_again
 from memoranda.store.sql.index_reads import KINDS, NEVER
@@ -72,20 +73,12 @@ MOST_MATCHES = 20_000
 MOST_TERMS = 256  # of a query; whoever pastes a book gets answers to its beginning
 EXCERPT = 120
 FEW = 16  # records up to which counting the better ones is faster than sorting all
-STATES_NOTHING = 0.95  # what is left of the score of a turn of questions and small talk alone
-REPEATED = 0.7  # of that of a weekly insight, which repeats facts
-REPEATED_TURN = 0.85  # of that of what the assistant said
-ANSWERS = 0.9  # of that of an assistant's short answer to a statement
-SHORT_ANSWER = 160  # characters of such an answer
+REPEATED = 0.7  # what is left of the score of a weekly insight, which repeats facts
+ASKS = 0.6  # and of that of a turn that only asks
 FEWER_CANDIDATES = 50  # of a large user, where no tokens are compared
 TWICE = 2  # candidates of a large user for each answer that is wanted, at least
-FIRST_READ = 12  # the best records, of which is looked whether they state anything
-FIRST_REORDERED = 5  # the best records, of which what the assistant said goes behind
-MOST_CHANGES = 2  # of what is asked for that are followed
-LEAST_LIKE = np.float32(0.05)  # nothing is compared with less
-# From how well it fits a text is news of the best answer, and what beside its likeness to that
-# counts: the share of its score, and another value of the kind asked.
-NEWS, ABOUT_AS_WELL, FRESH = 1.0, 0.5, 0.2
+MOST_CHANGES = 3  # of what is asked for that are followed
+SAME = ("speaker", "kind")  # of a record and the one that brings it up to date
 # Share of the best score from which one of many instructions can be what is asked.
 COMPARABLE = 0.6
 SUPERSEDED = 0.9  # what is left of the score of a record whose replacement is found, too
@@ -118,6 +111,7 @@ class Ranking:
     fusion: str = "blend"
     weights: evidence.Weights = field(default_factory=evidence.Weights)
     token_weights: evidence.Weights = evidence.TOKEN_WEIGHTS
+    assistant_weights: evidence.Weights = evidence.ASSISTANT_WEIGHTS
     rrf_k: int = 60
     recency: float = 0.05
     recency_days: float = 30.0
@@ -289,9 +283,8 @@ class Retriever:
         Loading the language data and the model, which a first search needs, takes about as long.
         """
         question_range(query, where.now.astimezone(self.zone))
-        for read in (state_of, states_nothing, has_secret):
+        for read in (state_of, has_secret):
             read(query)
-        ExpectedAnswer(query).held(query)
         terms = self.analyzer.query_terms(query)
         read_question(query, terms, [1.0] * len(terms))
         words = None
@@ -357,6 +350,7 @@ class SingleSearch:
         matches: which of them hold which terms of the query, where that is known.
         read: the records that were read so far, by row.
         contents: what records say that were asked for that, by row.
+        stated: what was understood of these, by row.
         tokens: the vectors of the candidates' tokens, once they were read.
     """
 
@@ -371,6 +365,7 @@ class SingleSearch:
     matches: TermMatches | None = None
     read: dict[int, Record] = field(default_factory=dict)
     contents: dict[int, str] = field(default_factory=dict)
+    stated: dict[int, StatedText] = field(default_factory=dict)
     tokens: list[Mapping[int, TokenVectors]] = field(default_factory=list)
 
     @cached_property
@@ -460,160 +455,95 @@ class SingleSearch:
                 likeness[places] = np.vecdot(vectors.astype(np.float32), vector)
 
     def _by_all_arms(self) -> tuple[ScoredRecords, Mask]:
-        """Return scores by all arms, with the facts that are asked for first, and what to show."""
-        ranking = self.parts.ranking
+        """Return scores by all arms, with what is true now first, and which records to show."""
+        ranking, rows = self.parts.ranking, self.rows
         own = self._fused()
         found = self.wanted & _told(own.evidence)
         if not ranking.precedence or ranking.only:
-            return self._by_precedence(own, found)
-        own = self._without_repetition(own, found)
-        scored, shown = self._by_precedence(own, found)
+            return evidence.merge_facts(rows, own, found, ranking.facts)
+        own = own.lowered(np.flatnonzero(_of_kinds(rows, [Kind.REFLECTION])), REPEATED)
+        own = own.lowered(self._asking(own, found), ASKS)
+        scored = own
+        if self._tense is not QuestionTense.THEN:
+            scored = own.lowered(precedence.find_superseded(rows, found), SUPERSEDED)
+        scored, shown = evidence.merge_facts(rows, scored, found, ranking.facts)
         if ranking.facts != "off":
             scored, shown = self._with_asked_facts(own, scored, shown) or (scored, shown)
-        return self._with_news_first(scored, shown), shown
+        return self._with_updates_first(scored, shown), shown
 
-    def _by_precedence(self, scored: ScoredRecords, found: Mask) -> tuple[ScoredRecords, Mask]:
-        """Return scores with what is true now above what was, and what of ``found`` to show.
-
-        Only so many candidates are looked at for that, the same whatever the limit.
-        """
-        rows, ranking, analyzer = self.rows, self.parts.ranking, self.parts.analyzer
-        long_ago = self.named is not None and self.named[1] <= to_ms(self.where.now)
-        tense = QuestionTense.THEN
-        if ranking.precedence and not ranking.only and not long_ago:
-            tense = state_of(self.query)
-        told: list[int] = []
-        if tense is not QuestionTense.THEN and len(rows.replaced):
-            told = _best(scored.score, found, precedence.DEPTH)
-            scored = scored.lowered(precedence.find_superseded(rows, found), SUPERSEDED)
-        scored, shown = evidence.merge_facts(rows, scored, found, ranking.facts)
-        if not ranking.only:
-            scored = self._with_tellers_first(scored, shown)
-        if tense is QuestionTense.THEN or not (told or tense is QuestionTense.NOW):
-            return scored, shown
-        question = self._parsed
-        if tense is QuestionTense.NOW:
-            # Who holds too little of the question is no answer, whatever the text is. What those
-            # say again who only repeat what others said is none either.
-            enough = self.words.share() >= precedence.LEAST
-            enough &= ~np.isin(rows.table["speaker"], list(self._repeaters))
-            best = _best(scored.score, shown, precedence.DEPTH)
-            candidates = [
-                precedence.PrecedenceCandidate(
-                    row,
-                    (int(rows.table["event"][row]), int(rows.table["ordinal"][row])),
-                    float(scored.score[row]),
-                    int(rows.table["speaker"][row]),
-                    text,
-                )
-                for row, text in self._texts(row for row in best if enough[row]).items()
-            ]
-            scored = scored.moved(precedence.raise_updates(question, candidates, analyzer))
-        if told:
-            fits = partial(self._fits, question)
-            scored = scored.moved(precedence.raise_successors(rows, scored, shown, told, fits))
-        return scored, shown
-
-    def _with_tellers_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
-        """Return scores in which of the best few those that the assistant said go behind."""
-        if self._asked.of_assistant:
-            return scored
-        best = _best(scored.score, shown, FIRST_REORDERED)
-        places = [float(scored.score[row]) for row in best]
-        likely = {
-            row: place * (REPEATED_TURN if self._repeats(row) else 1)
-            for row, place in zip(best, places, strict=True)
-        }
-        ranked = sorted(best, key=lambda row: -likely[row])
-        return scored.moved(dict(zip(ranked, places, strict=True)))
-
-    def _with_news_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
-        """Return scores in which what says that the best answer has changed goes before it."""
-        if state_of(self.query) is QuestionTense.THEN or self.named is not None:
-            return scored
-        question = self._parsed
-        if question.many or question.experienced or not (question.own or self._asked.kind):
-            return scored
-        best = self._texts(_best(scored.score, shown, precedence.DEPTH))
-        for _ in range(MOST_CHANGES):
-            top = max(best, key=lambda row: scored.score[row], default=None)
-            if top is None or self._repeats(top):
-                break
-            fits = self._news_of(top, best, scored)
-            new = max(fits, key=lambda row: fits[row], default=None)
-            if new is None or fits[new] < NEWS:
-                break
-            scored = scored.moved({new: float(np.nextafter(scored.score[top], np.float32(2)))})
-        return scored
-
-    def _news_of(
-        self, top: int, best: Mapping[int, str], scored: ScoredRecords
-    ) -> dict[int, float]:
-        """Return how well each later turn that speaks of a change fits as news of the best one.
-
-        It is like the best one, answers about as well, and holds another value of the kind asked.
-        """
-        rows, table, old = self.rows, self.rows.table, best[top]
-        if "vector" not in scored.evidence or len(old) > LONGEST:
-            return {}
-        vector = rows.vectors.dequantize(top)
-        later = (table["event"] > table["event"][top]) & _of_kinds(rows, [Kind.EPISODE])
-        later &= table["speaker"] == table["speaker"][top]
-        things = (*self._parsed.beginnings, *precedence.things_in(old))
-        found: dict[int, float] = {}
-        for row, text in best.items():
-            if not later[row] or len(text) > LONGEST:
-                continue
-            sentences = precedence.stated_sentences(text)
-            changed = [each for each in sentences if precedence.speaks_of_change(each, things)]
-            if changed and self._fits(self._parsed, row):
-                fresh = self._asked.held(" ".join(changed)) - self._asked.held(old)
-                found[row] = (
-                    float(np.vecdot(rows.vectors.dequantize(row), vector))
-                    + ABOUT_AS_WELL * float(scored.score[row] / max(LEAST_LIKE, scored.score[top]))
-                    + FRESH * bool(fresh)
-                )
-        return found
-
-    def _without_repetition(self, scored: ScoredRecords, found: Mask) -> ScoredRecords:
-        """Return scores in which who states something goes before who only says the same words.
-
-        These are, of what was ``found``, weekly insights, which repeat facts, turns of questions
-        and small talk, and the assistant's answers to what somebody told.
-        """
-        repeating = np.flatnonzero(_of_kinds(self.rows, [Kind.REFLECTION]))
-        scored = scored.lowered(repeating, REPEATED)
-        first = _best(scored.score, found, FIRST_READ)
-        before = self._told_before(first)
-        self._texts([*first, *before.values()])
-        said = _of_kinds(self.rows, [Kind.EPISODE])
-        empty = [
-            row for row, text in self._texts(first).items() if said[row] and states_nothing(text)
-        ]
-        scored = scored.lowered(np.array(empty, np.intp), STATES_NOTHING)
-        answers = [row for row, told in before.items() if "?" not in self.contents.get(told, "?")]
-        return scored.lowered(np.array(answers, np.intp), ANSWERS)
+    def _asking(self, scored: ScoredRecords, found: Mask) -> Places:
+        """Return the turns among the best that ask and state nothing: no evidence of anything."""
+        best = _best(scored.score, found, precedence.DEPTH)
+        said = _of_kinds(self.rows, [Kind.EPISODE]) & self.rows.table["asks"]
+        texts = self._texts(row for row in best if said[row])
+        return np.array([row for row, text in texts.items() if states_nothing(text)], np.intp)
 
     @cached_property
-    def _repeaters(self) -> frozenset[int]:
-        """The numbers of the speakers who say again what they were told."""
-        speakers = self.rows.speakers
-        return frozenset(speakers[role] for role in precedence.REPEATERS if role in speakers)
+    def _tense(self) -> QuestionTense:
+        """Which state of things the query is about."""
+        long_ago = self.named is not None and self.named[1] <= to_ms(self.where.now)
+        return QuestionTense.THEN if long_ago else state_of(self.query)
 
-    def _repeats(self, row: int) -> bool:
-        return int(self.rows.table["speaker"][row]) in self._repeaters
+    def _with_updates_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
+        """Return scores in which what brings the best record up to date goes before it."""
+        if self._among_people or self._tense is QuestionTense.THEN or self._parsed.many:
+            return scored
+        if "attribute" in scored.evidence and asks_for_many(self.query):
+            return scored
+        best = _best(scored.score, shown, precedence.DEPTH)
+        for _ in range(MOST_CHANGES):
+            top = max(best, key=lambda row: scored.score[row], default=None)
+            if top is None:
+                break
+            new = self._find_correction(top, scored, shown)
+            new = self._find_update(top, best, scored) if new is None else new
+            if new is None:
+                break
+            over = np.nextafter(scored.score[top], np.float32(2))
+            scored = scored.moved({new: float(over)})
+        return scored
 
-    def _told_before(self, rows: Iterable[int]) -> dict[int, int]:
-        """Return of each turn that may only answer the one before it, by row."""
-        return {
-            row: told
-            for row in rows
-            if self._may_only_answer(row) and (told := self.rows.beside(row, -1)) is not None
-        }
+    def _find_correction(self, top: int, scored: ScoredRecords, shown: Mask) -> int | None:
+        """Return the best shown record that replaced ``top``, or a fact drawn from it."""
+        rows = self.rows
+        told = [top, *rows.sources[rows.sources[:, 1] == top, 0].tolist()]
+        replaced = rows.replaced[np.isin(rows.replaced[:, 0], told), 1].tolist()
+        fits = [row for row in replaced if shown[row] and not self._stated(row).rival]
+        return max(fits, key=lambda row: scored.score[row], default=None)
 
-    def _may_only_answer(self, row: int) -> bool:
-        """Return whether a turn is short and the assistant's."""
-        return self._repeats(row) and self.rows.table["length"][row] <= SHORT_ANSWER
+    def _find_update(self, top: int, best: Sequence[int], scored: ScoredRecords) -> int | None:
+        """Return the one of the best records that brings ``top`` up to date, if one does."""
+        table, old = self.rows.table, self._stated(top)
+        event = table["event"]
+        told = [row for row in best if all(table[name][row] == table[name][top] for name in SAME)]
+        known = frozenset[tuple[str, str]]()
+        if old.values:
+            before = (self._stated(row).values for row in told if event[row] <= event[top])
+            known = known.union(*before)
+        fits: dict[int, float] = {}
+        for row in (row for row in told if event[row] > event[top]):
+            share = float(scored.score[row] / scored.score[top])
+            fit = self._likeness(row, top) + precedence.SHARE * share
+            new = self._stated(row) if fit >= precedence.LEAST else None
+            if new is not None and not (new.rival or new.repeats(old, known)):
+                fits[row] = fit + new.renews(old, self._parsed, known)
+        best_fit = max(fits, key=lambda row: fits[row], default=None)
+        enough = best_fit is not None and fits[best_fit] >= precedence.ENOUGH
+        return best_fit if enough else None
+
+    def _likeness(self, row: int, other: int) -> float:
+        """Return how like another record one is: by their vectors, or their words without."""
+        vectors = self.rows.vectors
+        if self._vector is None:
+            return self._stated(row).likeness(self._stated(other))
+        return float(np.vecdot(vectors.dequantize(row), vectors.dequantize(other)))
+
+    def _stated(self, row: int) -> StatedText:
+        """Return what a record says, as far as it may bring another one up to date."""
+        if row not in self.stated:
+            text = self._texts([row]).get(row, "")
+            self.stated[row] = StatedText.read(text, self._parsed, self.parts.analyzer)
+        return self.stated[row]
 
     def _with_asked_facts(
         self, own: ScoredRecords, scored: ScoredRecords, shown: Mask
@@ -625,7 +555,7 @@ class SingleSearch:
             scored: the same, with what facts lend to turns.
             shown: which of them to show.
         """
-        past = state_of(self.query) is QuestionTense.THEN
+        past = self._tense is QuestionTense.THEN
         analyzer, read = self.parts.analyzer, self._records
         facts = find_asked_facts(self.query, self.rows, self.visible, analyzer, read, past=past)
         if not facts:
@@ -646,16 +576,6 @@ class SingleSearch:
         }
         return put_first(scored, shown, chosen) if chosen else None
 
-    def _fits(self, question: ParsedQuestion, row: int) -> bool:
-        """Return whether a record speaks of what is asked, and not of a rival of it."""
-        text = self._texts([row]).get(row)
-        return text is not None and not competes(
-            question, text, self._terms(row), self.parts.analyzer
-        )
-
-    def _terms(self, row: int) -> frozenset[str]:
-        return frozenset(self.parts.analyzer.terms(self._texts([row])[row]))
-
     def _fused(self) -> ScoredRecords:
         """Return the evidence of all arms as one score, the newer and surer facts first."""
         ranking, table = self.parts.ranking, self.rows.table
@@ -663,11 +583,11 @@ class SingleSearch:
         if ranking.fusion == "rrf":
             shares = evidence.rrf(found, self.wanted, ranking.rrf_k)
         else:
-            shares = evidence.blend(found, ranking.weights)
+            shares = evidence.blend(found, self._weights)
             tokens = self._token_evidence(found, evidence.total(shares))
             if tokens:
                 found |= tokens
-                shares = evidence.blend(found, ranking.token_weights)
+                shares = evidence.blend(found, self._token_weights)
         fades = np.flatnonzero(_of_kinds(self.rows, FADING))
         age = np.maximum(0, to_ms(self.where.now) - table["event"][fades]) / evidence.DAY_MS
         recency = np.ones(len(self.rows), np.float32)
@@ -709,11 +629,35 @@ class SingleSearch:
             "statement": (~rows.table["asks"]).astype(np.float32),
         }
 
+    @property
+    def _weights(self) -> evidence.Weights:
+        """The weights of the arms where no tokens are compared."""
+        weights = self.parts.ranking.weights
+        return replace(weights, user=evidence.TOLD) if self._with_assistant else weights
+
+    @property
+    def _token_weights(self) -> evidence.Weights:
+        """The weights of the arms where tokens are compared."""
+        ranking = self.parts.ranking
+        return ranking.assistant_weights if self._with_assistant else ranking.token_weights
+
+    @property
+    def _with_assistant(self) -> bool:
+        """Whether it is known that one person talks with an assistant here."""
+        return bool(self.rows.speakers) and not self._among_people
+
+    @property
+    def _among_people(self) -> bool:
+        """Whether people with names talk here, and not one person with an assistant."""
+        return not evidence.ROLES.issuperset(self.rows.speakers)
+
     def _evidence(self) -> dict[str, Floats]:
         """Return the evidence of each arm that is asked."""
         rows, ranking = self.rows, self.parts.ranking
         ranked = ranking.fusion == "rrf"
         words = self.words.bm25() if ranked else self.words.coverage(around=ranking.neighbours)
+        if self._with_assistant and not ranked:  # Whose turns stand more for themselves.
+            words = np.float32(0.5) * (words + self.words.coverage(around=False))
         likeness = evidence.likeness(rows, self._vector)
         if likeness is not None and not rows.vectors.complete:
             # A record without a vector yet is as like as the share of the words that it holds.
@@ -722,7 +666,8 @@ class SingleSearch:
         nothing = np.zeros(len(rows), np.float32)
         found = {"lexical": words, "vector": nothing if likeness is None else likeness}
         if not ranked:
-            found |= {"length": evidence.substance(rows), "user": evidence.said_by(rows, "user")}
+            told = nothing if names_assistant(self.query) else evidence.said_by(rows, "user")
+            found |= {"length": evidence.substance(rows), "user": told}
             if ranking.neighbours:
                 around = rows.surroundings.mean
                 found["context"] = nothing if likeness is None else around(likeness, self.visible)
@@ -741,10 +686,6 @@ class SingleSearch:
     @cached_property
     def _parsed(self) -> ParsedQuestion:
         return read_question(self.query, self.terms, self.words.weights.tolist())
-
-    @cached_property
-    def _asked(self) -> ExpectedAnswer:
-        return ExpectedAnswer(self.query)
 
     @property
     def _vector(self) -> Vector | None:
