@@ -123,7 +123,7 @@ def find_memory_change(text: str) -> MemoryChange | None:
             found = form.search(plain)
             groups = found.groupdict() if found else {}
             # A reason may follow: "about my job, I'd rather it was nowhere".
-            about = _CLAUSE.split((groups.get("what") or "").strip(_TIDY), maxsplit=1)[0]
+            about = _CLAUSE.split((groups.get("what") or "").strip(_TIDY))[0]
             new, old = ((groups.get(name) or "").strip(_TIDY) for name in ("new", "old"))
             if about or new:
                 old = old or (find_value_like(new, about) if about and new else "")
@@ -447,7 +447,7 @@ def _match_requests(
             start = word.start() if word else start
         if kind is RequestKind.REVOKED:
             # Behind a comma stands what is to be instead.
-            end = stop = start + len(_CLAUSE.split(sentence[start:end], maxsplit=1)[0])
+            end = stop = start + len(_CLAUSE.split(sentence[start:end])[0])
         yield _RequestMatch(Request(kind, code, lead, start, end, listed, ahead), stop)
 
 

@@ -47,7 +47,7 @@ _TOKEN: Final = re.compile(
 )
 _TELLS_CASES: Final = re.compile(r"\(\?\w*-\w*i")
 _HALF: Final = re.compile("[\ud800-\udfff]")
-_REFERENCE: Final = re.compile(r"\\(?:([1-9]\d?)|g<(\w+)>|(.))")
+_REFERENCE: Final = re.compile(r"\\(?:(\d)|g<(\d)>|(.))")
 
 
 class PatternError(RuntimeError):
@@ -154,16 +154,13 @@ class LinearMatch:
         return next((name for name, number in self.re.groupindex.items() if number == last), None)
 
     def expand(self, template: str) -> str:
-        r"""Return a template with the groups that it names: ``\1``, ``\g<name>``."""
+        r"""Return a template with the groups that it names: ``\1``, ``\g<1>``."""
 
         def fill(reference: re.Match[str]) -> str:
-            number, name, sign = reference.groups()
-            if sign is not None:
-                return {"n": "\n", "t": "\t"}.get(sign, sign)
-            named = int(name) if name and name.isdigit() else name
-            return self[int(number) if number else named] or ""
+            number = reference[1] or reference[2]
+            return self[int(number)] or "" if number else reference[3]
 
-        return _REFERENCE.sub(fill, template) if "\\" in template else template
+        return _REFERENCE.sub(fill, template)
 
 
 class LinearPattern:
@@ -202,10 +199,6 @@ class LinearPattern:
             raise PatternError(f"RE2 cannot run {self.pattern!r}: {error}") from error
 
     @cached_property
-    def _groups(self) -> range:
-        return range(self._compiled.groups + 1)
-
-    @cached_property
     def _is_small(self) -> bool:
         """Whether the expression reads texts in small letters: no part of it tells cases apart."""
         return bool(self.flags & re.IGNORECASE) and _TELLS_CASES.search(self.pattern) is None
@@ -217,59 +210,54 @@ class LinearPattern:
             return (shown.lower() if self._is_small else shown).encode()
         return _small(shown) if self._is_small else encodable(shown)
 
-    def _match(self, found: Any, text: str) -> LinearMatch | None:
-        if found is None:
-            return None
-        return LinearMatch(self, text, [found.span(group) for group in self._groups])
+    def _match(self, found: Any, text: str) -> LinearMatch:
+        """Return what RE2 found as a match in the text as it was given."""
+        groups = range(self._compiled.groups + 1)
+        return LinearMatch(self, text, [found.span(group) for group in groups])
 
     def search(self, text: str, pos: int = 0, endpos: int | None = None) -> LinearMatch | None:
         """Return the first match at or after ``pos``."""
-        return self._match(self._compiled.search(self._shown(text, endpos), pos), text)
+        found = self._compiled.search(self._shown(text, endpos), pos)
+        return found and self._match(found, text)
 
     def match(self, text: str, pos: int = 0, endpos: int | None = None) -> LinearMatch | None:
         """Return the match that begins at ``pos``."""
-        return self._match(self._compiled.match(self._shown(text, endpos), pos), text)
+        found = self._compiled.match(self._shown(text, endpos), pos)
+        return found and self._match(found, text)
 
     def fullmatch(self, text: str, pos: int = 0, endpos: int | None = None) -> LinearMatch | None:
         """Return the match that takes all of the text from ``pos`` on."""
-        return self._match(self._compiled.fullmatch(self._shown(text, endpos), pos), text)
+        found = self._compiled.fullmatch(self._shown(text, endpos), pos)
+        return found and self._match(found, text)
 
     def finditer(self, text: str, pos: int = 0, endpos: int | None = None) -> Iterator[LinearMatch]:
         """Yield the matches, none of which overlap."""
         for found in self._compiled.finditer(self._shown(text, endpos), pos):
-            match = self._match(found, text)
-            if match is not None:
-                yield match
+            yield self._match(found, text)
 
     def findall(self, text: str) -> list[Any]:
         """Return the texts of all matches, or of their groups."""
-        found: list[Any] = []
-        for match in self.finditer(text):
-            groups = match.groups("")
-            found.append(match[0] if not groups else groups[0] if len(groups) == 1 else groups)
-        return found
+        if not self._compiled.groups:
+            return [match[0] for match in self.finditer(text)]
+        found = [match.groups("") for match in self.finditer(text)]
+        return [each[0] for each in found] if self._compiled.groups == 1 else found
 
-    def split(self, text: str, maxsplit: int = 0) -> list[Any]:
-        """Return what stands between the matches, and their groups."""
-        parts: list[Any] = []
-        begin = 0
-        for number, match in enumerate(self.finditer(text), 1):
-            parts += [text[begin : match.start()], *match.groups()]
+    def split(self, text: str) -> list[str]:
+        """Return what stands between the matches."""
+        parts, begin = [], 0
+        for match in self.finditer(text):
+            parts.append(text[begin : match.start()])
             begin = match.end()
-            if number == maxsplit:
-                break
         return [*parts, text[begin:]]
 
-    def sub(self, repl: str | Callable[[LinearMatch], str], text: str, count: int = 0) -> str:
+    def sub(self, repl: str | Callable[[LinearMatch], str], text: str) -> str:
         """Return a text with ``repl`` for each match."""
         parts: list[str] = []
         begin = 0
-        for number, match in enumerate(self.finditer(text), 1):
+        for match in self.finditer(text):
             new = match.expand(repl) if isinstance(repl, str) else repl(match)
             parts += (text[begin : match.start()], new)
             begin = match.end()
-            if number == count:
-                break
         return "".join([*parts, text[begin:]])
 
 

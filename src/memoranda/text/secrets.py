@@ -9,15 +9,13 @@ Python on the few places that it found.
 
 from __future__ import annotations
 
-import hashlib
-import math
-import re
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from itertools import combinations_with_replacement, takewhile
-from operator import ne
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import combinations_with_replacement
+from operator import attrgetter, ne
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
 from memoranda.text.linear_patterns import LinearMatch, LinearPattern
@@ -27,9 +25,6 @@ from memoranda.text.terms import lower_in_place
 # What stands for a secret.
 HIDDEN = "[…]"
 _WORDS = WordLists("secrets")
-
-_MOST_KEPT = 10_000
-_kept: dict[bytes, tuple[SecretSpan, ...]] = {}
 
 PRIVATE_KEY, SEED = "a private key", "a seed phrase"
 
@@ -42,18 +37,17 @@ class SecretSpan(NamedTuple):
     kind: str
 
 
+# A record is looked at whenever it is told.
+@lru_cache(maxsize=4_096)
 def find_secrets(text: str) -> tuple[SecretSpan, ...]:
-    """Return the secrets in a text, in order; none overlaps another.
-
-    What was found in the last texts is kept under their hashes, which tell no text: a record is
-    looked at whenever it is told.
-    """
-    key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    if key not in _kept:
-        if len(_kept) >= _MOST_KEPT:
-            _kept.clear()
-        _kept[key] = _join_overlapping(_find(text))
-    return _kept[key]
+    """Return the secrets in a text, in order; none overlaps another."""
+    found: list[SecretSpan] = []
+    for span in sorted(_find(text), key=attrgetter("start")):
+        if found and span.start < found[-1].end:
+            found[-1] = found[-1]._replace(end=max(found[-1].end, span.end))
+        else:
+            found.append(span)
+    return tuple(found)
 
 
 def secret_kind(text: str) -> str | None:
@@ -77,28 +71,13 @@ def mask_secrets(text: str) -> str:
 
 
 def _find(text: str) -> Iterator[SecretSpan]:
-    """Yield spans that may overlap; of two that do, the one that comes first names the kind."""
+    """Yield spans that may overlap; of two that begin together, the first one names the kind."""
     yield from _find_forms(text)
     lowered = lower_in_place(text)
-    yield from (SecretSpan(*each) for each in find_named_values(text, lowered))
+    yield from _find_named_values(text, lowered)
     yield from _find_numbers(text, lowered)
     yield from _find_seeds(lowered)
-    yield from (SecretSpan(*each) for each in find_codes(text, lowered))
-
-
-def _join_overlapping(spans: Iterable[SecretSpan]) -> tuple[SecretSpan, ...]:
-    found: list[SecretSpan] = []
-    ranked = [(each.start, rank, each) for rank, each in enumerate(spans)]
-    first = 0
-    for start, rank, span in sorted(ranked):
-        if found and start < found[-1].end:
-            last = found[-1]
-            first, kind = (rank, span.kind) if rank < first else (first, last.kind)
-            found[-1] = SecretSpan(last.start, max(last.end, span.end), kind)
-        else:
-            first = rank
-            found.append(span)
-    return tuple(found)
+    yield from _find_codes(text, lowered)
 
 
 # Forms
@@ -139,7 +118,7 @@ def _find_forms(text: str) -> Iterator[SecretSpan]:
 def _is_of_form(found: LinearMatch) -> bool:
     """Return whether what follows a well-known prefix is a key, and not the words of a name."""
     if login := found["basic"]:
-        return ":" in decode_base64(login)
+        return ":" in _decode_base64(login)
     key = (found["short_key"] or found["key"] or "")[:_KEY_READ]
     return not key or any(map(str.isdigit, key)) or max(map(len, _PARTS.split(key))) >= _WORDY
 
@@ -172,7 +151,7 @@ def _find_numbers(text: str, lowered: str) -> Iterator[SecretSpan]:
         before = text[found.start() - 1 : found.start()]
         if before not in _BEFORE_NUMBER and (place := _card_within(found[0])):
             start, end = place[0] + found.start(), place[1] + found.start()
-            if not text[end : end + 1].isalnum() and not is_reference(lowered, start, end):
+            if not text[end : end + 1].isalnum() and not _is_reference(lowered, start, end):
                 yield SecretSpan(start, end, "a card number")
 
 
@@ -204,33 +183,19 @@ def _luhn(digits: Sequence[int]) -> bool:
 _SEED_WORDS = 12
 # Of these so many are different: nobody's phrase is one word again and again.
 _DIFFERENT = 8
-_BESIDE_SEEDS = ".,;:|()[]\"'`*-"
-_NUMBERED = _BESIDE_SEEDS + "0123456789"
-_SPACED = str.maketrans(dict.fromkeys(_NUMBERED, " "))
+_WORD = compile_pattern(r"\S+")
+_SPACED = str.maketrans(dict.fromkeys(".,;:|()[]\"'`*-0123456789", " "))
 
 
 def _find_seeds(lowered: str) -> Iterator[SecretSpan]:
-    if len(_seed_words().intersection(lowered.translate(_SPACED).split())) < _DIFFERENT:
-        return
-    start, end = 0, 0
-    found: list[str] = []
-    for part in lowered.split():
-        at = lowered.index(part, end)
-        word = part.lstrip(_NUMBERED).rstrip(_BESIDE_SEEDS)
-        if word in _seed_words():
-            start = start if found else at
-            found.append(word)
-        elif word:
-            if _is_seed(found):
-                yield SecretSpan(start, end, SEED)
-            found = []
-        end = at + len(part)
-    if _is_seed(found):
-        yield SecretSpan(start, end, SEED)
-
-
-def _is_seed(words: list[str]) -> bool:
-    return len(words) >= _SEED_WORDS and len(set(words)) >= _DIFFERENT
+    run: list[LinearMatch] = []
+    for word in (*_WORD.finditer(lowered.translate(_SPACED)), None):
+        if word and word[0] in _seed_words():
+            run.append(word)
+            continue
+        if len(run) >= _SEED_WORDS and len({each[0] for each in run}) >= _DIFFERENT:
+            yield SecretSpan(run[0].start(), run[-1].end(), SEED)
+        run = []
 
 
 @cache
@@ -248,10 +213,9 @@ _MOST_RANDOM = 200  # characters; what is longer is data
 _HEX = compile_pattern(r"(?:0[xX])?(?:[0-9a-f]{32,}|[0-9A-F]{32,})")
 _LONG_HEX = 32
 _SPELLED = compile_pattern(r"[A-Z][a-z]{2,}|[a-z]{3,}|[A-Z]{4,}")
-LEAST_SWITCHES = 0.25  # of the characters are of another class than the one before
+_LEAST_SWITCHES = 0.25  # of the characters are of another class than the one before
 # Share of the characters that may stand in what could be words: more where chance makes up for it.
 _MOST_SPELLED, _MOST_SPELLED_OF_LONG, _SURE = 0.5, 0.65, 32
-_LEAST_ENTROPY = 3.2  # bits of each character
 _LEAST_CLASSES = 3
 _LONG_PART = 12  # characters without a sign between them
 _LONG_CODE = 16  # letters and digits of a key at least
@@ -262,72 +226,58 @@ _NO_SIGNS = dict.fromkeys(
     map(ord, ".,:;!?#@=/()[]{}<>\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019`*|_-"), " "
 )
 _JOINTS = dict.fromkeys(map(ord, "/_-"), " ")
-_CLASS_OF = {
-    code: kind
-    for kind, signs in {
-        "a": "abcdefghijklmnopqrstuvwxyz",
-        "A": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-        "0": "0123456789",
-    }.items()
-    for code in map(ord, signs)
-} | dict.fromkeys(map(ord, "+/=-_.:"), "")
+_CLASS_OF = str.maketrans(
+    ascii_lowercase + ascii_uppercase + digits, "a" * 26 + "A" * 26 + "0" * 10, "+/=-_.:"
+)
 
 
-def find_codes(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the codes in a text that look random: where each begins and ends, and its kind."""
+def _find_codes(text: str, lowered: str) -> Iterator[SecretSpan]:
     for found in _CODES.finditer(text):
         start, end = found.span()
         code = found[0].strip("=-_/")
         kind = HEX_KEY if _is_hex(code) else KEY if _is_random(code) else None
-        if kind and not is_reference(lowered, start, end) and not _is_in_address(text, start):
-            yield start, end, kind
+        if kind and not _is_reference(lowered, start, end) and not _is_in_address(text, start):
+            yield SecretSpan(start, end, kind)
 
 
 def _is_hex(code: str) -> bool:
-    digits = count_digits(code)
-    varied = len(code) >= _LONG_HEX and _FEW <= digits <= len(code) - _FEW
-    return varied and _HEX.fullmatch(code) is not None and _entropy(code) > _LEAST_CLASSES
+    figures = _count_digits(code)
+    varied = len(code) >= _LONG_HEX and _FEW <= figures <= len(code) - _FEW
+    return varied and _HEX.fullmatch(code) is not None
 
 
 def _is_random(code: str) -> bool:
     """Return whether letters and digits are thrown together, as in a key."""
-    if len(code) > _MOST_RANDOM or share_of_switches(code) < LEAST_SWITCHES:
+    if len(code) > _MOST_RANDOM or _share_of_switches(code) < _LEAST_SWITCHES:
         return False
-    classes, digits = code.translate(_CLASS_OF), count_digits(code)
+    classes, figures = code.translate(_CLASS_OF), _count_digits(code)
     mixed = len(set(classes)) >= _LEAST_CLASSES  # Else without capitals, or without small letters.
     long = len(classes) >= (_LONG_CODE if mixed else _LONG_PLAIN)
-    plain = digits >= _FEW and code.isalnum()
-    if not (long and (mixed or plain)) or digits < 2 or code.startswith("AAAA"):  # noqa: PLR2004
+    plain = figures >= _FEW and code.isalnum()
+    if not (long and (mixed or plain)) or figures < 2 or code.startswith("AAAA"):  # noqa: PLR2004
         return False  # The last is the beginning of a public key of SSH.
     spelled = sum(map(len, _SPELLED.findall(code)))
     most = _MOST_SPELLED_OF_LONG if len(code) >= _SURE else _MOST_SPELLED
     return (
         max(map(len, code.translate(_JOINTS).split())) >= _LONG_PART
         and spelled <= most * len(code)
-        and _entropy(code) >= _LEAST_ENTROPY
-        and not decode_base64(code)
+        and not _decode_base64(code)
     )
 
 
-def share_of_switches(code: str) -> float:
+def _share_of_switches(code: str) -> float:
     """Return how often a letter or digit is of another class than the one before."""
     classes = code.translate(_CLASS_OF)  # Of what is neither, nothing is left.
     switches: int = sum(map(ne, classes, classes[1:]))
     return switches / max(len(classes), 1)
 
 
-def _entropy(code: str) -> float:
-    """Return the bits of information in each character of a text."""
-    shares = [code.count(sign) / len(code) for sign in set(code)]
-    return -math.fsum(share * math.log2(share) for share in shares)
-
-
-def count_digits(code: str) -> int:
+def _count_digits(code: str) -> int:
     """Return how many digits a text has."""
     return sum(map(str.isdigit, code))
 
 
-def is_reference(lowered: str, start: int, end: int) -> bool:
+def _is_reference(lowered: str, start: int, end: int) -> bool:
     """Return whether words beside a code say that it is an order number, a commit or the like."""
     around = f"{lowered[max(0, start - _AROUND) : start]} {lowered[end : end + _AROUND]}"
     return not _WORDS.references.isdisjoint(around.translate(_NO_SIGNS).split())
@@ -339,7 +289,7 @@ def _is_in_address(text: str, start: int) -> bool:
     return "://" in before or before.startswith("www.") or text.startswith("/", start)
 
 
-def decode_base64(text: str) -> str:
+def _decode_base64(text: str) -> str:
     """Return the plain text that stands in Base64; empty where it is none."""
     padded = text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4)
     try:
@@ -374,34 +324,14 @@ _VALUE = compile_pattern(
 # How the values are written that have figures.
 _FIGURES = {
     "numbers": compile_pattern(r"\s{0,3}[\"'#*]{0,2}([0-9](?:[ -]?[0-9]){2,23})"),
-    "documents": compile_pattern(r"\s{0,3}[\"'#*]{0,2}([A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){4,24})"),
+    "documents": compile_pattern(
+        r"\s{0,3}[\"'#*]{0,2}([0-9](?:[ -]?[0-9]){4,23}|[A-Za-z0-9./-]{5,25})"
+    ),
 }
 _DIGITS = compile_pattern("[0-9]+")
-# A name, a slash between blanks, and the password of a login.
-_LOGIN = compile_pattern(
-    r"\b(?:log-?in|credentials?|zugang|zugangsdaten|identifiants|acceso)\s?[:=]\s?\S{1,60}\s/\s(\S{4,200})",
-    re.IGNORECASE,
-)
-_DATE = compile_pattern(
-    r"[0-9]{4}[./-][0-9]{1,2}[./-][0-9]{1,2}|(?:[0-9]{1,2}[./-]){2}(?:[0-9]{4}|[0-9]{2})"
-)
 _CLAUSE = compile_pattern(r"[^.,;:!?()\n\"“”«»]{1,120}")
 # With what begins that stands for a value, and a page where to look for it.
-_PLACEHOLDERS = (
-    "$",
-    "{",
-    "<",
-    "%",
-    "[",
-    "…",
-    "***",
-    "xxx",
-    "XXX",
-    "•",
-    "...",
-    "http://",
-    "https://",
-)
+_PLACEHOLDERS = ("$", "{", "<", "%", "[", "…", "***", "xxx", "XXX", "•", "...", "http:", "https:")
 _LONGEST_VALUE = 400  # characters after a name in which its value may stand
 _BEFORE = 80  # characters before a name in which its value may stand
 _PHRASE = 6  # plain words of a password at most
@@ -410,7 +340,6 @@ _LEAST = {"passwords": 4, "keys": 6, "numbers": 3, "documents": 4}
 # Characters of a value that nothing joins to its name but a space.
 _LEAST_BARE = {"passwords": 6, "keys": 12, "numbers": 4, "documents": 4}
 _LONG = 16  # from so many characters on, a value of letters alone is a key
-_DAYS, _MONTHS = 31, 12
 
 
 @cache
@@ -452,21 +381,16 @@ def _find_names(lowered: str, *labels: str) -> Iterator[LinearMatch]:
             yield found
 
 
-def find_named_values(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the values that stand beside names of secrets: begin, end, and the kind."""
+def _find_named_values(text: str, lowered: str) -> Iterator[SecretSpan]:
     read = cache(_read_after)  # What stands behind one name often stands behind the next, too.
     for found in _find_names(lowered, *LABELLED):
         start, end = found.span()
         label = _label_of()[_bare_name(found[0])]
         value = read(text[end : end + _LONGEST_VALUE], label)
         if value is not None:
-            yield end + value[0], end + value[1], LABELLED[label]
+            yield SecretSpan(end + value[0], end + value[1], LABELLED[label])
         elif label == "passwords" and (before := _value_before(lowered, start)):
-            yield *before, LABELLED[label]
-    for login in _LOGIN.finditer(text):
-        value = login[1].rstrip(".")
-        if any(map(str.isalpha, value)) and _is_value(value, "passwords", joined=True):
-            yield login.start(1), login.start(1) + len(value), LABELLED["passwords"]
+            yield SecretSpan(*before, LABELLED[label])
 
 
 def _read_after(text: str, label: str) -> tuple[int, int] | None:
@@ -476,9 +400,8 @@ def _read_after(text: str, label: str) -> tuple[int, int] | None:
     if not joined and not text[:1].isspace() and not text.startswith("#"):
         return None
     if label in _FIGURES and (found := _FIGURES[label].match(text[at:])):
-        value, start = _figures(found[1], label), at + found.start(1)
-        fits = count_digits(value) >= _least(label, joined=joined) and not _is_date(value)
-        return (start, start + len(value)) if fits else None
+        fits = _count_digits(found[1]) >= (_LEAST if joined else _LEAST_BARE)[label]
+        return (at + found.start(1), at + found.end(1)) if fits else None
     found = _VALUE.match(text[at:])
     if found is None or (label in _FIGURES and not (joined and label == "numbers")):
         return None
@@ -495,22 +418,6 @@ def _read_after(text: str, label: str) -> tuple[int, int] | None:
     return _read_words(text, start, quoted=quoted) if said and label == "passwords" else None
 
 
-def _figures(value: str, label: str) -> str:
-    """Return the part of a number that has figures: after that of a document, words go on."""
-    return " ".join(takewhile(count_digits, value.split(" "))) if label == "documents" else value
-
-
-def _least(label: str, *, joined: bool) -> int:
-    """Return how many characters a value has at least; more, where only a space parts it."""
-    return (_LEAST if joined else _LEAST_BARE)[label]
-
-
-def _is_date(number: str) -> bool:
-    """Return whether figures with dashes are a day, and no combination."""
-    parts = sorted(map(int, _DIGITS.findall(number)))
-    return _DATE.fullmatch(number) is not None and parts[0] <= _MONTHS and parts[1] <= _DAYS
-
-
 def _is_call(value: str) -> bool:
     """Return whether a value is code that calls for it: ``os.environ["PASSWORD"]``."""
     name = value.replace("[", "(").partition("(")
@@ -519,17 +426,17 @@ def _is_call(value: str) -> bool:
 
 def _is_value(value: str, label: str, *, joined: bool) -> bool:
     """Return whether what stands behind a name is no word of a sentence."""
-    digits, letters = count_digits(value), any(map(str.isalpha, value))
-    if len(value) < _least(label, joined=joined) or value.lower() in _WORDS.no_values:
+    figures, letters = _count_digits(value), any(map(str.isalpha, value))
+    if len(value) < (_LEAST if joined else _LEAST_BARE)[label] or value.lower() in _WORDS.no_values:
         return False
     if label == "passwords" and joined:
-        return digits > 0 or (letters and any(sign in _SIGNS for sign in value[:-1]))
+        return figures > 0 or (letters and any(sign in _SIGNS for sign in value[:-1]))
     if label == "passwords":
-        return digits > 0 and letters and value[0].isalnum()
+        return figures > 0 and letters and value[0].isalnum()
     if not joined:
-        return digits > 1 and share_of_switches(value) >= LEAST_SWITCHES
+        return figures > 1 and _share_of_switches(value) >= _LEAST_SWITCHES
     plain = value.isalnum() or label == "numbers"
-    return (digits > 1 or (digits == 1 and plain)) and (letters or len(value) >= _LONG)
+    return (figures > 1 or (figures == 1 and plain)) and (letters or len(value) >= _LONG)
 
 
 _SIGNS = frozenset("!#$%&*+<=>?@\\^_|~§€")
@@ -556,7 +463,9 @@ def _is_phrase(said: str) -> bool:
     if not parts or not all(part.replace("'", "").replace("’", "").isalpha() for part in parts):
         return False
     # "correct horse battery staple" is a password, "correct" is not.
-    told = sum(part in _WORDS.no_values or part.endswith(_no_endings()) for part in parts)
+    told = sum(
+        part in _WORDS.no_values or part.endswith(tuple(_WORDS.no_endings)) for part in parts
+    )
     return (
         told <= (len(parts) >= _MANY)
         and _function_words().isdisjoint(parts)
@@ -567,11 +476,6 @@ def _is_phrase(said: str) -> bool:
 @cache
 def _function_words() -> frozenset[str]:
     return words_of("function_words", "en", "de", "es", "fr", "it", "pt", "nl")
-
-
-@cache
-def _no_endings() -> tuple[str, ...]:
-    return tuple(_WORDS.no_endings)
 
 
 def _value_before(lowered: str, at: int) -> tuple[int, int] | None:

@@ -312,18 +312,13 @@ def _run(run: str, *, query: bool) -> Iterator[tuple[str, str]]:
             yield from _pairs(piece[0], query=query)
         else:
             # A diacritic that stands on nothing is no word: nothing of it is left.
-            yield from filter(_is_word, map(_both, _identifier(piece[0])))
+            yield from (both for both in map(_both, _identifier(piece[0])) if both[1])
 
 
 def _both(word: str) -> tuple[str, str]:
     """Return a word in lower case and folded, both cut to the greatest length."""
     short = word[:LONGEST]
     return lower(short)[:LONGEST], fold(short)[:LONGEST]
-
-
-def _is_word(both: tuple[str, str]) -> bool:
-    """Return whether a word has a folded form."""
-    return bool(both[1])
 
 
 def _identifier(name: str) -> Iterator[str]:
@@ -385,22 +380,14 @@ def stop_words(language: str) -> frozenset[str]:
 
 
 @cache
-def _marks() -> Mapping[str, list[str]]:
-    """Return the languages of each letter and sign that few languages write."""
-    marks: dict[str, list[str]] = {}
-    for language in load("mul", "stemmers").values():
-        for sign in language.get("marks", ()):
-            marks.setdefault(sign, []).append(language["stemmer"])
-    return marks
-
-
-@cache
 def _evidence() -> Mapping[str, Mapping[str, int]]:
     """Return what each word or mark says for each language: less, where several share it."""
-    speaking = {mark: list(languages) for mark, languages in _marks().items()}
-    for language in _codes().keys() - _SCRIPTS_OF_THEIR_OWN:
-        for word in stop_words(language):
-            speaking.setdefault(word, []).append(language)
+    speaking: dict[str, list[str]] = {}
+    for language in load("mul", "stemmers").values():
+        name = language["stemmer"]
+        words = frozenset() if name in _SCRIPTS_OF_THEIR_OWN else stop_words(name)
+        for sign in (*language.get("marks", ()), *words):
+            speaking.setdefault(sign, []).append(name)
     return {
         sign: dict.fromkeys(languages, _CERTAIN // len(languages))
         for sign, languages in speaking.items()
@@ -427,11 +414,9 @@ def guess_language(words: Collection[str], marks: Collection[str] = ()) -> str:
     if foreign.isdisjoint(words) and foreign.isdisjoint(marks):
         return DEFAULT  # What all the evidence is shared by cannot have less of it.
     known = _evidence()
-    found = [known[word] for word in words if word in known]
-    found += [known[mark] for mark in marks if mark in _marks()]
     tally = {DEFAULT: 0}
-    for evidence in found:
-        for language, weight in evidence.items():
+    for sign in (*words, *marks):
+        for language, weight in known.get(sign, {}).items():
             tally[language] = tally.get(language, 0) + weight
     best = max(tally, key=lambda language: (tally[language], language == DEFAULT, language))
     return best if tally[best] >= _CERTAIN else DEFAULT
@@ -502,7 +487,7 @@ class TermAnalyzer:
         """Return for each word of a normalised text whether it is a stop word, and its terms."""
         words = segment(text, query=query)
         folded = [plain for _, plain in words]
-        language = guess_language(folded, () if text.isascii() else set(text.lower()))
+        language = guess_language(folded, {sign for sign in text.lower() if not sign.isascii()})
         english = self._stems(DEFAULT, folded)
         own = english
         if language != DEFAULT:

@@ -54,9 +54,6 @@ def question_range(query: str, now: datetime) -> Bounds | None:
     text = unicodedata.normalize("NFC", query[:QUERY_LIMIT])
     masked = DATES.quoted.sub(lambda quoted: " " * len(quoted[0]), text)
     times = list(_DatedQuestion(masked, now).mentions())
-    vague = (found.start() for found in DATES.unresolved.finditer(masked))
-    if any(not any(each.start <= place < each.end for each in times) for place in vague):
-        return None
     counted = any(DATES.counts_on.match(masked, each.end) for each in times)
     if counted or not 0 < len(times) <= MOST_TIMES:
         return None
