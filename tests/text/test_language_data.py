@@ -13,7 +13,7 @@ from memoranda.text.linear_patterns import PatternError
 FILES = {
     "dates.toml": "days = ['uno']\n[months]\nmai = 5\n",
     "names.txt": "# people\nAna  Ben # and\nCid_Li\n",
-    "things.toml": "colours = ['red', 'dark red']\nwarm = ['{colours}', 'orange']\n"
+    "things.toml": "colours = ['red', 'dark red']\n"
     "thing = '''\n  \\b{colours}\n  \\s+car{1,2}\n'''\n[plurals]\nox = 'oxen'\n",
 }
 
@@ -63,7 +63,6 @@ def test_entries_of_a_file_make_patterns():
     assert patterns.LanguageData("xx", "things", flags=0).thing.search("a Dark  red CARR!") is None
     assert not hasattr(data, "_thing")
     assert data.words("colours") == {"red", "dark red"}
-    assert data.words("warm") == {"red", "dark red", "orange"}
     assert data.mapping("plurals")["ox"] == "oxen"
 
 

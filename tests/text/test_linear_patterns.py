@@ -119,7 +119,7 @@ def test_the_methods_are_those_of_re():
     named = LinearPattern(r"(?P<first>\w+), (?:(?P<second>two)|three)")
     match = named.search(text)
     assert match is not None
-    assert match.expand(r"\2 \g<1> \\") == "two one \\"
+    assert match.expand(r"\2\n\g<1> \\") == "two\none \\"
     assert (match.lastgroup, match.groups("-")) == ("second", ("one", "two"))
     with pytest.raises(IndexError, match="third"):
         match["third"]

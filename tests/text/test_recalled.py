@@ -42,8 +42,7 @@ def test_taking_out_twice_is_taking_out_once_where_no_block_is_left(parts):
 def test_a_block_says_which_contents_it_told():
     """Each whole line of a block is the content of a record; what is around it is new."""
     found = apart(f"Hello <memoranda-memory>\n## Relevant memory\n{LINE}\n</memoranda-memory> you")
-    assert found.text == "Hello you"
-    assert found.told == ("Ana is vegetarian",)
+    assert found == ("Hello you", ("Ana is vegetarian",))
 
 
 @each_row

@@ -154,11 +154,11 @@ class LinearMatch:
         return next((name for name, number in self.re.groupindex.items() if number == last), None)
 
     def expand(self, template: str) -> str:
-        r"""Return a template with the groups that it names: ``\1``, ``\g<1>``."""
+        r"""Return a template with the groups that it names, ``\1`` or ``\g<1>``, and line ends."""
 
         def fill(reference: re.Match[str]) -> str:
             number = reference[1] or reference[2]
-            return self[int(number)] or "" if number else reference[3]
+            return self[int(number)] or "" if number else reference[3].replace("n", "\n")
 
         return _REFERENCE.sub(fill, template)
 

@@ -177,23 +177,15 @@ class LanguageData:
         self._topic = topic
         self._more = more or {}
         self._flags = flags
-        self._words: dict[tuple[str, ...], frozenset[str]] = {}
+        self._words: dict[str, frozenset[str]] = {}
         self._sources: dict[str, str] = {}
         self._patterns: dict[tuple[str, int], LinearPattern] = {}
 
-    def words(self, *names: str) -> frozenset[str]:
-        """Return the words of one or several lists as a set.
-
-        ``{name}`` in a list stands for the words of that list.
-        """
-        if names not in self._words:
-            listed: list[str] = [
-                each for name in names for each in load(self._code, self._topic)[name]
-            ]
-            lists = [self.words(each[1:-1]) for each in listed if each.startswith("{")]
-            plain = (each for each in listed if not each.startswith("{"))
-            self._words[names] = frozenset(plain).union(*lists)
-        return self._words[names]
+    def words(self, name: str) -> frozenset[str]:
+        """Return the words of a list as a set."""
+        if name not in self._words:
+            self._words[name] = frozenset(load(self._code, self._topic)[name])
+        return self._words[name]
 
     def mapping(self, name: str) -> Mapping[str, str]:
         """Return a table of words and what stands for them."""

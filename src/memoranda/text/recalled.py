@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from memoranda.text.patterns import compile_pattern, stands_alone
 
@@ -43,18 +42,6 @@ OF_TOOLS = compile_pattern(
 LEAST_WORDS = 4
 
 
-class SplitText(NamedTuple):
-    """A text in two parts.
-
-    Attributes:
-        text: what is new in it.
-        told: the contents that memory had told, as far as its lines hold them whole.
-    """
-
-    text: str
-    told: tuple[str, ...]
-
-
 def escape_fence(text: str) -> str:
     """Return ``text`` such that it cannot open or close the fence around recalled memory."""
     return FENCE_TAG.sub(r"‹\1", text)
@@ -62,11 +49,11 @@ def escape_fence(text: str) -> str:
 
 def without_recalled(text: str) -> str:
     """Return ``text`` without the fenced blocks that recall itself put there."""
-    return apart(text).text
+    return apart(text)[0]
 
 
-def apart(text: str) -> SplitText:
-    """Split ``text`` into its new part and the content of fenced recalled blocks."""
+def apart(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return what is new in a text, and the contents of the records in its fenced blocks."""
     kept: list[str] = []
     told: list[str] = []
     start = 0
@@ -77,7 +64,7 @@ def apart(text: str) -> SplitText:
         kept.append(text[start : opening.start()])
         told += lines(text[opening.end() : closing.start()])
         start = closing.end()
-    return SplitText("".join([*kept, text[start:]]), tuple(told))
+    return "".join([*kept, text[start:]]), tuple(told)
 
 
 def without_own(text: str) -> str:

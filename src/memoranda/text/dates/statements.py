@@ -41,7 +41,7 @@ from memoranda.text.limits import LONGEST_SENTENCE
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.sentences import split_sentences
 
-WEEK, A_YEAR = timedelta(days=8), 12  # months
+WEEK = timedelta(days=8)
 # So near in the past, and so far ahead, the present tense means the date that was.
 RECENT, FAR = timedelta(days=60), timedelta(days=240)
 # Still farther ahead, a date without a year may be one that has just passed.
@@ -172,9 +172,7 @@ class DatedSentence:
                 continue
             begin = max(reached, find_begin(self._text, time, cue, bounds))
             reached = end = self._without_stop(time.finish)
-            precision = find_precision(bounds)
-            if precision == "week" and time.found.grain != "week":
-                precision = "span"  # "From 28 December to 3 January" are seven days, and no week.
+            precision = find_precision(bounds, time.found)
             yield DateMention(self._text[begin:end], begin, end, *bounds, precision)
 
     def _without_stop(self, finish: int) -> int:
@@ -238,10 +236,9 @@ class DatedSentence:
         if cue and cue.name == "since":
             return tense.PAST
         way = tense.find_direction(self._text, time.begin, time.finish)
-        if cue and cue.name in {"by", "until"}:  # An end lies ahead, or where nobody knows.
-            ahead = way != tense.PAST or cue.name == "until"
-            return way if way == tense.PAST and ahead else tense.FUTURE if ahead else tense.UNKNOWN
-        return way
+        if cue and cue.name == "by":  # An end lies ahead, or nobody knows where.
+            return tense.UNKNOWN if way == tense.PAST else tense.FUTURE
+        return tense.FUTURE if cue and cue.name == "until" and way != tense.PAST else way
 
     def _bounds(self, time: TimeExpression, cue: TimeCue | None) -> Bounds | None:
         """Return the stretch of days that a time means here, if that is certain."""
@@ -336,12 +333,10 @@ def _just_over(past: Bounds, ahead: Bounds, today: datetime) -> bool:
     return past[1] - past[0] <= DAY and today - past[1] < RECENT and ahead[0] - today > FAR
 
 
-def find_precision(bounds: Bounds) -> str:
+def find_precision(bounds: Bounds, found: TimeMeaning) -> str:
     """Return what a stretch of time is: day, week, month, year or span."""
-    since, until = bounds
-    days = (until.date() - since.date()).days
-    if since.day == until.day == 1:
-        months = 12 * (until.year - since.year) + until.month - since.month
-        if months == 1 or (months, since.month) == (A_YEAR, 1):
-            return "month" if months == 1 else "year"
-    return {1: "day", 7: "week"}.get(days, "span")
+    if found.grain == "week" and bounds[1] - bounds[0] == 7 * DAY:
+        return "week"
+    around = RelativeCalendar(bounds[0])
+    units = (unit for unit in ("day", "month", "year") if around.unit(unit, 0) == bounds)
+    return next(units, "span")
