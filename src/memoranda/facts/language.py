@@ -29,36 +29,26 @@ EDGE = _ENDS + " \t\n\"'`*_\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u300
 _LAST_LETTER = compile_pattern(r"([^\W\d_])(?:[\W_]|$)")
 
 
-class PatternTable:
-    """The patterns and word lists of one table of a data file, each compiled at its first use."""
+class PatternTable(dict[str, Any]):
+    """The entries of one table of a data file; each of its patterns is compiled at its first use.
+
+    A list that the file does not have is empty.
+    """
 
     def __init__(self, entries: Mapping[str, Any], fragments: Fragments | None = None) -> None:
         """Take the entries of the table, and what the names in its patterns stand for."""
-        self._entries = entries
+        super().__init__(entries)
         self._fragments = fragments or entries
         self._patterns: dict[str, Any] = {}
 
-    def __getitem__(self, name: str) -> Any:
-        """Return an entry as the file gives it."""
-        return self._entries[name]
-
-    def __contains__(self, name: str) -> bool:
-        """Return whether the file has an entry."""
-        return name in self._entries
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The names of the entries."""
-        return [*self._entries]
-
-    def get(self, name: str, default: Any = ()) -> Any:
-        """Return an entry as the file gives it; ``default``, if it has none."""
-        return self._entries.get(name, default)
+    def __missing__(self, name: str) -> frozenset[str]:
+        """Return an empty list."""
+        return frozenset()
 
     def pattern(self, name: str) -> Any:
         """Return a pattern, if the file has it; a list of patterns is one."""
         if name not in self._patterns:
-            source = self._entries.get(name)
+            source = self.get(name)
             if source is not None and not isinstance(source, str):
                 source = "(?:" + "|".join(source) + ")"
             made = None if source is None else compile_form(expand(source, self._fragments))
@@ -67,7 +57,7 @@ class PatternTable:
 
     def patterns(self, name: str) -> list[Any]:
         """Return the patterns of an entry, each by itself; none, if the file has no such entry."""
-        sources = self._entries.get(name, ())
+        sources = self[name]
         each = (sources,) if isinstance(sources, str) else sources
         return [compile_form(expand(source, self._fragments)) for source in each]
 
@@ -130,7 +120,7 @@ class Language:
         for attribute, nouns in load(self.code, "facts")["relations"].items():
             for written in nouns:
                 first, _, bare = written.partition(" ")
-                bare = bare if first in self.words.get("articles") else written
+                bare = bare if first in self.words["articles"] else written
                 found[self.plain(bare)] = (attribute, written)
         return found
 

@@ -13,7 +13,7 @@ from functools import cache
 
 from memoranda.facts.forms import FormFragments, FormSet, compile_form
 from memoranda.facts.language import RELATION, language_of, languages_in
-from memoranda.text.patterns import LanguageData, any_of, languages_with, load, words_of
+from memoranda.text.patterns import LanguageData, languages_with, load
 
 # Characters of a text that is one question; what is longer is more.
 LONGEST = 300
@@ -47,41 +47,33 @@ def read_asked(question: str) -> list[AskedAttribute]:
     if len(question) > LONGEST:
         return []
     text = question.replace("'", "’")
-    codes = [code for code in languages_in(text) if _has_forms(code)]
+    codes = [code for code in languages_in(text) if "asks" in load(code, "questions")]
     found = {each for code in codes for each in _forms(code).read(text)}
     return sorted(found, key=lambda each: (each.attribute, each.about))
 
 
 def relation_nouns(text: str) -> Mapping[str, str]:
-    """Return the words for people and animals in a text, each with its attribute."""
-    plain = text.casefold().replace("’", " ").replace("'", " ").split()
-    words = f" {' '.join(word.strip(_EDGE) for word in plain)} "
-    return {noun: name for noun, name in _relations().items() if f" {noun} " in words}
+    """Return the words for people and animals in a text, plain, each with its attribute."""
+    words = " ".join(word.strip(_EDGE) for word in _parted(text).split())
+    return {
+        noun: attribute
+        for code in languages_with("facts")
+        for noun, (attribute, _) in language_of(code).nouns.items()
+        if f" {noun} " in f" {language_of(code).plain(words)} "
+    }
+
+
+def _parted(text: str) -> str:
+    return text.casefold().replace("\u2019", " ").replace("'", " ")
 
 
 def same_roles(nouns: Iterable[str]) -> set[str]:
     """Return words for people with those for who does the same: landlord and landlady."""
     told = {*nouns}
     for code in languages_with("facts"):
-        for role in language_of(code).words.get("roles"):
+        for role in language_of(code).words["roles"]:
             told |= {*role} if not told.isdisjoint(role) else set()
     return told
-
-
-@cache
-def _relations(*codes: str) -> Mapping[str, str]:
-    return {
-        noun.casefold(): attribute
-        for code in codes or languages_with("facts")
-        for attribute, nouns in load(code, "facts")["relations"].items()
-        for written in nouns
-        for named in {written, written.partition(" ")[2] or written}
-        for noun in {named, language_of(code).fold(named)}
-    }
-
-
-def _has_forms(code: str) -> bool:
-    return code in languages_with("questions") and "asks" in load(code, "questions")
 
 
 @cache
@@ -93,36 +85,37 @@ class _QuestionForms:
     """The forms of one language, compiled once."""
 
     def __init__(self, code: str) -> None:
-        self._code = code
-        self._data = LanguageData(code, "questions", {"relation": lambda: any_of(_relations(code))})
-        self._own = self._data.words("own_words")
-        listed = code in languages_with("function_words")
-        small = self._own | (words_of("function_words", code) if listed else frozenset())
-        self._small = small.difference(_relations(code))
-        self._fold = language_of(code).fold
-        asks = load(code, "questions")["asks"]
+        self._language = language = language_of(code)
+        data = LanguageData(code, "questions", {RELATION: lambda: language.fragments[RELATION]})
+        asks = load(code, "questions")["asks"].items()
+        rows = [(names, form) for names, forms in asks for form in forms]
         # By the place of a form: the attributes that it asks for.
-        self._names = [names for names, forms in asks.items() for _ in forms]
-        fragments = FormFragments(self._data.source)
-        self._forms = FormSet((form for forms in asks.values() for form in forms), fragments)
-        self._former = compile_form(self._data.source("formerly"))
+        self._names = [names for names, _ in rows]
+        self._forms = FormSet((form for _, form in rows), FormFragments(data.source))
+        self._former = compile_form(data.source("formerly"))
+        self._own = data.words("own_words")
+        self._small = (self._own | language.function_words).difference(language.nouns)
 
     def read(self, text: str) -> Iterator[AskedAttribute]:
-        text = self._fold(text)
+        """Yield the attributes that a question asks for."""
+        text = self._language.fold(text)
         former = self._former.search(text) is not None
         for place, form in self._forms.find(text):
             match = form.search(text)
-            if match is None:
-                continue
-            groups = match.groupdict()
-            words = (groups.get("whom") or "").casefold().replace("’s", "").replace("’", "")
-            plain = [word.strip(_EDGE) for word in words.split()]
-            about = " ".join(word for word in plain if word and word not in self._small)
-            own = not about and (not plain or any(word in self._own for word in plain))
+            groups = match.groupdict() if match else {}
+            whom = (
+                (groups.get("whom") or "").casefold().replace("\u2019s", "").replace("\u2019", "")
+            )
+            plain = [word for each in whom.split() if (word := each.strip(_EDGE))]
+            about = " ".join(word for word in plain if word not in self._small)
+            own = not about and (not plain or not self._own.isdisjoint(plain))
             noun = (groups.get("noun") or "").casefold()
-            for name in self._names[place].split():
+            for name in self._names[place].split() if match and (own or about) else ():
                 # "Who is my boss?" asks for the manager.
-                asked = _relations().get(noun) if name == RELATION else name
-                if asked is not None and (own or about):
+                asked, _ = (
+                    self._language.nouns.get(noun, ("", "")) if name == RELATION else (name, "")
+                )
+                if asked:
                     nouns = frozenset({noun} if name == RELATION else ())
-                    yield AskedAttribute(asked, about, own, nouns, former, self._code)
+                    code = self._language.code
+                    yield AskedAttribute(asked, about, own, nouns, former, code)

@@ -8,7 +8,7 @@ they are written. Which language a sentence has is decided by whose forms it fit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -292,15 +292,6 @@ class _FactForm(NamedTuple):
         return str(self.table.get(_SENTENCES.get(self.tells), ""))
 
 
-class _ReadPart(NamedTuple):
-    """A part of a sentence that a form has read: where it is, and whether it told something."""
-
-    start: int
-    end: int
-    attribute: str
-    told: bool
-
-
 @cache
 def fact_reader(code: str) -> FactReader:
     """Return what reads the facts of a language; its forms are compiled at the first sentence."""
@@ -324,7 +315,7 @@ class FactReader:
     def read(self, sentence: str, said: str, speaker: str) -> list[FactStatement]:
         """Return what a sentence states; of two readings that overlap, the first of the file."""
         sentence = self._language.fold(sentence)
-        taken: list[_ReadPart] = []
+        taken: list[tuple[int, int, _FactForm]] = []
         found: dict[tuple[object, ...], FactStatement] = {}
         for place, pattern in self._set.find(sentence):
             form = self._forms[place]
@@ -332,16 +323,14 @@ class FactReader:
                 start, end = match.span(0)
                 if _is_taken(form, start, end, taken) or not self._asserts(form, sentence, match):
                     continue
-                if self._is_unclear(match.groupdict().get("thing") or ""):
-                    continue
                 read = () if form.tells == WAS else self._statements(form, match, said, speaker)
                 made: dict[tuple[object, ...], FactStatement] = {
                     (each.subject, each.attribute, each.value, each.ended): each for each in read
                 }
-                # What one attribute cannot be, another may: "choir has moved to Thursdays".
-                told = bool(made) or form.tells == WAS
-                taken.append(_ReadPart(start, end, form.attribute, told))
                 found = {**made, **found}
+                # What one attribute cannot be, another may: "choir has moved to Thursdays".
+                if made or form.tells == WAS:
+                    taken.append((start, end, form))
         return sorted(found.values(), key=lambda each: each.start)
 
     def _asserts(self, form: _FactForm, sentence: str, match: Any) -> bool:
@@ -392,13 +381,9 @@ class FactReader:
 
     def _which(self, match: Any, said: str) -> str:
         """Return the words that tell one relative from another: ``older``, with a space behind."""
-        apart, found = self._words.get("telling_apart"), ""
         begin = match.span(match.re.groupindex["relation"])[0]
-        for word in reversed(said[match.span(0)[0] : begin].split()):
-            if word.casefold() not in apart:
-                break
-            found = f"{word.casefold()} {found}"
-        return found
+        *_, last = ["", *said[match.span(0)[0] : begin].casefold().split()]
+        return f"{last} " if last in self._words["telling_apart"] else ""
 
     def _subject(
         self, groups: dict[str, str], which: str, speaker: str
@@ -419,7 +404,7 @@ class FactReader:
 
     def _thing(self, form: _FactForm, match: Any, thing: str, user: str) -> tuple[str, str]:
         """Return a thing as a subject, and as the sentence of a fact names it; empty if unclear."""
-        words, mine = self._words, self._words.get("mine")
+        words, mine = self._words, self._words["mine"]
         thing = self._without_joining(thing.strip(EDGE))
         begin = match.span(match.re.groupindex["thing"])[0] - match.span(0)[0]
         first, _, rest = thing.partition(" ")
@@ -427,7 +412,7 @@ class FactReader:
         if rest and first.casefold() in mine:
             owner, thing = [first], rest
         thing = self._in_third_person(thing, user)
-        pointing = words.get("pointing", frozenset())
+        pointing = words["pointing"]
         if self._is_unclear(thing) or not pointing.isdisjoint(self._language.plain(thing).split()):
             return "", ""
         shown = thing
@@ -435,7 +420,7 @@ class FactReader:
         if "{who}'s {thing}" not in form.says and "of {thing}" not in form.says:
             if determiner in mine:
                 shown = words["whose"].format(who=user, noun=thing)
-            elif determiner in words.get("small_words"):
+            elif determiner in words["small_words"]:
                 shown = f"{determiner} {thing}"
         return thing.casefold(), shown
 
@@ -493,7 +478,7 @@ class FactReader:
     def _without_joining(self, thing: str) -> str:
         """Return a thing without the word that joins it to what is before: ``so rehearsals``."""
         first, _, rest = thing.partition(" ")
-        return rest if rest and first.casefold() in self._words.get("joining") else thing
+        return rest if rest and first.casefold() in self._words["joining"] else thing
 
     def _is_unclear(self, value: str) -> bool:
         """Return whether a value cannot be understood alone: ``it``, ``there``, ``this``."""
@@ -504,18 +489,20 @@ class FactReader:
             return True
         words = [word.strip(EDGE) for word in self._language.plain(value).split()]
         # An article says nothing by itself: "het" is "it", and "the" before a noun.
-        articles = self._words.get("articles")
+        articles = self._words["articles"]
         telling = [word for word in words[:-1] if word not in articles] + words[-1:]
         pointing = any(word in unclear for word in telling)
         return pointing or not any(char.isalnum() or char == MASK for char in value)
 
 
-def _is_taken(form: _FactForm, start: int, end: int, taken: Sequence[_ReadPart]) -> bool:
+def _is_taken(
+    form: _FactForm, start: int, end: int, taken: Iterable[tuple[int, int, _FactForm]]
+) -> bool:
     """Return whether another form has read the words between two places before."""
     return any(
-        each.attribute == form.attribute or (each.told and form.sets("fallback"))
-        for each in taken
-        if start < each.end and each.start < end
+        other.attribute == form.attribute or form.sets("fallback")
+        for first, last, other in taken
+        if start < last and first < end
     )
 
 

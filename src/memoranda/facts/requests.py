@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from memoranda.facts.forms import FormSet
 from memoranda.facts.language import PatternTable, language_of, languages_in
-from memoranda.facts.reader import INSTRUCTION, MASK, FactStatement, read_facts
+from memoranda.facts.reader import INSTRUCTION, FactStatement, read_facts
 from memoranda.facts.stance import may_open
 from memoranda.facts.values import stems, value_key
 from memoranda.text.languages import rank_languages
@@ -27,11 +27,11 @@ ANSWER_LANGUAGE, CALLED = "answer_language", "called"
 # Attributes by which a person says how the assistant is to behave.
 INSTRUCTIONS = (ANSWER_LANGUAGE, CALLED, INSTRUCTION)
 _TIDY = " \t\n,;:.!?…–—-*_~\u3001\u3002\uff0c\uff01\uff1a\uff1b"
-_CLOSES = "\"'\u201d\u2019»)]%°€$£\u300d\u300f\uff09"
-_OPENS = "\"'\u201c\u2018«([#@+$€£\u300c\u300e\uff08"
-# Words that an item of a list has at least where nobody says that it is a list.
-_ITEM = 3
-_LEAST_ITEMS = 3
+# Marks at the ends of a statement that are no part of it.
+_BARE = compile_pattern(
+    r"""^[^\w"'\u201c\u2018«(\[#@+$€£\u300c\u300e\uff08\ue000]+"""
+    r"""|[^\w"'\u201d\u2019»)\]%°€$£\u300d\u300f\uff09+#\ue000]+$"""
+)
 # Share of the telling words of a revocation that an instruction has which it ends.
 _MOSTLY = 0.66
 # What may stand between an instruction and its reason.
@@ -40,7 +40,7 @@ _LOOSE = " ,;(\u2013\u2014-"
 _LONGEST_CHANGE = 240
 _ANALYZER = TermAnalyzer()
 # After a mark that ends a sentence, forms find a beginning.
-_SENTENCE_END = compile_pattern(r"([.!?] |[\u3002\uff01\uff1f])")
+_SENTENCE_END = compile_pattern(r"[.!?] |[\u3002\uff01\uff1f]")
 _CLAUSE = compile_pattern(r"\s*[,;\u3001\uff0c\uff1b]\s*")
 
 
@@ -89,13 +89,11 @@ def asks_memory(text: str) -> bool:
 
 def asks_to_keep(text: str) -> bool:
     """Return whether a text may ask to keep something, or how to be answered from now on."""
-    text = _SENTENCE_END.sub(r"\1\n", encodable(text[:MOST_READ].replace("'", "\u2019")))
-    codes = {code for line in text.split("\n") for code in languages_in(line)}
-    return any(
-        _forms(code).anywhere.fits(each)
-        for code in sorted(codes)
-        for each in _ways_to_read(text, code)
+    text = _SENTENCE_END.sub(
+        lambda found: f"{found[0]}\n", encodable(text[:MOST_READ].replace("'", "\u2019"))
     )
+    codes = {code for line in text.split("\n") for code in languages_in(line)}
+    return any(_forms(code)[0].fits(language_of(code).fold(text)) for code in sorted(codes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,15 +161,15 @@ def find_requests(sentence: str, *, question: bool = False) -> list[Request]:
         question: whether it ends as a question.
     """
     sentence = sentence.replace("'", "\u2019")
-    found: list[_RequestMatch] = []
+    found: list[tuple[Request, int]] = []
     for code in languages_in(sentence):
         forms, kinds = _forms(code)
+        plain = language_of(code).fold(sentence)
         # In the likeliest language that reads a request.
-        for way in _ways_to_read(sentence, code) if not found else ():
-            for place, form in forms.find(way):
-                found += _match_requests(form, kinds[place], code, way, question=question)
+        for place, form in forms.find(plain) if not found else ():
+            found += _match_requests(form, kinds[place], code, plain, question=question)
     order = list(RequestKind)
-    found.sort(key=lambda each: (each.request.lead, order.index(each.request.kind)))
+    found.sort(key=lambda each: (each[0].lead, order.index(each[0].kind)))
     chosen: list[Request] = []
     read = 0
     for request, stop in found:
@@ -190,7 +188,7 @@ def _parts(before: str, request: Request) -> bool:
     """Return whether another instruction may begin here: after a mark, or a joining word."""
     before = before.rstrip()
     last = before.rsplit(None, 1)[-1].casefold()
-    return not before[-1:].isalnum() or last in language_of(request.language).words.get("joining")
+    return not before[-1:].isalnum() or last in language_of(request.language).words["joining"]
 
 
 def split_statements(request: Request, sentence: str) -> list[tuple[int, int]]:
@@ -209,12 +207,6 @@ def split_statements(request: Request, sentence: str) -> list[tuple[int, int]]:
             if (span := _span(found, "sep"))
             and not _is_only_subject(what[: span[0]], request.language)
         ]
-    commas = _spans("list_comma", what)
-    items = [what[slice(*each)] for each in _between(what, commas)]
-    long = all(language.unspaced or request.listed or len(each.split()) >= _ITEM for each in items)
-    colon = sentence[: request.start].rstrip()[-1:] in {":", "\uff1a"}
-    if long and len(items) >= (2 if request.listed else _LEAST_ITEMS) and (request.listed or colon):
-        cuts += commas
     pieces = _between(what, cuts)
     return [(request.start + start, request.start + end) for start, end in pieces]
 
@@ -231,32 +223,18 @@ def _is_only_subject(text: str, language: str) -> bool:
 
 def tidy(text: str, language: str) -> str:
     """Return a statement in its own words as a sentence, without what only leads or hangs on."""
-    text = " ".join(text.split())
-    found = True
-    while found:
-        text = _bare(text)
-        found = language_of(language).requests.search("filler", text)
-        text = text[: found.start()] + text[found.end() :] if found else text
+    text = _BARE.sub("", " ".join(text.split()))
+    while found := language_of(language).requests.search("filler", text):
+        text = _BARE.sub("", text[: found.start()] + text[found.end() :])
     if not any(char.isalnum() for char in text):
         return ""
     end = "。" if language_of(language).unspaced else "."
     return text[0].upper() + text[1:] + end
 
 
-class Sign(StrEnum):
-    """What a sentence shows beside a request, by the patterns of the table ``requests``."""
-
-    # It only supposes something.
-    HYPOTHETICAL = "hypothetical"
-    # It goes on with what the sentence before it asked for, or with the statement before it.
-    CONTINUES, TELLS_MORE = "continues", "telling_more"
-    # A statement needs the sentence before it; an instruction the words before it.
-    POINTS, LEANS = "pointing", "leaning"
-
-
-def shows(sign: Sign, text: str, language: str) -> bool:
-    """Return whether a sentence beside a request in a language shows something."""
-    return language_of(language).requests.fits(sign.value, text)
+def shows(sign: str, text: str, language: str) -> bool:
+    """Return whether a sentence beside a request fits a pattern of the table ``requests``."""
+    return language_of(language).requests.fits(sign, text)
 
 
 def only_names(text: str, language: str) -> bool:
@@ -333,7 +311,7 @@ def topic(text: str) -> str | None:
     """Return of which topic there is one instruction at a time, such as ``emoji``, if of any."""
     if _shared().fits("conditional", text) and not _shared().fits("of_answers", text):
         return None
-    return next((name for name in _topics().names if _topics().fits(name, text)), None)
+    return next((name for name in _topics() if _topics().fits(name, text)), None)
 
 
 def _of_one_topic(one: str, other: str) -> bool:
@@ -377,18 +355,13 @@ def points_back(revoked: str) -> bool:
 # Forms and words
 
 
-class _RequestFormSet(NamedTuple):
-    anywhere: FormSet
-    kinds: list[RequestKind]
-
-
 @cache
-def _forms(code: str) -> _RequestFormSet:
-    """Return the forms of a language for what is asked of memory."""
+def _forms(code: str) -> tuple[FormSet, list[RequestKind]]:
+    """Return the forms of a language for what is asked of memory, and the kind of each."""
     requests = language_of(code).requests
-    rows = [(kind, form) for kind in RequestKind for form in requests.get(kind.value)]
+    rows = [(kind, form) for kind in RequestKind for form in requests[kind.value]]
     forms = FormSet((form for _, form in rows), language_of(code).fragments, "(?m)")
-    return _RequestFormSet(forms, [kind for kind, _ in rows])
+    return forms, [kind for kind, _ in rows]
 
 
 @cache
@@ -399,27 +372,14 @@ def _withheld_forms(code: str) -> FormSet:
 @cache
 def _change_forms(code: str) -> FormSet:
     requests = language_of(code).requests
-    forms = [*requests.get("forgotten"), *requests.get("corrected")]
+    forms = [*requests["forgotten"], *requests["corrected"]]
     return FormSet(forms, language_of(code).fragments)
-
-
-def _ways_to_read(text: str, code: str) -> tuple[str, ...]:
-    """Return a text as it is, and as a language reads it in which some accents do not count."""
-    folded = text if text.isascii() else language_of(code).fold(text)
-    return (text,) if folded == text else (text, folded)
-
-
-class _RequestMatch(NamedTuple):
-    """A request, and where the form that it fits ends."""
-
-    request: Request
-    stop: int
 
 
 def _match_requests(
     form: Any, kind: RequestKind, code: str, sentence: str, *, question: bool
-) -> Iterator[_RequestMatch]:
-    """Yield the requests that a sentence makes by one form."""
+) -> Iterator[tuple[Request, int]]:
+    """Yield the requests that a sentence makes by one form, and where each form ends."""
     language = language_of(code)
     requests = language.requests
     told = kind in {RequestKind.REMEMBER, RequestKind.REVOKED}
@@ -428,7 +388,7 @@ def _match_requests(
         if not may_open(language, sentence, lead):
             # "… but call me Max": a joining word at its beginning parts it from what is before.
             first, _, rest = found.group(0).partition(" ")
-            if first.casefold() not in language.words.get("joining") or not rest:
+            if first.casefold() not in language.words["joining"] or not rest:
                 continue
             lead += len(first) + 1
         if requests.fits("reported", sentence[:lead]):
@@ -448,7 +408,7 @@ def _match_requests(
         if kind is RequestKind.REVOKED:
             # Behind a comma stands what is to be instead.
             end = stop = start + len(_CLAUSE.split(sentence[start:end])[0])
-        yield _RequestMatch(Request(kind, code, lead, start, end, listed, ahead), stop)
+        yield Request(kind, code, lead, start, end, listed, ahead), stop
 
 
 def _span(found: Any, name: str) -> tuple[int, int] | None:
@@ -518,13 +478,3 @@ def _between(text: str, cuts: list[tuple[int, int]]) -> list[tuple[int, int]]:
             begin = end
     pieces.append((begin, len(text)))
     return [each for each in pieces if text[slice(*each)].strip(_TIDY)]
-
-
-def _bare(text: str) -> str:
-    """Return a text without signs at its ends that are no part of a statement."""
-    start, end = 0, len(text)
-    while start < end and not (text[start].isalnum() or text[start] in _OPENS + MASK):
-        start += 1
-    while end > start and not (text[end - 1].isalnum() or text[end - 1] in _CLOSES + MASK):
-        end -= 1
-    return text[start:end]

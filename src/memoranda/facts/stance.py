@@ -10,7 +10,6 @@ from typing import Any
 
 from memoranda.facts.forms import compile_form
 from memoranda.facts.language import EDGE, Language
-from memoranda.text.patterns import compile_pattern
 
 _OPENS = frozenset(EDGE) - {" ", "\t", "'", "_", "\u2019"}
 _BREAKS = _OPENS | {" ", "\t"}
@@ -18,10 +17,6 @@ _BREAKS = _OPENS | {" ", "\t"}
 _CLAUSE_WORDS = 2
 # Marks that part a sentence before a clause.
 _MARKS = r"[,;:.!?()\[\]\x{2013}\x{2014}\x{2026}]+|\s-+\s"
-# Where a sentence may go on behind a frame.
-_AFTER_FRAME = compile_pattern(
-    r"(?P<mark>[,;:\u2013\u2014]\s*(?:but |and )?|\s(?:that|dass|que|che|dat)\s)|(?P<space>\s)I\b"
-)
 
 
 def opens_clause(language: Language, sentence: str, match: Any) -> bool:
@@ -61,21 +56,6 @@ def leaves_asserted(language: Language, before: str) -> bool:
     return leads and (not last.strip() or _leads(language, last, joins=True))
 
 
-def skip_frames(language: Language, sentence: str) -> str:
-    """Return a sentence without frames that lead into it: "I forgot to say that …"."""
-    for _ in range(len(sentence)):
-        cuts = [
-            (each.start(), max(each.end("mark"), each.end("space")))
-            for each in _AFTER_FRAME.finditer(sentence)
-        ]
-        ends = (last for first, last in cuts if _is_frame(language, sentence[:first]))
-        end = next(ends, 0)
-        if not end:
-            break
-        sentence = sentence[end:]
-    return sentence
-
-
 def begins_unspaced(language: Language, before: str) -> bool:
     """Return whether a clause may begin after ``before``, in a script without spaces."""
     return not before or before[-1] in _BREAKS or before.endswith(tuple(language.words["openings"]))
@@ -92,7 +72,7 @@ def _opens(language: Language, sentence: str, match: Any) -> bool:
     no_names = lists["unclear"] | lists["openings"] | language.function_words
     if words and words[0] in no_names:
         return False
-    if any(each in language.words.get("own") for each in words):
+    if any(each in language.words["own"] for each in words):
         return False
     within = len(before) == start and before[-1:].isalnum() and sentence[start].isalnum()
     # What goes on over a sentence's end is asserted in the second one.
@@ -106,9 +86,9 @@ def _may_leave_out(language: Language, before: str) -> bool:
     """
     words = _bare_words(before)
     told = [word for word in words if word not in language.words["openings"]]
-    joins = before[-1:] in _OPENS or not {*words[-1:]}.isdisjoint(language.words.get("joining"))
+    joins = before[-1:] in _OPENS or not {*words[-1:]}.isdisjoint(language.words["joining"])
     plain = {word.partition("\u2019")[0] for word in words}
-    return not told or (joins and not plain.isdisjoint(language.words.get("own")))
+    return not told or (joins and not plain.isdisjoint(language.words["own"]))
 
 
 def _opens_unspaced(language: Language, sentence: str, match: Any) -> bool:

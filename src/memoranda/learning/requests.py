@@ -19,7 +19,6 @@ from memoranda.facts.requests import (
     WHERE_ALONE,
     Request,
     RequestKind,
-    Sign,
     find_request,
     find_requests,
     is_aside,
@@ -147,7 +146,7 @@ class _RequestReader:
         place = max(self._out.covered)
         for other in range(place + 1, len(self._sentences)):
             following = self._sentences[other]
-            more = shows(Sign.CONTINUES, following.shown, request.language) or (
+            more = shows("continues", following.shown, request.language) or (
                 request.listed and len(pieces) == 1
             )
             if not more or not self._tells(other, request.language):
@@ -160,7 +159,7 @@ class _RequestReader:
         for other in range(place + 1, len(self._sentences)):
             following = self._sentences[other]
             named = only_names(tidy(self._said(part), language), language)
-            sign = Sign.POINTS if named else Sign.TELLS_MORE
+            sign = "pointing" if named else "telling_more"
             if not self._tells(other, language) or not shows(sign, following.shown, language):
                 break
             self._out.covered.add(other)
@@ -194,7 +193,7 @@ class _RequestReader:
                 break
             found.append(place)
             shown = self._sentences[place].shown
-            if not (every or request.listed or shows(Sign.POINTS, shown, request.language)):
+            if not (every or request.listed or shows("pointing", shown, request.language)):
                 break
         return sorted(found)
 
@@ -204,7 +203,7 @@ class _RequestReader:
             first = place = left.pop(0)
             # "The gate has a new lock. Code's 2280": one is told by the other.
             while left[:1] == [place + 1] and shows(
-                Sign.POINTS, self._sentences[left[0]].shown, request.language
+                "pointing", self._sentences[left[0]].shown, request.language
             ):
                 place = left.pop(0)
             part = self._sentences[first]
@@ -227,7 +226,7 @@ class _RequestReader:
         if sentence.question or self._found[place] is not None:
             return False
         content = tidy(self._said(sentence), language)
-        few = listed or shows(Sign.POINTS, content, language)
+        few = listed or shows("pointing", content, language)
         return len(content.split()) >= _LEAST_WORDS - few or (
             len(content) >= _LEAST_LETTERS and not content.isascii()
         )
@@ -236,7 +235,7 @@ class _RequestReader:
         """Keep one statement in its own words, or refuse it."""
         said = text[part.start : part.end]
         content = tidy(said, language)
-        if not content or (" " not in content and shows(Sign.POINTS, content, language)):
+        if not content or (" " not in content and shows("pointing", content, language)):
             return
         inner = find_request(_without_to(part.shown))
         if inner is not None and inner.lead == 0:
@@ -289,7 +288,7 @@ class _RequestReader:
         self._out.covered.add(place)
         end, refused = request.end, len(self._out.refused)
         about = shown[request.start : request.end]
-        if request.kind is not RequestKind.REVOKED and shows(Sign.LEANS, about, request.language):
+        if request.kind is not RequestKind.REVOKED and shows("leaning", about, request.language):
             # "I can't stand leeks, so never put them in a recipe": of what, stands before.
             alone = not tidy(shown[: request.lead], request.language)
             before = self._sentences[place - 1] if alone and place else None
@@ -371,7 +370,7 @@ def _refusal(content: str, language: str) -> str:
     """Return why a statement is not kept; empty where it is."""
     if _is_secret(content):
         return SECRET
-    if shows(Sign.HYPOTHETICAL, content, language):
+    if shows("hypothetical", content, language):
         return SUPPOSED
     if only_names(content, language):
         return NAMED

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memoranda.facts.language import language_of, languages_in
 from memoranda.facts.reader import is_momentary, is_unreal
-from memoranda.facts.stance import leaves_asserted, skip_frames
+from memoranda.facts.stance import leaves_asserted
 from memoranda.text.dates.statements import write_day
 from memoranda.text.patterns import compile_pattern, languages_with, load, words_of
 from memoranda.text.small_talk import states_nothing
@@ -71,7 +71,6 @@ def count_features(sentence: str, *, dated: bool) -> StatementFeatures:
     """
     code = languages_in(sentence)[0]
     language = language_of(code)
-    sentence = skip_frames(language, sentence)
     words = [word.strip(_EDGE) for word in sentence.replace("\u2019", "'").split()]
     words = [word for word in words if word]
     low = [part for word in words for part in word.casefold().split("'")]
@@ -127,9 +126,7 @@ def split_clauses(sentence: str) -> list[tuple[int, int]]:
         plain = word[0].strip(_EDGE).casefold().replace("\u2019", "'").partition("'")[0]
         if marked and plain in own:
             starts.append(word.start())
-        joins = plain in language.words.get("joins") or (
-            marked and plain in language.words["openings"]
-        )
+        joins = plain in language.words["joins"] or (marked and plain in language.words["openings"])
         marked = joins or word[0][-1:] in ",;:"
     parts = zip(starts, [*starts[1:], len(sentence)], strict=True)
     return [(first, last) for first, last in parts if leaves_asserted(language, sentence[:first])]
