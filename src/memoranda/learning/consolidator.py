@@ -23,7 +23,7 @@ from memoranda.learning.consolidation_plan import ORIGIN, ConsolidationPlan
 from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.learning.exclusions import blank_exclusions
 from memoranda.learning.extractor import RuleFactExtractor
-from memoranda.learning.judge import NAMING, TITLE
+from memoranda.learning.judge import NAMING
 from memoranda.learning.known_facts import KnownFact, with_attribute
 from memoranda.learning.llm.decisions import ModelDecider, decide_page
 from memoranda.learning.llm.model_stages import extract_claims
@@ -417,8 +417,6 @@ def _attributes_of(claim: Claim) -> Iterator[str]:
         yield claim.fact.attribute
         kind = attributes()[claim.fact.attribute]
         yield from (*kind.ends, *kind.frees, *kind.carries, *kind.opposes)
-        if claim.fact.subject != "user":
-            yield TITLE  # By which a thing may be named: the club "Larks".
 
 
 def _describe(action: RecordChange) -> str | None:

@@ -150,9 +150,7 @@ class _TurnRedactor:
 def _holding(text: str, wanted: frozenset[str]) -> Iterator[SentencePart]:
     """Yield the sentences that hold all the words that are wanted, and deny nothing."""
     for sentence in own_sentences(text):
-        denies = english("denies").search(sentence.shown) or english("untrue").search(
-            sentence.shown
-        )
+        denies = _shows(sentence.shown, "denies") or _shows(sentence.shown, "untrue")
         if not denies and wanted <= _telling(sentence.shown):
             yield sentence
 
@@ -169,24 +167,24 @@ def is_refused(text: str) -> bool:
 
 def is_joke(text: str) -> bool:
     """Return whether a text says that it is a joke or not meant seriously."""
-    plain = text.replace("\u2019", "'")
-    laughed = english("laughs").search(plain) and english("too_much").search(plain)
-    return bool(laughed or english("joke").search(plain))
+    return _shows(text, "joke") or (_shows(text, "laughs") and _shows(text, "too_much"))
 
 
 def is_order(text: str) -> bool:
     """Return whether a text tells the assistant how to behave."""
-    return english("order").search(text.replace("\u2019", "'")) is not None
+    return _shows(text, "order")
 
 
 def is_override(text: str) -> bool:
     """Return whether a text would override what the assistant goes by, or have it play a role."""
-    plain = text.replace("\u2019", "'")
-    return any(english(name).search(plain) is not None for name in ("override", "persona"))
+    return _shows(text, "override") or _shows(text, "persona")
 
 
 def is_injection(text: str) -> bool:
     """Return whether a text would override what the assistant goes by, now or by memory."""
-    plain = text.replace("\u2019", "'")
-    kept = english("keeping").search(plain) is not None and is_order(text)
-    return kept or english("override").search(plain) is not None
+    return _shows(text, "override") or (_shows(text, "keeping") and is_order(text))
+
+
+def _shows(text: str, name: str) -> bool:
+    """Return whether a text holds what a pattern of ``en/stance.toml`` finds."""
+    return english(name).search(text.replace("\u2019", "'")) is not None

@@ -17,7 +17,6 @@ from memoranda.facts.language import language_of
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import (
-    OVER,
     SAME,
     FactStatement,
     complete_answer,
@@ -57,8 +56,8 @@ _EN = LanguageData("en", "stance")
 _CONTEXT = 6
 # Confidence in what was read as an attribute or a request, and in a quotation.
 _SURE, _QUOTED = 0.9, 0.6
-# Sentences that one is read with, and their characters; of their persons "he" may be one.
-_NEAR, _LONGEST_LEAD = 2, 120
+# Sentences before one, of whose persons "he" may be one.
+_NEAR = 2
 _ENDS = " .!\u2026"
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
 
@@ -185,8 +184,6 @@ class _TurnReader:
                 continue
             if place not in requests.covered:
                 yield from self._read_sentence(sentence)
-            elif place in requests.reasons:
-                yield from self._read_sentence(requests.reasons[place])
             self.lead = (*self.lead, sentence)[-_NEAR:]
 
     @property
@@ -281,7 +278,7 @@ class _TurnReader:
     def _read_attributes(self, shown: str, said: str) -> Iterator[FactStatement]:
         """Yield the attributes that a sentence asserts."""
         shown, said = self._complete(shown, said)
-        for each in self._read_with_lead(shown, said):
+        for each in read_facts(shown, said, speaker=self._speaker):
             fact = each
             if each.attribute == SAME:
                 fact = (self.last and each.correct(self.last)) or each
@@ -291,27 +288,6 @@ class _TurnReader:
             if fact.value and fact.attribute != SAME:
                 self.last = fact
             yield fact
-
-    def _read_with_lead(self, shown: str, said: str) -> Iterator[FactStatement]:
-        """Yield what a sentence states, and what it does only with those before it.
-
-        "Changed doctors. It's Dr Wen now": what begins before the sentence and ends in it.
-        """
-        parts = [each for each in self.lead if not each.question and not has_secret(each.shown)]
-        lead = "".join(f"{each.shown.strip(' .!…')}; " for each in parts)
-        joint: list[FactStatement] = []
-        if 0 < len(lead) <= _LONGEST_LEAD:
-            joint = read_facts(lead + shown, lead + said, speaker=self._speaker)
-        both = [
-            each
-            for each in joint
-            if each.start < len(lead) < each.end and each.attribute not in {SAME, OVER}
-        ]
-        yield from both
-        told = {each.attribute for each in both}
-        for each in read_facts(shown, said, speaker=self._speaker):
-            if each.attribute not in told and not (both and each.attribute == SAME):
-                yield each
 
     def _complete(self, shown: str, said: str) -> tuple[str, str]:
         """Return a sentence with what it leaves out: what was asked, or whom "he" means."""

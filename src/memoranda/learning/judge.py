@@ -24,8 +24,8 @@ from memoranda.text.terms import TermAnalyzer, fold, normalize
 
 # Share of the telling words of a statement that a repetition has (requirement S4.22).
 JACCARD = 0.75
-# The attributes of who has died, whom somebody goes to for something, and what a thing is called.
-GONE, CONTACT, TITLE = "gone", "contact", "title"
+# The attributes of who has died, and whom somebody goes to for something.
+GONE, CONTACT = "gone", "contact"
 # Those of what only names the fact that it changes, whatever attribute that has.
 NAMING = frozenset({SAME, OVER, GONE})
 # Those of what somebody likes better, does not eat, how they eat, and their animals.

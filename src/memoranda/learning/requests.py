@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import NamedTuple
 
 from memoranda.facts.ontology import attributes
@@ -37,15 +36,12 @@ from memoranda.text.secrets import secret_kind
 
 # Sentences that one request may be about.
 _MOST = 20
-# Sentences at the ends of a long message in which an instruction counts: the rest is pasted.
-_LONG_MESSAGE, _NEAR_END = 1_000, 2
 _LEAST_WORDS = 3
 _LEAST_LETTERS = 5
 # Characters by which a fact reaches into what follows it: ", so".
 _JOINT = 4
 # Characters of an instruction; what is longer describes a task.
 _LONGEST_INSTRUCTION = 250
-_MASKED = 0.8
 # The kind of secret that is kept where a person asks to.
 _CODE = "a PIN or code"
 SECRET = "it seems to hold a secret; only this conversation has it"  # noqa: S105 - no password
@@ -88,13 +84,11 @@ class TurnRequests:
         drafts: what is to be kept, and instructions given and taken back.
         refused: what is not kept.
         covered: places of the sentences that this says all of.
-        reasons: what is told beside an instruction, such as the reason for it.
     """
 
     drafts: list[ClaimDraft] = field(default_factory=list)
     refused: list[RefusedRequest] = field(default_factory=list)
     covered: set[int] = field(default_factory=set)
-    reasons: dict[int, SentencePart] = field(default_factory=dict)
 
 
 def read_requests(text: str, sentences: Sequence[SentencePart], before: str = "") -> TurnRequests:
@@ -154,13 +148,20 @@ class _RequestReader:
             self._out.covered.add(other)
             self._keep(following, self._text, request.language)
 
-    def _with_more(self, place: int, part: SentencePart, language: str) -> SentencePart:
-        """Return a statement with the sentences after it that tell more of the same."""
+    def _with_more(
+        self, place: int, part: SentencePart, language: str, among: Sequence[int] = ()
+    ) -> SentencePart:
+        """Return a statement with the sentences after it that tell more of the same.
+
+        Those do that only point at it, too, where it is but a name, or they are asked for.
+        """
         for other in range(place + 1, len(self._sentences)):
             following = self._sentences[other]
-            named = only_names(tidy(self._said(part), language), language)
-            sign = "pointing" if named else "telling_more"
-            if not self._tells(other, language) or not shows(sign, following.shown, language):
+            points = other in among or only_names(tidy(self._said(part), language), language)
+            more = shows("telling_more", following.shown, language) or (
+                points and shows("pointing", following.shown, language)
+            )
+            if not more or not self._tells(other, language):
                 break
             self._out.covered.add(other)
             gap = " " * (following.start - part.end)
@@ -198,21 +199,12 @@ class _RequestReader:
         return sorted(found)
 
     def _cover(self, places: Sequence[int], request: Request) -> None:
-        left = [place for place in places if place not in self._out.covered]
-        while left:
-            first = place = left.pop(0)
-            # "The gate has a new lock. Code's 2280": one is told by the other.
-            while left[:1] == [place + 1] and shows(
-                "pointing", self._sentences[left[0]].shown, request.language
-            ):
-                place = left.pop(0)
-            part = self._sentences[first]
-            if place > first:
-                shown = (self._sentences[each] for each in range(first, place + 1))
-                part = part._replace(shown=_join_sentences(list(shown)))
-            self._out.covered.update(range(first, place + 1))
-            part = self._with_more(place, part, request.language)
-            self._keep(part, self._text, request.language)
+        """Keep the statements at these places, in one what only points at the one before it."""
+        for place in places:
+            if place not in self._out.covered:
+                self._out.covered.add(place)
+                part = self._with_more(place, self._sentences[place], request.language, places)
+                self._keep(part, self._text, request.language)
 
     def _tells(self, place: int, language: str, *, listed: bool = False) -> bool:
         """Return whether a sentence may be what a request beside it is about.
@@ -271,11 +263,6 @@ class _RequestReader:
             return
         if request.kind is RequestKind.MANNER and not self._opens(request.language):
             return
-        ends = {*range(_NEAR_END), *range(len(self._sentences) - _NEAR_END, len(self._sentences))}
-        if len(self._text) > _LONG_MESSAGE and place not in ends:
-            return
-        if shown[request.start : request.end].count(MASK) > _MASKED * (request.end - request.start):
-            return
         if request.end - request.start > _LONGEST_INSTRUCTION:
             return
         said = self._said(self._sentences[place])
@@ -286,36 +273,14 @@ class _RequestReader:
         ):
             return  # "Use kim@new.example from now on" tells an address.
         self._out.covered.add(place)
-        end, refused = request.end, len(self._out.refused)
         about = shown[request.start : request.end]
         if request.kind is not RequestKind.REVOKED and shows("leaning", about, request.language):
             # "I can't stand leeks, so never put them in a recipe": of what, stands before.
-            alone = not tidy(shown[: request.lead], request.language)
-            before = self._sentences[place - 1] if alone and place else None
-            begin = self._sentences[place].start
-            if before is not None and not before.question and self._found[place - 1] is None:
-                said = self._text[before.start : begin] + said
-                request = replace(request, end=request.end + begin - before.start)
             request = replace(request, start=0)
         self._instructed(request, said)
-        self._tell_reason(place, end, refused)
         for reason in facts:
             category = Category(attributes()[reason.attribute].category)
             self._out.drafts.append(ClaimDraft(reason.content, category, reason))
-
-    def _tell_reason(self, place: int, end: int, refused: int) -> None:
-        """Note what is told behind an instruction: ``No stairs, please, I have a new knee``.
-
-        Args:
-            place: the sentence.
-            end: where the instruction ends in it.
-            refused: how much was refused before: what stands behind a refused one is not read.
-        """
-        sentence = self._sentences[place]
-        rest = sentence.shown[end:].lstrip(" ,;:(\u2013\u2014-")
-        begin = len(sentence.shown) - len(rest)
-        if rest and len(self._out.refused) == refused:
-            self._out.reasons[place] = SentencePart(rest, sentence.start + begin, question=False)
 
     def _instructed(self, request: Request, said: str) -> None:
         about = said[request.start : request.end]
@@ -356,14 +321,6 @@ class _RequestReader:
 
     def _said(self, part: SentencePart) -> str:
         return self._text[part.start : part.end]
-
-
-def _join_sentences(parts: Sequence[SentencePart]) -> str:
-    """Return sentences that follow each other as one text, as long as they are."""
-    text = parts[0].shown
-    for one, other in pairwise(parts):
-        text += " " * (other.start - one.end) + other.shown
-    return text
 
 
 def _refusal(content: str, language: str) -> str:

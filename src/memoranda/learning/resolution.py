@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from memoranda.facts.reader import OVER, SAME, FactStatement, as_over, read_facts, replace_value
 from memoranda.facts.values import same_value
 from memoranda.learning.claims import Category, Claim, Relation
-from memoranda.learning.judge import TITLE, judge_fact
+from memoranda.learning.judge import judge_fact
 from memoranda.learning.known_facts import KnownFact
 from memoranda.model.models import Record
 from memoranda.text.dates.statements import without_dates
@@ -39,10 +39,9 @@ def resolve_claim(claim: Claim, known: Sequence[KnownFact]) -> ResolvedClaim | N
         return ResolvedClaim(claim)
     if fact.attribute == SAME:
         return _resolve_correction(claim, fact, known)
-    fact = replace(fact, aliases=(*fact.aliases, *_other_names(fact, known)))
     if fact.needs_known:
         return _resolve_ending(claim, fact, known)
-    return ResolvedClaim(replace(claim, fact=fact), fact)
+    return ResolvedClaim(claim, fact)
 
 
 def _without_attribute(claim: Claim) -> ResolvedClaim | None:
@@ -122,19 +121,3 @@ def _ended_by(fact: FactStatement, known: Iterable[KnownFact]) -> list[Record]:
     """Return the facts that hold and that a statement has to do with."""
     holding = (each.record for each in known if not each.over)
     return [each for each in holding if judge_fact(each, fact) not in {None, Relation.NONE}]
-
-
-def _other_names(fact: FactStatement, known: Iterable[KnownFact]) -> list[str]:
-    """Return the names that known titles give to what a statement is about.
-
-    Where the club is called the Larks, the Larks are the club, and the club is them.
-    """
-    if fact.attribute == TITLE or fact.subject == "user":
-        return []
-    pairs = [
-        (each.record.subject or "", each.record.value or "")
-        for each in known
-        if each.record.attribute == TITLE and each.record.value and not each.over
-    ]
-    found = {thing for thing, name in pairs if same_value(name, fact.subject, fact.language)}
-    return sorted(found | {name for thing, name in pairs if thing == fact.subject})
