@@ -114,13 +114,9 @@ def is_long(text: str) -> bool:
     return next(_long_runs(split_words(text)), None) is not None
 
 
-def _folded(word: str) -> str:
-    return word.lower() if word.isascii() else _folded_sign(word)
-
-
 @lru_cache(maxsize=8192)
-def _folded_sign(word: str) -> str:
-    """Fold a word beyond ASCII; remembered, because signs come again and again."""
+def _folded(word: str) -> str:
+    """Return a word as it is compared; remembered, because words come again and again."""
     return fold(normalize(word))
 
 

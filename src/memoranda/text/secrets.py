@@ -26,7 +26,7 @@ from memoranda.text.terms import lower_in_place
 HIDDEN = "[…]"
 _WORDS = WordLists("secrets")
 
-PRIVATE_KEY, SEED = "a private key", "a seed phrase"
+SEED = "a seed phrase"
 
 
 class SecretSpan(NamedTuple):
@@ -95,7 +95,6 @@ def _forms() -> tuple[LinearPattern, tuple[str, ...]]:
     return compile_pattern("|".join(f"({form})" for form in forms.values())), tuple(kinds)
 
 
-_PRIVATE_END = compile_pattern(r"-----END [A-Z ]{0,60}-----")
 _KEY_READ = 200  # characters of a key that are looked at
 _CHECKED = frozenset({"an API key", "a login"})
 _WORDY = 16  # letters in a row that no word of an identifier has
@@ -103,16 +102,10 @@ _WORDY = 16  # letters in a row that no word of an identifier has
 
 def _find_forms(text: str) -> Iterator[SecretSpan]:
     pattern, kinds = _forms()
-    end = 0
     for found in pattern.finditer(text):
         kind = kinds[found.lastindex or 0]
-        if found.start() < end or (kind in _CHECKED and not _is_of_form(found)):
-            continue
-        end = found.end()
-        if kind == PRIVATE_KEY:  # A private key goes on to the line that ends it.
-            closing = _PRIVATE_END.search(text[end:])
-            end = end + closing.end() if closing else len(text)
-        yield SecretSpan(found.start(), end, kind)
+        if kind not in _CHECKED or _is_of_form(found):
+            yield SecretSpan(*found.span(), kind)
 
 
 def _is_of_form(found: LinearMatch) -> bool:
