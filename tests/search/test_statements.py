@@ -29,6 +29,7 @@ def test_a_question_shows_which_time_it_is_about(text, tense):
     What is my rent? | NOW
     what's my rent | NOW
     How many tasks have I finished? | NOW
+    How many tasks did I finish? | NOW
     Remind me, which editor do I use? | NOW
     In which city do I live? | NOW
     What is the deadline for the first sprint? | NOW

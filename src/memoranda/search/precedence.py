@@ -92,6 +92,9 @@ class ParsedQuestion:
 def state_of(query: str) -> QuestionTense:
     """Return which state of things ``query`` is about."""
     text = normalize(query)
+    done = _ASKED.done.search(text)
+    if done is not None and (done["verb"] or "").strip() not in _ASKED.words("telling"):
+        text = f"{done['counted']}do {text[done.start('who') :]}"  # What is done goes on.
     if _ASKED.past.search(text):
         return QuestionTense.THEN
     now = _ASKED.state.search(text) and _ASKED.present.search(text)

@@ -486,22 +486,26 @@ class SingleSearch:
 
     def _with_updates_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
         """Return scores in which what brings the best record up to date goes before it."""
-        if self._among_people or self._tense is QuestionTense.THEN or self._parsed.many:
-            return scored
-        if "attribute" in scored.evidence and asks_for_many(self.query):
+        if self._tense is QuestionTense.THEN:
             return scored
         best = _best(scored.score, shown, precedence.DEPTH)
-        for _ in range(MOST_CHANGES):
-            top = max(best, key=lambda row: scored.score[row], default=None)
-            if top is None:
-                break
+        for _ in range(MOST_CHANGES if best else 0):
+            top = max(best, key=lambda row: scored.score[row])
             new = self._find_correction(top, scored, shown)
-            new = self._find_update(top, best, scored) if new is None else new
+            if new is None and self._asks_for_one(scored):
+                new = self._find_update(top, best, scored)
             if new is None:
                 break
             over = np.nextafter(scored.score[top], np.float32(2))
             scored = scored.moved({new: float(over)})
         return scored
+
+    def _asks_for_one(self, scored: ScoredRecords) -> bool:
+        """Return whether a person asks an assistant for what has one right answer."""
+        asked = self._tense is QuestionTense.NOW or asks(self.query)
+        if self._among_people or not asked or self._parsed.many or self.named is not None:
+            return False
+        return "attribute" not in scored.evidence or not asks_for_many(self.query)
 
     def _find_correction(self, top: int, scored: ScoredRecords, shown: Mask) -> int | None:
         """Return the best shown record that replaced ``top``, or a fact drawn from it."""
@@ -514,14 +518,15 @@ class SingleSearch:
     def _find_update(self, top: int, best: Sequence[int], scored: ScoredRecords) -> int | None:
         """Return the one of the best records that brings ``top`` up to date, if one does."""
         table, old = self.rows.table, self._stated(top)
-        event = table["event"]
+        # When it was said: what a fact tells happens at another time.
+        said = table["event" if table["kind"][top] == KINDS[Kind.EPISODE] else "created"]
         told = [row for row in best if all(table[name][row] == table[name][top] for name in SAME)]
         known = frozenset[tuple[str, str]]()
         if old.values:
-            before = (self._stated(row).values for row in told if event[row] <= event[top])
+            before = (self._stated(row).values for row in told if said[row] <= said[top])
             known = known.union(*before)
         fits: dict[int, float] = {}
-        for row in (row for row in told if event[row] > event[top]):
+        for row in (row for row in told if said[row] > said[top]):
             share = float(scored.score[row] / scored.score[top])
             fit = self._likeness(row, top) + precedence.SHARE * share
             new = self._stated(row) if fit >= precedence.LEAST else None
