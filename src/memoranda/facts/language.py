@@ -81,7 +81,8 @@ def languages_in(text: str) -> list[str]:
     """Return the codes of the languages with facts that a text may be in, the likeliest first."""
     words = spoken_words(text)
     ranked = [code for code in rank_languages(text) if code in languages_with("facts")]
-    return [code for code in ranked if not language_of(code).lacks_signs(words)] or [DEFAULT]
+    signs = {code: language_of(code).signs for code in ranked}
+    return [code for code in ranked if not signs[code] or signs[code] & words] or [DEFAULT]
 
 
 class Language:
@@ -135,14 +136,15 @@ class Language:
             value = load(self.code, "facts")["fragments"][name]
         return value if isinstance(value, str) else "(?:" + "|".join(value) + ")"
 
-    def lacks_signs(self, words: frozenset[str]) -> bool:
-        """Return whether words have none that a sentence of the language needs.
+    @cached_property
+    def signs(self) -> frozenset[str]:
+        """The words of which a sentence of the language has one; none, where any may be.
 
-        It has one of its ``signs``, or of the function words that it does not share with English.
-        So nothing of German is compiled where nobody writes it.
+        Those of its file, and the function words that it does not share with English. So nothing
+        of German is compiled where nobody writes it.
         """
         own = self.function_words - words_of("function_words", DEFAULT)
-        return "signs" in self.words and words.isdisjoint(own | self.words["signs"])
+        return own | self.words["signs"] if "signs" in self.words else frozenset()
 
     def plain(self, text: str) -> str:
         """Return a text as forms read it: small, without the accents that do not count."""

@@ -79,7 +79,9 @@ class FactStatement:
         content = replace_value(known.content, known.value, self.value)
         if content is None or (self.ended and not same_value(self.ended, known.value or "")):
             return None
-        return replace(known, value=self.value, content=content, start=self.start, end=self.end)
+        return replace(
+            known, value=self.value, ended=None, content=content, start=self.start, end=self.end
+        )
 
 
 def as_over(fact: FactStatement, who: str) -> FactStatement | None:

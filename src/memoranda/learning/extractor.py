@@ -120,7 +120,7 @@ class RuleFactExtractor:
         if not turn.person or not asks_to_keep(turn.text):
             return [], []
         *earlier, open_turn = blank_exclusions([*before, turn])
-        reading = _requests_of(open_turn, earlier)
+        reading = _requests_of(open_turn, earlier, list(own_sentences(open_turn.text)))
         claims = {each.content.casefold(): self._claim(each, turn) for each in reading.drafts}
         return list(claims.values()), reading.refused
 
@@ -175,9 +175,9 @@ class _TurnReader:
 
     def read(self) -> Iterator[ClaimDraft]:
         """Yield what the turn asks of memory, and what its sentences state."""
-        requests = _requests_of(self.turn, self.earlier)
-        yield from requests.drafts
         sentences = list(own_sentences(self.turn.text))
+        requests = _requests_of(self.turn, self.earlier, sentences)
+        yield from requests.drafts
         ends = [*(each.start for each in sentences[1:]), len(self.turn.text)]
         for place, sentence in enumerate(sentences):
             if is_joke(self.turn.text[sentence.start : ends[place]]):
@@ -330,13 +330,14 @@ def _asked_before(turn: Turn, earlier: Sequence[Turn]) -> str:
     return list(own_sentences(before.text))[-1].shown
 
 
-def _requests_of(turn: Turn, earlier: Sequence[Turn]) -> TurnRequests:
-    """Return what a turn asks of memory: only what is said to an assistant can."""
+def _requests_of(
+    turn: Turn, earlier: Sequence[Turn], sentences: Sequence[SentencePart]
+) -> TurnRequests:
+    """Return what the sentences of a turn ask of memory: only what an assistant is told can."""
     if not turn.person or turn.speaker not in ROLES or not asks_to_keep(turn.text):
         return TurnRequests()
     before = next((each.text for each in reversed(earlier) if each.speaker == turn.speaker), "")
-    text = encodable(turn.text)
-    return read_requests(text, list(own_sentences(text)), encodable(before))
+    return read_requests(encodable(turn.text), sentences, encodable(before))
 
 
 def _happened(times: Sequence[DateMention], said_at: datetime) -> tuple[datetime, datetime | None]:
