@@ -33,7 +33,9 @@ MEANT = read_table("""
 | Call mom [on Friday]. | [this Friday] works
 | [Am Freitag] werde ich in Rom sein.
 2023-05-13 | 2023-05-14 | day | I'm so excited to see you [Saturday]!
+2023-05-18 | 2023-05-19 | day | Dinner [tomorrow week].
 2023-05-19 | 2023-05-20 | day | [Next Friday] works.
+2023-06-12 | 2023-06-13 | day | J'ai rendez-vous [le 12 juin].
 2023-05-06 | 2023-05-08 | span | We went hiking [this weekend].
 | That trip [this past weekend] was fun.
 2023-05-13 | 2023-05-15 | span | We're going hiking [this weekend].
