@@ -76,11 +76,10 @@ def test_what_nobody_used_or_may_see_says_nothing(memory, rows):
 
 
 def test_priors_and_times_are_shares(rows):
-    """Length counts up to its full length, a speaker is 1 or 0, and times fade outside."""
+    """Length counts up to its full length, a person or nobody known is 1, and times fade."""
     np.testing.assert_allclose(evidence.substance(rows)[:2], [9 / 200, 8 / 200])
     assert evidence.substance(rows)[2] == 1
-    assert evidence.said_by(rows, "user").tolist() == [1, 0, 0, 0]
-    assert evidence.said_by(rows, "nobody").tolist() == [0, 0, 0, 0]
+    assert evidence.said_by_person(rows).tolist() == [1, 0, 1, 1]
     june = [to_ms(datetime(2023, month, 1, tzinfo=UTC)) for month in (6, 7)]
     assert evidence.temporal(rows, *june).tolist() == [0, 0, 0, 1]
     moment = to_ms(datetime(2023, 6, 5, tzinfo=UTC))

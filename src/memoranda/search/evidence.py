@@ -189,12 +189,12 @@ def substance(rows: Rows) -> Floats:
     return share
 
 
-def said_by(rows: Rows, speaker: str) -> Floats:
-    """Return 1 for each record that ``speaker`` said, else 0."""
-    number = rows.speakers.get(speaker)
+def said_by_person(rows: Rows) -> Floats:
+    """Return 1 for each record that the user said, or of which nobody knows who did, else 0."""
+    spoken, number = rows.table["speaker"], rows.speakers.get("user")
     if number is None:
         return np.zeros(len(rows), np.float32)
-    said: Floats = (rows.table["speaker"] == number).astype(np.float32)
+    said: Floats = ((spoken == number) | (spoken == NO_NUMBER)).astype(np.float32)
     return said
 
 

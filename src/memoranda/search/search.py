@@ -671,7 +671,7 @@ class SingleSearch:
         nothing = np.zeros(len(rows), np.float32)
         found = {"lexical": words, "vector": nothing if likeness is None else likeness}
         if not ranked:
-            told = nothing if names_assistant(self.query) else evidence.said_by(rows, "user")
+            told = nothing if names_assistant(self.query) else evidence.said_by_person(rows)
             found |= {"length": evidence.substance(rows), "user": told}
             if ranking.neighbours:
                 around = rows.surroundings.mean
