@@ -77,7 +77,9 @@ REPEATED = 0.7  # what is left of the score of a weekly insight, which repeats f
 ASKS = 0.6  # and of that of a turn that only asks
 FEWER_CANDIDATES = 50  # of a large user, where no tokens are compared
 TWICE = 2  # candidates of a large user for each answer that is wanted, at least
-MOST_CHANGES = 3  # of what is asked for that are followed
+FOLLOWED = 3  # of the best records, those of which it is looked whether they changed
+MOST_CHANGES = 8  # in all, and looks that find none
+SHORT_TURN = 1_000  # characters; one vector of a longer turn blurs what it says
 SAME = ("speaker", "kind")  # of a record and the one that brings it up to date
 # Share of the best score from which one of many instructions can be what is asked.
 COMPARABLE = 0.6
@@ -485,18 +487,21 @@ class SingleSearch:
         return QuestionTense.THEN if long_ago else state_of(self.query)
 
     def _with_updates_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
-        """Return scores in which what brings the best record up to date goes before it."""
+        """Return scores in which what brings one of the best up to date goes before it."""
         if self._tense is QuestionTense.THEN:
             return scored
-        best = _best(scored.score, shown, precedence.DEPTH)
-        for _ in range(MOST_CHANGES if best else 0):
-            top = max(best, key=lambda row: scored.score[row])
-            new = self._find_correction(top, scored, shown)
-            if new is None and self._asks_for_one(scored):
-                new = self._find_update(top, best, scored)
-            if new is None:
+        best, place = _best(scored.score, shown, precedence.DEPTH), 0
+        one = self._asks_for_one(scored)
+        for _ in range(MOST_CHANGES):
+            if place == min(FOLLOWED, len(best)):
                 break
-            over = np.nextafter(scored.score[top], np.float32(2))
+            old = sorted(best, key=lambda row: -scored.score[row])[place]
+            new = self._find_correction(old, scored, shown)
+            new = self._find_update(old, best, scored) if new is None and one else new
+            if new is None or scored.score[new] > scored.score[old]:
+                place += 1
+                continue
+            over = np.nextafter(scored.score[old], np.float32(2))
             scored = scored.moved({new: float(over)})
         return scored
 
@@ -520,13 +525,18 @@ class SingleSearch:
         table, old = self.rows.table, self._stated(top)
         # When it was said: what a fact tells happens at another time.
         said = table["event" if table["kind"][top] == KINDS[Kind.EPISODE] else "created"]
-        told = [row for row in best if all(table[name][row] == table[name][top] for name in SAME)]
+        short = table["length"] <= precedence.LONGEST
+        told = [
+            row
+            for row in best
+            if short[row] and all(table[name][row] == table[name][top] for name in SAME)
+        ]
         known = frozenset[tuple[str, str]]()
         if old.values:
             before = (self._stated(row).values for row in told if said[row] <= said[top])
             known = known.union(*before)
         fits: dict[int, float] = {}
-        for row in (row for row in told if said[row] > said[top]):
+        for row in (row for row in told if short[top] and said[row] > said[top]):
             share = float(scored.score[row] / scored.score[top])
             fit = self._likeness(row, top) + precedence.SHARE * share
             new = self._stated(row) if fit >= precedence.LEAST else None
@@ -646,10 +656,14 @@ class SingleSearch:
         ranking = self.parts.ranking
         return ranking.assistant_weights if self._with_assistant else ranking.token_weights
 
-    @property
+    @cached_property
     def _with_assistant(self) -> bool:
-        """Whether it is known that one person talks with an assistant here."""
-        return bool(self.rows.speakers) and not self._among_people
+        """Whether it is known that one person talks with an assistant here, in short turns."""
+        if not self.rows.speakers or self._among_people:
+            return False
+        told = self.visible & (evidence.said_by_person(self.rows) > 0)
+        length: Floats = self.rows.table["length"][told]
+        return bool(length.mean() <= SHORT_TURN) if len(length) else True
 
     @property
     def _among_people(self) -> bool:
