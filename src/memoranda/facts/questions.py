@@ -55,11 +55,13 @@ def read_asked(question: str) -> list[AskedAttribute]:
 def relation_nouns(text: str) -> Mapping[str, str]:
     """Return the words for people and animals in a text, plain, each with its attribute."""
     words = " ".join(word.strip(_EDGE) for word in _parted(text).split())
+    languages = [language_of(code) for code in languages_with("facts")]
+    told = [(language.nouns, f" {language.plain(words)} ") for language in languages]
     return {
         noun: attribute
-        for code in languages_with("facts")
-        for noun, (attribute, _) in language_of(code).nouns.items()
-        if f" {noun} " in f" {language_of(code).plain(words)} "
+        for nouns, plain in told
+        for noun, (attribute, _) in nouns.items()
+        if f" {noun} " in plain
     }
 
 

@@ -378,13 +378,11 @@ class StatedText:
         terms: its terms.
         sentences: those that state something.
         values: sort and plain form of the values near what is asked for.
-        rival: whether it is about another thing than the question.
     """
 
     terms: frozenset[str]
     sentences: tuple[str, ...]
     values: frozenset[tuple[str, str]]
-    rival: bool
 
     @classmethod
     def read(cls, text: str, question: ParsedQuestion, analyzer: Analyzer) -> StatedText:
@@ -392,8 +390,7 @@ class StatedText:
         terms, sentences = frozenset(analyzer.terms(text)), tuple(stated_sentences(text))
         answering = (each for each in sentences if question.touches(each))
         found = [_answering_values(question, each) for each in answering if terms >= question.head]
-        rival = competes(question, text, terms, analyzer)
-        return cls(terms, sentences, frozenset[tuple[str, str]]().union(*found), rival)
+        return cls(terms, sentences, frozenset[tuple[str, str]]().union(*found))
 
     def likeness(self, other: StatedText) -> float:
         """Return how like another text this one is (0 to 1), by their words."""

@@ -517,7 +517,7 @@ class SingleSearch:
         rows = self.rows
         told = [top, *rows.sources[rows.sources[:, 1] == top, 0].tolist()]
         replaced = rows.replaced[np.isin(rows.replaced[:, 0], told), 1].tolist()
-        fits = [row for row in replaced if shown[row] and not self._stated(row).rival]
+        fits = [row for row in replaced if shown[row] and not self._is_rival(row)]
         return max(fits, key=lambda row: scored.score[row], default=None)
 
     def _find_update(self, top: int, best: Sequence[int], scored: ScoredRecords) -> int | None:
@@ -540,11 +540,16 @@ class SingleSearch:
             share = float(scored.score[row] / scored.score[top])
             fit = self._likeness(row, top) + precedence.SHARE * share
             new = self._stated(row) if fit >= precedence.LEAST else None
-            if new is not None and not (new.rival or new.repeats(old, known)):
+            if new is not None and not new.repeats(old, known):
                 fits[row] = fit + new.renews(old, self._parsed, known)
-        best_fit = max(fits, key=lambda row: fits[row], default=None)
-        enough = best_fit is not None and fits[best_fit] >= precedence.ENOUGH
-        return best_fit if enough else None
+        enough = [row for row, fit in fits.items() if fit >= precedence.ENOUGH]
+        enough.sort(key=lambda row: -fits[row])
+        return next((row for row in enough if not self._is_rival(row)), None)
+
+    def _is_rival(self, row: int) -> bool:
+        """Return whether a record is about another thing than the question."""
+        text, terms = self._texts([row])[row], self._stated(row).terms
+        return precedence.competes(self._parsed, text, terms, self.parts.analyzer)
 
     def _likeness(self, row: int, other: int) -> float:
         """Return how like another record one is: by their vectors, or their words without."""
