@@ -12,13 +12,6 @@ import httpx2
 from bare_environment import bare_environment
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import (
-    EmptyResult,
-    LoggingMessageNotification,
-    ResourceUpdatedNotification,
-    SubscribeRequest,
-    SubscribeRequestParams,
-)
 
 from memoranda.mcp.server import build
 from memoranda.serving.late import LateMemory
@@ -161,44 +154,6 @@ async def over_http(url, token=None, mode="auto", **named):
         Client(streamable_http_client(url, http_client=web), mode=mode, **named) as client,
     ):
         yield client
-
-
-class Ear:
-    """Hears what a client is told of resources and of failures."""
-
-    def __init__(self):
-        """Hear nothing yet."""
-        self.heard = []
-        self.news = anyio.Event()
-
-    async def __call__(self, message):
-        """Keep what is told."""
-        if isinstance(message, ResourceUpdatedNotification):
-            self.heard.append(message.params.uri)
-        elif isinstance(message, LoggingMessageNotification):
-            self.heard.append((message.params.level, message.params.data))
-        self.news.set()
-        self.news = anyio.Event()
-
-    async def until(self, expected):
-        """Wait until something is told."""
-        with anyio.fail_after(PATIENCE):
-            while expected not in self.heard:
-                await self.news.wait()
-
-
-@asynccontextmanager
-async def watching(client, *uris):
-    """Watch resources, as the revision has it that the client speaks."""
-    if client.protocol_version == MODES["auto"]:
-        async with client.listen(resource_subscriptions=uris):
-            yield
-        return
-    for uri in uris:
-        await client.session.send_request(
-            SubscribeRequest(params=SubscribeRequestParams(uri=uri)), EmptyResult
-        )
-    yield
 
 
 async def value(client, tool, **arguments):

@@ -21,7 +21,6 @@ from mcp_clients import (
     PATIENCE,
     PLAIN,
     TOKENS,
-    Ear,
     address,
     connect,
     over_http,
@@ -29,7 +28,6 @@ from mcp_clients import (
     process,
     read_all,
     value,
-    watching,
 )
 from tables import each_row
 
@@ -218,30 +216,6 @@ def test_clients_at_once_lose_nothing(url):
             return {each["content"] for each in told["result"]}
 
     assert anyio.run(main) >= contents
-
-
-@each_row("mode", MODES)
-def test_nobody_hears_of_the_memory_of_another(mode, url):
-    """Who watches a memory of another user is told nothing, and of their own is told."""
-
-    async def main():
-        ear = Ear()
-        async with (
-            over_http(url, ANA, mode) as ana,
-            over_http(url, BEN, mode, message_handler=ear) as ben,
-        ):
-            hers, his = [
-                (await value(client, "store_memory", content=f"Something to watch, {mode}"))["id"]
-                for client in (ana, ben)
-            ]
-            own = f"memoranda://records/{his}"
-            async with watching(ben, f"memoranda://records/{hers}", own):
-                while own not in ear.heard:  # A stream for what is told opens when it opens.
-                    await value(ana, "confirm_fact", memory_id=hers)
-                    await value(ben, "confirm_fact", memory_id=his)
-        assert set(ear.heard) == {own}
-
-    anyio.run(main)
 
 
 def test_without_tokens_this_machine_alone_is_served(servers):

@@ -1,25 +1,12 @@
-"""What the MCP server gives besides its tools: resources, prompts, changes, the log, completion."""
+"""What the MCP server gives besides its tools: resources, prompts, completion."""
 
 import json
 
 import pytest
 from mcp import MCPError
-from mcp_clients import MODES, Broken, Ear, asked, refusal, served, value, watching
-from mcp_types import (
-    INVALID_PARAMS,
-    EmptyResult,
-    PromptReference,
-    ResourceTemplateReference,
-    SetLevelRequest,
-    SetLevelRequestParams,
-    SubscribeRequest,
-    SubscribeRequestParams,
-    UnsubscribeRequest,
-    UnsubscribeRequestParams,
-)
+from mcp_clients import MODES, asked, served, value
+from mcp_types import INVALID_PARAMS, PromptReference, ResourceTemplateReference
 from tables import each_row
-
-from memoranda.mcp import watching as door
 
 NOTES = "memoranda://notes/MEMORY.md"
 HISTORY = "memoranda://notes/HISTORY.md"
@@ -131,73 +118,3 @@ def test_the_id_of_a_memory_is_completed_from_words(mode):
 
     expected, found = asked(work, mode=mode)
     assert found == [[expected], [], []]
-
-
-@each_row("mode", MODES)
-def test_who_watches_hears_of_each_change(mode):
-    """The notes and a record are told when a call has changed them, and nothing else is."""
-    ear = Ear()
-
-    async def work(client):
-        kept, record = await stored(client)
-        async with watching(client, NOTES, record):
-            await value(client, "search_memories", query="vegetarian")
-            await value(client, "forget_memory", memory_id="fact_none")
-            await refusal(client, "confirm_fact", memory_id="fact_none")
-            new = await value(client, "correct_fact", memory_id=kept["id"], content="Ana is vegan")
-            await ear.until(record)
-        return new, record
-
-    new, record = asked(work, mode=mode, message_handler=ear)
-    assert new["supersedes"] in record
-    assert ear.heard == [NOTES, record]
-
-
-def test_who_does_not_watch_any_more_hears_nothing(monkeypatch):
-    """After unsubscribing, a change is told of what is still watched; there is a most of that."""
-    monkeypatch.setattr(door, "MOST_URIS", 2)
-    ear = Ear()
-
-    async def work(client):
-        kept, record = await stored(client)
-        async with watching(client, NOTES, record, record):
-            request = SubscribeRequest(params=SubscribeRequestParams(uri="a:3"))
-            with pytest.raises(MCPError, match="can watch 2 resources; unsubscribe"):
-                await client.session.send_request(request, EmptyResult)
-            request = UnsubscribeRequest(params=UnsubscribeRequestParams(uri=NOTES))
-            await client.session.send_request(request, EmptyResult)
-            await value(client, "confirm_fact", memory_id=kept["id"])
-            await ear.until(record)
-        return record
-
-    record = asked(work, mode="legacy", message_handler=ear)
-    assert ear.heard == [record]
-
-
-@each_row(
-    ("mode", "level", "hears"),
-    [
-        ("legacy", "info", True),
-        ("auto", "error", True),
-        ("legacy", None, False),
-        ("legacy", "alert", False),
-        ("auto", None, False),
-    ],
-)
-def test_who_asks_for_the_log_hears_that_a_call_failed(mode, level, hears):
-    """A client that sets a level hears of an unexpected failure, and nothing of what is inside."""
-    ear = Ear()
-
-    async def work(client):
-        if mode == "legacy" and level:
-            request = SetLevelRequest(params=SetLevelRequestParams(level=level))
-            await client.session.send_request(request, EmptyResult)
-        said = await refusal(client, "memory_stats")
-        if hears:
-            await ear.until(("error", said))
-        await client.list_tools()
-
-    named = {"log_level": level} if mode == "auto" and level else {}
-    asked(work, mode=mode, memory=served(memory=Broken), message_handler=ear, **named)
-    told = ("error", "memory_stats failed; what went wrong is in the log of the server")
-    assert ear.heard == [told] * hears

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, MCPError, StdioServerParameters
 from mcp_clients import FULL, HELLO, MODES, PATIENCE, environment, process, served, stdio, value
+from mcp_types import PARSE_ERROR
 
 from memoranda import Memory
 from memoranda.mcp.server import build
@@ -121,7 +122,7 @@ def stored(folder):
 
 
 def test_nothing_breaks_the_session(tmp_path):
-    """What is no message of the protocol is passed over; the output holds nothing else."""
+    """What is no message of the protocol is an error; the output holds nothing else."""
     garbage = [
         b"",
         b"{",
@@ -140,6 +141,7 @@ def test_nothing_breaks_the_session(tmp_path):
         assert answer(server, "hello")["result"]["serverInfo"]["name"] == "memoranda"
         assert list(tmp_path.iterdir()) == []  # Up to its first answer it opens no store.
         send(server, READY, *garbage, call("kept", "store_memory", content="Ana is vegetarian"))
+        assert answer(server, 3)["error"]["code"] == PARSE_ERROR
         assert not answer(server, "kept")["result"]["isError"]
 
         @given(lines=st.lists(LINES, min_size=1, max_size=8))

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
+import anyio
 import anyio.to_thread
 from mcp.server import ServerRequestContext
 from mcp.server.auth.provider import TokenVerifier
@@ -15,8 +16,10 @@ from mcp.server.auth.settings import AuthSettings
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp.server.subscriptions import ResourceUpdated
+from mcp.server.stdio import stdio_server
+from mcp.shared._context_streams import create_context_streams
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -29,9 +32,9 @@ from pydantic import AnyHttpUrl, ValidationError
 
 import memoranda
 from memoranda.errors import MemorandaError
+from memoranda.mcp.malformed import pass_messages
 from memoranda.mcp.reading import add_prompts, add_resources, complete
 from memoranda.mcp.tools import MemoryTools, failure, told_to_client
-from memoranda.mcp.watching import Watchers, changed
 from memoranda.model.checks import unknown
 from memoranda.serving.late import LateMemory
 from memoranda.tools.tool import ALIASES
@@ -56,13 +59,19 @@ class MemoryServer(MCPServer[None]):
     """
 
     def __init__(self, memory: LateMemory, **named: Any) -> None:
-        """Serve nothing yet, and nobody watches."""
-        self._watchers = Watchers()
-        super().__init__("memoranda", subscriptions=self._watchers, **named)
-        self._watchers.serve(self._lowlevel_server)
+        """Serve nothing yet."""
+        super().__init__("memoranda", subscriptions=False, **named)
         self._lowlevel_server.add_request_handler(
             "completion/complete", CompleteRequestParams, partial(complete, memory)
         )
+
+    async def run_stdio_async(self) -> None:
+        """Serve standard input and output; a malformed line is answered with an error."""
+        target, messages = create_context_streams[SessionMessage | Exception](0)
+        async with stdio_server() as (source, answers), anyio.create_task_group() as tasks:
+            tasks.start_soon(pass_messages, source, target, answers)
+            options = self._lowlevel_server.create_initialization_options()
+            await self._lowlevel_server.run(messages, answers, options)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
@@ -73,16 +82,9 @@ class MemoryServer(MCPServer[None]):
         if name not in known:
             return failure(unknown(name, known, "tool"))
         try:
-            result = await super().call_tool(name, arguments, context)
+            return await super().call_tool(name, arguments, context)
         except ToolError as error:
-            message = _told(name, error)
-            if context is not None and isinstance(error, UnexpectedToolError):
-                await self._watchers.failed(context.request_context, message)
-            return failure(message)
-        if isinstance(result, CallToolResult):
-            for uri in changed(name, result.structured_content or {}):
-                await self._watchers.publish(ResourceUpdated(uri=uri))
-        return result
+            return failure(_told(name, error))
 
     async def get_prompt(
         self,
