@@ -7,7 +7,6 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from memoranda.serving.connections import BACKLOG, ConnectionLimits
 from memoranda.serving.requests import App, RequestLimits, Scope
 from memoranda.settings.sections import HttpSettings
 
@@ -24,19 +23,17 @@ def web_server(app: App, settings: HttpSettings, client_of: Callable[[Scope], st
     """
     # Not at the top: they are optional, and what is not served needs none.
     uvicorn: Any = import_module("uvicorn")
-    base: Any = import_module("memoranda.serving.limited_protocol").LimitedProtocol
-    protocol = type("ServedProtocol", (base,), {"limits": ConnectionLimits(settings)})
     limited = RequestLimits(
         app, per_minute=settings.requests_per_minute, client_of=client_of, now=time.monotonic
     )
     config = uvicorn.Config(
         limited,
         # The same whatever else is installed, and blanks around a field are not part of it.
-        http=protocol,
+        http="h11",
         ws="none",
         log_config=None,
         access_log=False,
-        backlog=BACKLOG,
+        limit_concurrency=settings.connections,
         h11_max_incomplete_event_size=settings.header_size,
         timeout_keep_alive=settings.keep_alive,
         timeout_graceful_shutdown=GRACE,

@@ -450,15 +450,11 @@ class ScheduleSettings(SettingsSection):
 
 
 class HttpSettings(SettingsSection):
-    """Limits of whatever is served over HTTP, against slow and greedy clients.
+    """Limits of whatever is served over HTTP; slow clients are for a reverse proxy to end.
 
     Attributes:
-        header_timeout: Seconds to send the header of a request. Then the connection is closed.
-        body_timeout: Seconds to send the body of a request. Then the connection is closed.
         keep_alive: Seconds that a connection stays open without a request.
-        connections: Most connections at once. Fewer where the process may not open so many files;
-            of too many, the one goes that has waited longest without asking.
-        connections_per_address: Most connections from one address. All, behind a proxy.
+        connections: Most connections at once. What more ask is answered with 503.
         header_size: Bytes of the header of a request at most. More is answered with 400.
         body_size: Bytes of the body of a request at most. More is answered with 413.
         requests_per_minute: Requests of one token in a minute. Without a known token, of one
@@ -467,11 +463,8 @@ class HttpSettings(SettingsSection):
             later.
     """
 
-    header_timeout: PositiveFloat = 10.0
-    body_timeout: PositiveFloat = 30.0
     keep_alive: PositiveFloat = 5.0
     connections: int = Field(default=512, ge=16)
-    connections_per_address: PositiveInt = 128
     header_size: int = Field(default=16_384, ge=1_024)
     body_size: int = Field(default=4_194_304, ge=1_024)
     requests_per_minute: PositiveInt = 3_000
