@@ -98,7 +98,9 @@ class MemoryAnswerer:
             return NOTHING, ()
         if not _answers(hits[0], question):
             return f"{NOTHING} Nearest: {self._quote(hits[0].record)}", ()
-        near = [hit for hit in hits[1:] if hit.score >= LEAST_MORE * hits[0].score][:MOST_MORE]
+        # What the best one brought up to date is told no more.
+        least = LEAST_MORE * hits[0].score if hits[0].why.precedence <= 1 else hits[0].score
+        near = [hit for hit in hits[1:] if hit.score >= least][:MOST_MORE]
         also = [f"also: {self._quote(hit.record, short=True)}" for hit in near]
         return "\n".join([self._quote(hits[0].record), *also]), (hits[0], *near)
 
