@@ -18,7 +18,6 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from memoranda.errors import ConfigError
 from memoranda.serving.addresses import ListenAddress
-from memoranda.serving.requests import Scope
 from memoranda.serving.web import web_server
 from memoranda.settings.parsing import names
 from memoranda.settings.sections import McpSettings
@@ -53,16 +52,13 @@ def bound(address: ListenAddress, settings: McpSettings) -> socket.socket:
     return listening
 
 
-def serve(
-    server: MCPServer[Any], address: ListenAddress, settings: Settings, tokens: Tokens | None
-) -> None:
+def serve(server: MCPServer[Any], address: ListenAddress, settings: Settings) -> None:
     """Serve until the process is told to stop; the server closes its memory then.
 
     Args:
         server: what answers.
         address: where to listen.
         settings: who may ask, and how much.
-        tokens: who may ask, if not everybody on this machine.
 
     Raises:
         ConfigError: as :func:`bound`.
@@ -83,8 +79,7 @@ def serve(
             host=here.host,
             transport_security=security,
         )
-        known = tokens or Tokens({})
-        web = web_server(app, settings.http, known.client_of)
+        web = web_server(app, settings.http)
         # Uvicorn ends gracefully and raises the signal again: then it must not kill.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         listening.listen()
@@ -113,15 +108,6 @@ class Tokens:
             return None
         # A session belongs to the token that began it, and not to any other of its user.
         return AccessToken(token=token, client_id=given.hex(), scopes=[], subject=user)
-
-    def client_of(self, scope: Scope) -> str | None:
-        """Return a name for the token of a request, if it has one that is known."""
-        for name, value in scope["headers"]:
-            scheme, _, token = value.partition(b" ")
-            if name == b"authorization" and scheme.lower() == b"bearer":
-                given = hashlib.sha256(token.strip()).digest()
-                return given.hex() if self._user(given) is not None else None
-        return None
 
     def _user(self, given: bytes) -> str | None:
         found = [user for each, user in self._users.items() if compare_digest(each, given)]

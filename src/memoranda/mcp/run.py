@@ -52,7 +52,7 @@ def run(
     if http is None:
         serve_stdio(server, memory)
     else:
-        serve(server, ListenAddress.parse(http), settings, verifier)
+        serve(server, ListenAddress.parse(http), settings)
 
 
 def make_server(

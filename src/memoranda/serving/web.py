@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from memoranda.serving.requests import App, RequestLimits, Scope
+from memoranda.serving.requests import App, with_small_letters
 from memoranda.settings.sections import HttpSettings
 
 GRACE = 3  # seconds that open requests have to end when the server is told to
 
 
-def web_server(app: App, settings: HttpSettings, client_of: Callable[[Scope], str | None]) -> Any:
+def web_server(app: App, settings: HttpSettings) -> Any:
     """Return a server of uvicorn that keeps the limits of the settings.
 
     Args:
         app: what answers requests.
         settings: the limits.
-        client_of: as of :class:`RequestLimits`.
     """
     # Not at the top: they are optional, and what is not served needs none.
     uvicorn: Any = import_module("uvicorn")
-    limited = RequestLimits(
-        app, per_minute=settings.requests_per_minute, client_of=client_of, now=time.monotonic
-    )
     config = uvicorn.Config(
-        limited,
+        with_small_letters(app),
         # The same whatever else is installed, and blanks around a field are not part of it.
         http="h11",
         ws="none",

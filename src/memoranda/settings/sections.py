@@ -457,8 +457,6 @@ class HttpSettings(SettingsSection):
         connections: Most connections at once. What more ask is answered with 503.
         header_size: Bytes of the header of a request at most. More is answered with 400.
         body_size: Bytes of the body of a request at most. More is answered with 413.
-        requests_per_minute: Requests of one token in a minute. Without a known token, of one
-            address; more are answered with 429.
         log_repeats: How often one line may be logged in a minute. How many were left out is told
             later.
     """
@@ -467,7 +465,6 @@ class HttpSettings(SettingsSection):
     connections: int = Field(default=512, ge=16)
     header_size: int = Field(default=16_384, ge=1_024)
     body_size: int = Field(default=4_194_304, ge=1_024)
-    requests_per_minute: PositiveInt = 3_000
     log_repeats: PositiveInt = 10
 
 
