@@ -82,6 +82,7 @@ TABLE = [
     ("a password", "A senha do wifi é {}", "girassol9"),
     ("a password", "Set DB_PASSWORD to {}", "tr0ub4dor&3"),
     ("a password", "pw: {}", "Summer2026!"),
+    ("a password", "login: ana / {}", "Winter2027!"),
     ("a password", "my password (for the bank) is {}", "Winter2026!"),
     ("a password", "我的密码是{}。", "abc12345"),
     ("a password", "Wi-Fiのパスワードは{}です", "tulip-22-x"),

@@ -9,6 +9,7 @@ Python on the few places that it found.
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Iterator, Sequence
@@ -322,6 +323,11 @@ _FIGURES = {
     ),
 }
 _DIGITS = compile_pattern("[0-9]+")
+# A name, a slash between blanks, and the password of a login.
+_LOGIN = compile_pattern(
+    r"\b(?:log-?in|credentials?|zugang|zugangsdaten|identifiants|acceso)\s?[:=]\s?\S{1,60}\s/\s(\S{4,200})",
+    re.IGNORECASE,
+)
 _CLAUSE = compile_pattern(r"[^.,;:!?()\n\"“”«»]{1,120}")
 # With what begins that stands for a value, and a page where to look for it.
 _PLACEHOLDERS = ("$", "{", "<", "%", "[", "…", "***", "xxx", "XXX", "•", "...", "http:", "https:")
@@ -384,6 +390,10 @@ def _find_named_values(text: str, lowered: str) -> Iterator[SecretSpan]:
             yield SecretSpan(end + value[0], end + value[1], LABELLED[label])
         elif label == "passwords" and (before := _value_before(lowered, start)):
             yield SecretSpan(*before, LABELLED[label])
+    for login in _LOGIN.finditer(text):
+        value = login[1].rstrip(".")
+        if any(map(str.isalpha, value)) and _is_value(value, "passwords", joined=True):
+            yield SecretSpan(login.start(1), login.start(1) + len(value), LABELLED["passwords"])
 
 
 def _read_after(text: str, label: str) -> tuple[int, int] | None:
