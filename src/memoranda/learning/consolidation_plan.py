@@ -100,6 +100,13 @@ class ConsolidationPlan:
             if judge_text(known.record.content, claim.content) is Relation.NONE
         }
 
+    def quoted_before(self) -> Iterator[tuple[int, Record]]:
+        """Yield each claim, by its index, with what its speaker is quoted to have said before."""
+        for index, claim in enumerate(self.claims):
+            for known in self._known(index):
+                if not known.over and known.said < claim.said_at and _quotes(known.record, claim):
+                    yield index, known.record
+
     def make(self) -> list[RecordChange]:
         """Plan what all the claims change."""
         for index, claim in enumerate(self.claims):
@@ -191,8 +198,8 @@ class ConsolidationPlan:
             relation = judge_fact(record, resolved.compared, same_time=same_time)
             if relation is not None:
                 return relation
-        quoted = is_quotation(record.content) and record.source_role == claim.speaker
-        if quoted and is_outdated(record, claim):
+        decided = self.decided.get((index, record.id))
+        if _quotes(record, claim) and (is_outdated(record, claim) or decided is Relation.UPDATE):
             return Relation.UPDATE
         if not _may_share_subject(claim, record):
             return Relation.NONE
@@ -312,6 +319,11 @@ def _subject(name: object) -> str | None:
         return None
     plain = name.casefold().replace("\u2019", "'").removeprefix("the ").removesuffix("'s")
     return "user" if plain in {"user", "i", "me"} else plain
+
+
+def _quotes(record: Record, claim: Claim) -> bool:
+    """Return whether a fact is a quotation of the one who made a claim."""
+    return is_quotation(record.content) and record.source_role == claim.speaker
 
 
 def _may_share_subject(claim: Claim, known: Record) -> bool:

@@ -15,7 +15,17 @@ from itertools import islice
 from threading import Event
 from typing import Any
 
-from memoranda.errors import ConfigError, Conflict, LLMError, MemorandaError, NotFound, StoreClosed
+import numpy as np
+
+from memoranda.errors import (
+    ConfigError,
+    Conflict,
+    EmbeddingError,
+    LLMError,
+    MemorandaError,
+    NotFound,
+    StoreClosed,
+)
 from memoranda.facts.ontology import attributes
 from memoranda.facts.requests import INSTRUCTIONS
 from memoranda.learning.claims import ROLES, Claim, Relation, Turn
@@ -24,7 +34,7 @@ from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.learning.exclusions import blank_exclusions
 from memoranda.learning.extractor import RuleFactExtractor
 from memoranda.learning.judge import NAMING
-from memoranda.learning.known_facts import KnownFact, with_attribute
+from memoranda.learning.known_facts import KnownFact, quoted_words, with_attribute
 from memoranda.learning.llm.decisions import ModelDecider, decide_page
 from memoranda.learning.llm.model_stages import extract_claims
 from memoranda.learning.resolution import ASKED
@@ -38,6 +48,7 @@ from memoranda.model.reports import StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.records.pages import session_episodes
 from memoranda.records.service import RecordService
+from memoranda.search.precedence import speaks_of_change, things_in
 from memoranda.search.recall import RecallService
 from memoranda.settings.sections import ConsolidationSettings
 from memoranda.text import recalled as recalled_text
@@ -58,6 +69,9 @@ MOST_OF_ATTRIBUTE = 100
 MOST_STATED = 500
 # Lines of a report.
 MOST_LINES = 200
+# How like an earlier sentence one is that speaks of a change of what it says (cosine). Measured on
+# thirteen histories: of 48 outdated quotations 19 have such a sentence, of 352 others 5.
+ALIKE = 0.5
 # The speaker of an episode that names none.
 SPEAKER = "user"
 # What a report counts.
@@ -226,8 +240,28 @@ class Consolidator:
             decay_rate=self.settings.decay_rate,
         )
         if only is None and by_text:
+            plan.decided = self._find_outdated(plan)
             self._decide(plan)
         return plan.make()
+
+    def _find_outdated(self, plan: ConsolidationPlan) -> dict[tuple[int, str], Relation]:
+        """Return the quotations that a later sentence of their speaker brings up to date.
+
+        It speaks of a change, and is much like them by its vector; none are found without a model.
+        """
+        found: dict[tuple[int, str], Relation] = {}
+        embed = self.searcher.retriever.derivations.embed_question
+        for index, record in plan.quoted_before():
+            told, now = quoted_words(record.content), quoted_words(plan.claims[index].content)
+            if told == now or not speaks_of_change(now, tuple(things_in(told))):
+                continue
+            try:
+                one, other = embed(told), embed(now)
+            except EmbeddingError:  # The problem shows in the status of the derivations.
+                break
+            if one and other and float(np.vecdot(one.vector, other.vector)) >= ALIKE:
+                found[index, record.id] = Relation.UPDATE
+        return found
 
     def _decide(self, plan: ConsolidationPlan) -> None:
         """Have a decider say which claims of a plan are worth keeping, and how open pairs stand.
@@ -240,7 +274,8 @@ class Consolidator:
             return
         try:
             asked = decide_page(decider, plan.claims, plan.open_pairs())
-            plan.claims, plan.decided = self.models.wait(asked)
+            plan.claims, decided = self.models.wait(asked)
+            plan.decided = {**plan.decided, **decided}
         except LLMError as error:
             log.warning("what is kept and what has ended is left to rules: %s", error)
 
