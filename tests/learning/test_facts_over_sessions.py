@@ -74,7 +74,7 @@ def test_a_quotation_ends_where_its_speaker_tells_a_change_of_much_the_same():
     """What is as like it and tells of no change stands beside it, and so does another matter."""
     first = "My study group on roman law meets in the old library."
     beside = "My study group on roman law meets in a cold library."
-    change = "My study group on roman law meets in the canteen now, no longer in the library."
+    change = "In the canteen now, no longer in the old library, my study group on roman law meets."
     other = "My aunt now sells two of her forty narrow boats in Ghent."
     with remembering() as memory:
         for session, said in enumerate((first, beside, change, other)):
