@@ -285,7 +285,7 @@ class Retriever:
         Loading the language data and the model, which a first search needs, takes about as long.
         """
         question_range(query, where.now.astimezone(self.zone))
-        for read in (state_of, has_secret):
+        for read in (state_of, states_nothing, asks, has_secret):
             read(query)
         terms = self.analyzer.query_terms(query)
         read_question(query, terms, [1.0] * len(terms))
