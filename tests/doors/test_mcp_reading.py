@@ -1,11 +1,11 @@
-"""What the MCP server gives besides its tools: resources, prompts, completion."""
+"""What the MCP server gives besides its tools: resources and prompts."""
 
 import json
 
 import pytest
 from mcp import MCPError
 from mcp_clients import MODES, asked, served, value
-from mcp_types import INVALID_PARAMS, PromptReference, ResourceTemplateReference
+from mcp_types import INVALID_PARAMS
 from tables import each_row
 
 NOTES = "memoranda://notes/MEMORY.md"
@@ -100,21 +100,3 @@ def test_the_prompts_are_these(mode):
     told = recall.messages[0].content.text
     assert "Ana is vegetarian\n</memoranda-memory>\n\nWhat does Ana eat?" in told
     assert "store_memory" in keep.messages[0].content.text
-
-
-@each_row("mode", MODES)
-def test_the_id_of_a_memory_is_completed_from_words(mode):
-    """Words that find a memory complete its id; an unknown argument has no completions."""
-
-    async def work(client):
-        kept, _ = await stored(client)
-        await stored(client, "Ben plays chess")
-        record = ResourceTemplateReference(uri="memoranda://records/{id}")
-        tried = [(record, "vegetarian"), (record, " "), (PromptReference(name="recall"), "veg")]
-        found = [await client.complete(ref, {"name": "id", "value": text}) for ref, text in tried]
-        with pytest.raises(MCPError, match="NUL character"):
-            await client.complete(record, {"name": "id", "value": "a\0b"})
-        return kept["id"], [each.completion.values for each in found]
-
-    expected, found = asked(work, mode=mode)
-    assert found == [[expected], [], []]

@@ -17,7 +17,6 @@ from memoranda import Memory, Settings, errors
 from memoranda.mcp.run import make_server
 from memoranda.mcp.tools import told_to_client
 from memoranda.serving.late import LateMemory
-from memoranda.testing.embedders import HashEmbedder
 
 KINDS = ("conversation", "episode", "fact", "context", "reflection")
 
@@ -212,33 +211,6 @@ def test_what_nobody_expected_is_logged_and_not_told(caplog):
         assert said == ["memory_stats failed; what went wrong is in the log of the server"] * 2
         assert "inside None" in caplog.text
         caplog.clear()
-
-
-class Embedding(LateMemory):
-    """A memory with vectors."""
-
-    def _open(self):
-        memory = Memory(
-            self._location, user=self._user, settings=self._settings, embedder=HashEmbedder()
-        )
-        return self._closing.enter_context(memory)
-
-
-def test_a_long_call_tells_how_far_it_is(tmp_path):
-    """Where the client asks for progress, a search tells how many memories it has embedded."""
-    memory = served(tmp_path / "a.db", memory=Embedding)
-    memory.of().memory.remember_many([f"memory number {each}" for each in range(70)])
-    told = []
-
-    async def note(done, total, message):
-        told.append((done, total, message))
-
-    async def work(client):
-        await client.call_tool("search_memories", {"query": "number"}, progress_callback=note)
-
-    asked(work, memory=memory)
-    assert [each[:2] for each in told] == [(32, 70), (64, 70), (70, 70)]
-    assert told[0][2] == "32 of 70 memories embedded"
 
 
 class Meeting(LateMemory):

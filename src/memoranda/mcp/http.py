@@ -69,7 +69,7 @@ def serve(server: MCPServer[Any], address: ListenAddress, settings: Settings) ->
         hosts = [str(here), *(f"{name}:{here.port}" for name in LOCAL)]
         origins = [f"http://{host}" for host in hosts]
         security = TransportSecuritySettings(
-            # Requests come with both in small letters.
+            # Clients send both in small letters.
             allowed_hosts=[*hosts, *names((settings.mcp.allowed_hosts or "").lower())],
             allowed_origins=[*origins, *names((settings.mcp.allowed_origins or "").lower())],
         )

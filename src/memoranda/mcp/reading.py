@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
-import anyio.to_thread
-from mcp.server import ServerRequestContext
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    CompleteRequestParams,
-    CompleteResult,
-    Completion,
-    ResourceTemplateReference,
-)
+from mcp_types import INVALID_PARAMS
 from pydantic import Field
 
 from memoranda.errors import InvalidInput, MemorandaError
@@ -85,20 +77,6 @@ def add_prompts(server: MCPServer[Any], memory: LateMemory) -> None:
     def remember_this_session() -> str:
         """Store what is worth keeping of this session."""
         return REMEMBER
-
-
-async def complete(
-    memory: LateMemory, _: ServerRequestContext[Any, Any], params: CompleteRequestParams
-) -> CompleteResult:
-    """Complete the id of a memory from words that it is found by."""
-    ref, text, user = params.ref, params.argument.value, caller()
-    if not isinstance(ref, ResourceTemplateReference) or ref.uri != RECORD:
-        return CompleteResult(completion=Completion(values=[]))
-    try:
-        found = await anyio.to_thread.run_sync(lambda: memory.of(user).ids(text))
-    except MemorandaError as error:
-        raise MCPError(code=INVALID_PARAMS, message=told_to_client(error)) from error
-    return CompleteResult(completion=Completion(values=found))
 
 
 def _read(read: Callable[[], Value]) -> Value:

@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import sys
-import time
 from typing import Any, NoReturn
 
 import anyio
@@ -17,7 +16,6 @@ from memoranda.mcp.http import Tokens, serve
 from memoranda.mcp.server import build
 from memoranda.serving.addresses import ListenAddress
 from memoranda.serving.late import LateMemory
-from memoranda.serving.logs import RepeatLimit
 from memoranda.settings.sections import users_by_token
 from memoranda.settings.settings import Settings
 
@@ -43,7 +41,7 @@ def run(
         InvalidInput: ``http`` is no address.
         ConfigError: the address cannot be listened at, or must not be without tokens.
     """
-    _log_to_stderr(settings.http.log_repeats)
+    _log_to_stderr()
     tokens = None if http is None else settings.mcp.tokens
     verifier = None if tokens is None else Tokens(users_by_token(tokens))
     server, memory = make_server(
@@ -72,18 +70,12 @@ def make_server(
     return build(memory, tools=tools or settings.mcp.tools, verifier=verifier), memory
 
 
-def _log_to_stderr(repeats: int) -> None:
-    """Let all that is logged go to standard error: the output belongs to the protocol.
-
-    Args:
-        repeats: how often one line may be logged in a minute.
-    """
+def _log_to_stderr() -> None:
+    """Let all that is logged go to standard error: the output belongs to the protocol."""
     # The command line's own handler shows one line; the log of a server has tracebacks, too.
     logging.getLogger("memoranda").handlers.clear()
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-    handler = logging.StreamHandler(sys.stderr)
-    handler.addFilter(RepeatLimit(repeats, time.monotonic))
-    logging.basicConfig(handlers=[handler], level=logging.WARNING, format=form)
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=form)
 
 
 def serve_stdio(server: MCPServer[Any], memory: LateMemory) -> NoReturn:

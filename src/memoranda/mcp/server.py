@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 import anyio
@@ -20,20 +19,13 @@ from mcp.server.stdio import stdio_server
 from mcp.shared._context_streams import create_context_streams
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    CallToolResult,
-    CompleteRequestParams,
-    GetPromptResult,
-    InputRequiredResult,
-)
+from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
 from pydantic import AnyHttpUrl, ValidationError
 
 import memoranda
 from memoranda.errors import MemorandaError
 from memoranda.mcp.malformed import pass_messages
-from memoranda.mcp.reading import add_prompts, add_resources, complete
+from memoranda.mcp.reading import add_prompts, add_resources
 from memoranda.mcp.tools import MemoryTools, failure, told_to_client
 from memoranda.model.checks import unknown
 from memoranda.serving.late import LateMemory
@@ -51,19 +43,7 @@ ISSUER = AnyHttpUrl("https://memoranda.invalid")
 
 
 class MemoryServer(MCPServer[None]):
-    """An MCP server whose failures say what to do, and nothing of what is inside.
-
-    Args:
-        memory: what it completes ids from.
-        named: all that the SDK's server takes.
-    """
-
-    def __init__(self, memory: LateMemory, **named: Any) -> None:
-        """Serve nothing yet."""
-        super().__init__("memoranda", subscriptions=False, **named)
-        self._lowlevel_server.add_request_handler(
-            "completion/complete", CompleteRequestParams, partial(complete, memory)
-        )
+    """An MCP server whose failures say what to do, and nothing of what is inside."""
 
     async def run_stdio_async(self) -> None:
         """Serve standard input and output; a malformed line is answered with an error."""
@@ -92,14 +72,10 @@ class MemoryServer(MCPServer[None]):
         arguments: dict[str, Any] | None = None,
         context: Context[None, Any] | None = None,
     ) -> GetPromptResult | InputRequiredResult:
-        """Return the messages of a prompt; whatever is wrong is the protocol's error."""
+        """Return the messages of a prompt; a name or argument that is wrong is invalid."""
         try:
             return await super().get_prompt(name, arguments, context)
         except ValueError as error:
-            inner = error.__cause__ and error.__cause__.__cause__
-            if inner is not None and not isinstance(inner, ValidationError):
-                log.exception("%s failed", name, exc_info=inner)
-                raise MCPError(code=INTERNAL_ERROR, message=str(error)) from error
             raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
 
 
@@ -143,7 +119,7 @@ def build(
 
     issuer = AuthSettings(issuer_url=ISSUER, resource_server_url=None)
     server = MemoryServer(
-        memory,
+        "memoranda",
         title="memoranda",
         description="The memory that any LLM agent can be given.",
         instructions=INSTRUCTIONS,
@@ -153,6 +129,7 @@ def build(
         auth=None if verifier is None else issuer,
         lifespan=lifespan,
         middleware=[warm],
+        subscriptions=False,
         log_level="WARNING",
     )
     add_resources(server, memory)

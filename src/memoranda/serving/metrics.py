@@ -5,10 +5,9 @@ None of them names a user. What is in the store is looked up when it is asked fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -23,51 +22,15 @@ from memoranda.store.sql.store import Store
 WORK, STAGE = "work", "stage"
 
 
-class WorkerCounter(NamedTuple):
-    """What a worker counts.
-
-    Attributes:
-        name: of the metric.
-        about: what it counts.
-        label: what there is a figure for each of.
-        read: gives the figures.
-    """
-
-    name: str
-    about: str
-    label: str
-    read: Callable[[WorkerMetrics], Mapping[str, float]]
-
-
-COUNTERS = (
-    WorkerCounter(
-        "memoranda_records_derived", "Records derived by this worker.", WORK, lambda it: it.derived
-    ),
-    WorkerCounter(
-        "memoranda_derivation_seconds",
-        "Seconds that this worker derived.",
-        WORK,
-        lambda it: it.derivation_seconds,
-    ),
-    WorkerCounter(
-        "memoranda_stage_users",
-        "Users for whom this worker ran a stage of upkeep.",
-        STAGE,
-        lambda it: it.stages,
-    ),
-    WorkerCounter(
-        "memoranda_stage_failures",
-        "Users for whom a stage failed here, wholly or in part.",
-        STAGE,
-        lambda it: it.stage_failures,
-    ),
-    WorkerCounter(
-        "memoranda_stage_seconds",
-        "Seconds that this worker ran stages.",
-        STAGE,
-        lambda it: it.stage_seconds,
-    ),
-)
+# What a worker counts, by the name of its metric: what it is, what there is a figure for each of,
+# and where the figures stand in WorkerMetrics.
+COUNTERS = {
+    "memoranda_records_derived": ("Records derived by this worker.", WORK, "derived"),
+    "memoranda_derivation_seconds": ("Seconds of deriving.", WORK, "derivation_seconds"),
+    "memoranda_stage_users": ("Users for whom this worker ran a stage.", STAGE, "stages"),
+    "memoranda_stage_failures": ("Users whose stage failed here.", STAGE, "stage_failures"),
+    "memoranda_stage_seconds": ("Seconds that this worker ran stages.", STAGE, "stage_seconds"),
+}
 
 
 class WorkerCollector(Collector):
@@ -93,10 +56,10 @@ class WorkerCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics; without those of the store, where it cannot be asked."""
-        for each in COUNTERS:
-            counter = CounterMetricFamily(each.name, each.about, labels=[each.label])
-            for name, value in each.read(self._figures).items():
-                counter.add_metric([name], value)
+        for name, (about, label, place) in COUNTERS.items():
+            counter = CounterMetricFamily(name, about, labels=[label])
+            for each, value in getattr(self._figures, place).items():
+                counter.add_metric([each], value)
             yield counter
         failures = self._figures.derivation_failures
         yield CounterMetricFamily(

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
-from memoranda.errors import EmbeddingError
 from memoranda.memory import Memory, agent_tools, scope_of, services_of
-from memoranda.model.checks import clean
 from memoranda.model.models import Recall, Record, is_active
-from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
 from memoranda.tools.agent import AgentTools
-
-MOST_IDS = 20
 
 
 class Verbs:
@@ -26,29 +19,12 @@ class Verbs:
         """Work on ``memory``."""
         self.memory = memory
         parts, scope = services_of(memory), scope_of(memory)
-        self._derivations, self._scope = parts.derivations, scope
         self._clock, self._searcher = parts.clock, parts.searcher(scope)
 
     @property
     def tools(self) -> AgentTools:
         """What the model may call."""
         return agent_tools(self.memory, secrets=self.memory.settings.secrets.mcp)
-
-    def embed(self, progress: Progress) -> None:
-        """Make the pending vectors of the user's records, as a search would."""
-        with suppress(EmbeddingError):  # The problem shows in the status of the vectors.
-            self._derivations.finish(self._scope, progress=progress)
-
-    def ids(self, text: str) -> list[str]:
-        """Return the ids of the memories that answer ``text``, best first; none is recalled.
-
-        Of a blank text, none.
-        """
-        if not text.strip():
-            return []
-        where = Filter(now=self._clock.now())
-        hits = self._searcher.search_for_model(clean(text, "text"), where, limit=MOST_IDS)
-        return [hit.record.id for hit in hits]
 
     def recall(self, question: str, budget: int) -> Recall:
         """Return a fenced block of ``budget`` tokens at most for ``question``."""

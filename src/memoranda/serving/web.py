@@ -5,13 +5,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from memoranda.serving.requests import App, with_small_letters
 from memoranda.settings.sections import HttpSettings
 
 GRACE = 3  # seconds that open requests have to end when the server is told to
 
 
-def web_server(app: App, settings: HttpSettings) -> Any:
+def web_server(app: Any, settings: HttpSettings) -> Any:
     """Return a server of uvicorn that keeps the limits of the settings.
 
     Args:
@@ -21,7 +20,7 @@ def web_server(app: App, settings: HttpSettings) -> Any:
     # Not at the top: they are optional, and what is not served needs none.
     uvicorn: Any = import_module("uvicorn")
     config = uvicorn.Config(
-        with_small_letters(app),
+        app,
         # The same whatever else is installed, and blanks around a field are not part of it.
         http="h11",
         ws="none",

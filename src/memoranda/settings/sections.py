@@ -457,15 +457,12 @@ class HttpSettings(SettingsSection):
         connections: Most connections at once. What more ask is answered with 503.
         header_size: Bytes of the header of a request at most. More is answered with 400.
         body_size: Bytes of the body of a request at most. More is answered with 413.
-        log_repeats: How often one line may be logged in a minute. How many were left out is told
-            later.
     """
 
     keep_alive: PositiveFloat = 5.0
     connections: int = Field(default=512, ge=16)
     header_size: int = Field(default=16_384, ge=1_024)
     body_size: int = Field(default=4_194_304, ge=1_024)
-    log_repeats: PositiveInt = 10
 
 
 class McpSettings(SettingsSection):
