@@ -216,9 +216,15 @@ def test_a_question_needs_no_mark(text, question):
     what noise freaks Gus out | yes
     how old is my sister | yes
     where do i work | yes
+    who waters the plants when i'm away | yes
+    in which city does Hilde live | yes
+    what day's the chiro | yes
+    Kindly remind me of the painter's name. | yes
     what a lovely day | no
     What I need is a holiday | no
     which reminds me i need milk | no
+    remind me to call Bob on Friday | no
+    who cares about the weather anyway | no
     """
     assert asks(text) is (question == "yes")
 

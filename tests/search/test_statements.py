@@ -39,6 +39,7 @@ def test_a_question_shows_which_time_it_is_about(text, tense):
     What is the difference between my two flats? | THEN
     What has changed in my rent? | THEN
     my rent | OPEN
+    Now what day was it I've to go for my eyes? | OPEN
     Tell a story about Porto | OPEN
     """
     assert state_of(text) is QuestionTense[tense]

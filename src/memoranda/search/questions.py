@@ -13,7 +13,7 @@ _TOPIC = "questions"
 _WORDS = WordLists(_TOPIC)
 _ASKS = ("?", "\uff1f", "\u061f")
 # Around a question.
-_EDGE = " \t\n\"'”’»)]*_"
+_EDGE = " .\t\n\"'”’»)]*_"
 
 
 def asks(text: str) -> bool:
@@ -21,7 +21,7 @@ def asks(text: str) -> bool:
     text = text.rstrip(_EDGE)
     if text.endswith(_ASKS):
         return True
-    stated = len(text) > LONGEST_QUESTION or text.endswith((".", "!"))
+    stated = len(text) > LONGEST_QUESTION or text.endswith("!")
     return not stated and any(form.search(text) is not None for form in _unmarked())
 
 
