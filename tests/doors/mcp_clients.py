@@ -39,7 +39,7 @@ HELLO = {
 }
 BASIC = {
     "search_memories": {"query", "memory_type", "limit", "tags", "metadata", "since", "until"},
-    "store_memory": {"content", "memory_type", "metadata", "tags"},
+    "store_memory": {"content", "memory_type", "metadata", "tags", "valid_until"},
     "forget_memory": {"memory_id"},
 }
 FULL = {

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -69,6 +70,22 @@ def test_a_terminal_without_unicode_gets_no_error(started, memory):
             shown, complaint = process.communicate(timeout=60)
         assert (process.returncode, complaint) == (0, "")
     assert json.loads(shown)[0]["content"] == "Zoë drinks tea ☕"
+
+
+def test_input_is_utf_8_whatever_the_code_page(started, memory):
+    """A mark of the byte order is no letter; what is not UTF-8 is refused, and told where."""
+    for arguments, given in (
+        (("remember", "-"), "\ufeffKöln liegt am Rhein 项目".encode()),
+        (("chat",), "Ich heiße Jörg.\n".encode()),
+        (("remember", "-"), "Zoë".encode("cp1252")),
+    ):
+        with started(*arguments, stdin=PIPE, text=False, PYTHONIOENCODING="cp1252") as process:
+            _, complaint = process.communicate(given, timeout=60)
+    assert (process.returncode, complaint.count(b"\n")) == (1, 1)
+    assert b"not UTF-8 near" in complaint
+    kept = {each.content for each in memory.records()}
+    assert kept >= {"Köln liegt am Rhein 项目", "Ich heiße Jörg."}
+    assert len([each for each in kept if "Zo" in each]) == 0
 
 
 def test_a_closed_pipe_is_no_error(started, memory):

@@ -38,7 +38,9 @@ def test_shared_options_stand_on_either_side(told, tmp_path):
 
 
 def test_a_correction_replaces_and_the_past_is_kept(run, told):
-    """The old text is in history and in --as-of."""
+    """The old text is in history and in --as-of; one with an end is believed until then."""
+    ending = told("remember", "Ben is away", "--until", "2099-03-31T12:00Z")
+    assert ending["valid_until"].startswith("2099-03-31T")
     old = told("remember", "Ana lives in Porto")
     new = told("correct", old["id"], "Ana lives in Lisbon")
     assert [hit["id"] for hit in told("search", "Ana lives")] == [new["id"]]

@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 from contextlib import closing
-from datetime import date
+from datetime import date, datetime
 
 import pytest
 from learning_talks import DAY, PATIENCE, clock_of, contents, fact, facts, remembering, talk
@@ -191,12 +191,14 @@ def test_stored_text_cannot_leave_the_fence(memory, tools):
 
 def test_remember_correct_confirm(memory, tools):
     """What an agent saves, replaces and protects is there, and each answer names an id."""
-    said = tools["store_memory"](content="Ana is vegetarian.", tags=["diet"])
+    end = "2099-03-31T18:30+01:00"
+    said = tools["store_memory"](content="Ana is vegetarian.", tags=["diet"], valid_until=end)
     first = ID.search(said)[0]
     assert said == f"Remembered: Ana is vegetarian. ({first})"
     assert OF_TOOLS.fullmatch(said)  # It is never learned itself.
     record = memory.get(first)
     assert (record.tags, record.origin, record.decay_rate) == (("diet",), "tool", 0.1)
+    assert record.valid_until == datetime.fromisoformat(end)
     said = tools["correct_fact"](memory_id=first, content="Ana is vegan.")
     second = ID.search(said)[0]
     assert said == f"Corrected: {second} takes the place of {first}."

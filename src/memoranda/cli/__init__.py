@@ -139,6 +139,9 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             # A terminal that cannot show a character gets a stand-in, not an error.
             stream.reconfigure(errors="replace")
+    if isinstance(sys.stdin, TextIOWrapper) and not sys.stdin.isatty():
+        # A pipe and a file are UTF-8, whatever the code page; what is not is told by read_input.
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="surrogateescape")
     try:
         with suppress(BrokenPipeError):
             app(prog_name="memoranda")

@@ -31,6 +31,7 @@ from memoranda.cli.command import (
     exit_on_signal,
     handle_signals,
     make_console,
+    read_input,
     write_json,
 )
 from memoranda.errors import InvalidInput, MemorandaError
@@ -120,7 +121,9 @@ class TerminalChat:
 
     def _read(self) -> str | None:
         """Return the next text that is not blank; ``None`` at the end."""
-        read = self.prompt.read if self.prompt is not None else lambda: next(sys.stdin, None)
+        read = (
+            self.prompt.read if self.prompt is not None else lambda: read_input(line=True) or None
+        )
         while (text := read()) is not None:
             if text.strip():
                 return text.rstrip("\r\n")

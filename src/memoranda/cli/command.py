@@ -272,7 +272,23 @@ def write_json(value: Any, *, indent: int | None = 2) -> None:
 def read_words(words: Sequence[str]) -> str:
     """Return the words of a command line as a text, or standard input where they are a dash."""
     text = " ".join(words)
-    return sys.stdin.read().removesuffix("\n") if text == "-" else text
+    return read_input().removesuffix("\n") if text == "-" else text
+
+
+def read_input(*, line: bool = False) -> str:
+    """Return standard input, or its next line; empty at the end.
+
+    Raises:
+        InvalidInput: it is not UTF-8.
+    """
+    text = sys.stdin.readline() if line else sys.stdin.read()
+    try:
+        return text.encode(errors="surrogateescape").decode()
+    except UnicodeDecodeError as error:
+        message = f"{text[max(0, error.start - 20) : error.start + 20]!r}"
+        raise InvalidInput(
+            f"standard input is not UTF-8 near {message}; convert it, as by iconv -t UTF-8"
+        ) from error
 
 
 def tell_error(message: str) -> None:

@@ -111,6 +111,9 @@ def remember(
     event_time: Annotated[
         str | None, Option(metavar="DATE", help="When it happened: 2025-03-31T18:30.")
     ] = None,
+    until: Annotated[
+        str | None, Option(metavar="DATE", help="From when on it is believed no more.")
+    ] = None,
     metadata: Annotated[
         list[str] | None,
         Option(metavar="KEY=VALUE", help="What to keep with it, or a JSON object; repeat."),
@@ -123,6 +126,7 @@ def remember(
     Examples:
         memoranda remember "Ana is vegetarian" --tag diet
         memoranda remember "We met in Lisbon" --kind episode --event-time 2025-03-31
+        memoranda remember "Ana is on leave" --until 2027-04-01
         memoranda remember "Ship on Friday" --metadata project=atlas --metadata priority=3
         memoranda remember dark --namespace app/settings --key theme
         memoranda remember - < note.txt
@@ -135,6 +139,7 @@ def remember(
         tags=tag or (),
         metadata=attached,
         event_time=happened,
+        valid_until=session.parse_moment(until, "until"),
         session=in_session,
         namespace=_parts(namespace),
         key=key,

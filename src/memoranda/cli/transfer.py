@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from memoranda.cli.command import CommandGroup, Session, command, make_group
+from memoranda.cli.command import CommandGroup, Session, command, make_group, read_input
 from memoranda.errors import EmbeddingError, InvalidInput
 from memoranda.memory import Memory
 from memoranda.rendering.layout import safe_text
@@ -167,7 +167,7 @@ def claude_code(session: Session) -> None:
         memoranda hook claude-code < event.json
         memoranda hook claude-code --user ana < event.json
     """
-    text = sys.stdin.read()
+    text = read_input()
     try:
         event = json.loads(text)
         name, path = str(event["session_id"]), Path(event["transcript_path"]).expanduser()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from textwrap import shorten
 from typing import Annotated, Any, Literal, cast
 
@@ -113,13 +114,12 @@ class AgentTools:
 
         Dates are in ISO 8601; one without a zone is in the user's.
         """
-        zone = self.searcher.zone
         filters = RecordFilters(
             kind=memory_type,
             tags=tags,
             metadata=metadata,
-            since=None if since is None else parse_moment(since, "since", zone),
-            until=None if until is None else parse_moment(until, "until", zone),
+            since=self._parse_moment(since, "since"),
+            until=self._parse_moment(until, "until"),
         )
         where = parse_filters(self.records.now(), (), filters)
         hits = self.searcher.search_for_model(clean(query, "query"), where, limit=limit)
@@ -141,6 +141,7 @@ class AgentTools:
         memory_type: Literal["conversation", "fact", "context"] = "fact",
         metadata: Metadata | None = None,
         tags: Tags = (),
+        valid_until: str | None = None,
     ) -> ToolOutput:
         """Keep ``content``; a fact that is known is not kept twice.
 
@@ -153,7 +154,9 @@ class AgentTools:
         if len(json_text(metadata or {}, "metadata")) > LONGEST_METADATA:
             raise InvalidInput("metadata has too many characters; put what is long into content")
         text, asking = self._new(content, metadata), self._request()
-        for kept in self._kept_of(asking) if memory_type == "fact" and not metadata else ():
+        for kept in (
+            self._kept_of(asking) if memory_type == "fact" and not (metadata or valid_until) else ()
+        ):
             if says_no_more(text, f"{kept.content} {self.records.scope.user}"):
                 return ToolOutput(kept, f"Known already as {kept.id}.")
         draft = Draft(
@@ -161,6 +164,7 @@ class AgentTools:
             kind=memory_type,
             metadata=metadata,
             tags=tags,
+            valid_until=self._parse_moment(valid_until, "valid_until"),
             role=ROLE,
             origin=ORIGIN,
             decay_rate=self.decay_rate if asking is None and memory_type == "fact" else 0.0,
@@ -171,6 +175,10 @@ class AgentTools:
             return ToolOutput(stored, f"Known already as {stored.id}.")
         shown = shorten(self.searcher.show(stored).content, LONGEST_SHOWN, placeholder="…")
         return ToolOutput(stored, f"Remembered: {shown} ({stored.id})")
+
+    def _parse_moment(self, text: str | None, name: str) -> datetime | None:
+        """Return a time in ISO 8601; one without a zone is in the user's."""
+        return None if text is None else parse_moment(text, name, self.searcher.zone)
 
     def _request(self) -> Message | None:
         """Return the user's newest message, if it asks to keep something."""
