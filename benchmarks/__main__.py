@@ -92,7 +92,7 @@ def measure(name: str, asked: argparse.Namespace) -> None:
     """Print one measurement of quality."""
     data, quick = asked.shared / "data", asked.quick
     runs: dict[str, Callable[[], object]] = {
-        "retrieval": lambda: retrieval.run(asked.shared, quick=quick, ablate=asked.ablate),
+        "retrieval": lambda: retrieval.run(asked.shared, ablate=asked.ablate),
         "updates": lambda: updates.run(data, quick=quick),
         "facts": lambda: facts.run(data, quick=quick),
         "dates": lambda: dates.run(data),

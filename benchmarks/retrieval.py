@@ -47,7 +47,6 @@ RANKINGS: Mapping[str, Ranking] = {
     "rrf, k = 5, lexical and vector": Ranking(
         fusion="rrf", rrf_k=5, only=frozenset({"lexical", "vector"})
     ),
-    "blend without neighbours": Ranking(neighbours=False),
     "blend without length, temporal, user": Ranking(weights=LEAN),
     "blend without temporal": Ranking(weights=Weights(temporal=0.0)),
     "default": Ranking(),
@@ -55,7 +54,6 @@ RANKINGS: Mapping[str, Ranking] = {
 ABLATIONS: Mapping[str, Ranking] = {
     "default": Ranking(),
     "without precedence": Ranking(precedence=False),
-    "without neighbours": Ranking(neighbours=False),
     **{
         f"without {arm}": Ranking(token_weights=replace(TOKEN_WEIGHTS, **{arm: 0.0}))
         for arm in (
@@ -71,21 +69,12 @@ ABLATIONS: Mapping[str, Ranking] = {
             "instruction",
         )
     },
-    "with entities, weight 0.1": Ranking(weights=Weights(entity=0.1)),
     "rrf": Ranking(fusion="rrf"),
-    "rrf without entities": Ranking(fusion="rrf", entity=False),
 }
-WITH_FACTS: Mapping[str, Ranking] = {
-    "facts lend their evidence (default)": Ranking(),
-    "facts or turns, the better": Ranking(facts="better"),
-    "facts and turns apart": Ranking(facts="apart"),
-    "facts switched off": Ranking(facts="off"),
-}
-ENTITY_WEIGHTS = (0.05, 0.1, 0.15, 0.2, 0.3)
 Row = tuple[str, str, dict[str, float]]
 
 
-def run(shared: Path, *, quick: bool, ablate: bool = False) -> None:
+def run(shared: Path, *, ablate: bool = False) -> None:
     """Print a table for each data set that is there; with ``ablate`` those of the parts."""
     script = shared / "eval" / "retrieval_eval.py"
     if not script.is_file():
@@ -93,12 +82,6 @@ def run(shared: Path, *, quick: bool, ablate: bool = False) -> None:
         return
     evaluator = evaluator_of(script)
     data = str(shared / "data")
-    rankings = dict(RANKINGS)
-    if not quick:
-        rankings |= {
-            f"default, entity {weight}": Ranking(weights=Weights(entity=weight))
-            for weight in ENTITY_WEIGHTS
-        }
     for title, corpora, categories in (
         ("LoCoMo, turns", lambda: evaluator.load_locomo(data, "turn"), None),
         ("BEAM 100K, rounds, core categories", lambda: evaluator.load_beam(data, "round"), CORE),
@@ -112,7 +95,7 @@ def run(shared: Path, *, quick: bool, ablate: bool = False) -> None:
             _ablated(evaluator, title, loaded, categories)
         elif loaded:
             arms = {name: Corpus(docs) for name, docs, _, _ in loaded}
-            _table(evaluator, title, loaded, categories, (arms, rankings))
+            _table(evaluator, title, loaded, categories, (arms, RANKINGS))
 
 
 def _ablated(
@@ -122,7 +105,8 @@ def _ablated(
     _table(evaluator, f"{title}, part by part", corpora, categories, (arms, ABLATIONS))
     for arm in arms.values():
         arm.consolidate()
-    _table(evaluator, f"{title}, with facts", corpora, categories, (arms, WITH_FACTS))
+    with_facts = {"facts lend their evidence (default)": Ranking()}
+    _table(evaluator, f"{title}, with facts", corpora, categories, (arms, with_facts))
 
 
 def evaluator_of(script: Path) -> ModuleType:

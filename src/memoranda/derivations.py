@@ -36,8 +36,9 @@ from memoranda.store.sql.store import Store
 
 log = logging.getLogger("memoranda.derivations")
 
-# Records of one transaction, by kind of work.
+# Records of one transaction, by kind of work, and where a search waits for them.
 BATCH = {VECTORS: 32, ENTITIES: 128}
+HURRIED = 8
 # Which records wait, by kind of work.
 WAITING = {work: Filter.at_any_time(kinds=tuple(Kind), waiting=work) for work in BATCH}
 # Seconds without an addition before the thread starts, so that bursts stay fast.
@@ -227,11 +228,15 @@ class DerivationWorker:
 
     def check_model(self) -> None:
         """Do without a model where another process has made all vectors anew with another."""
-        if self.embedder is None or not self.has_model:
+        if self.has_model:
+            self.compare_model(self._store.vector_model())
+
+    def compare_model(self, stored: tuple[str, int] | None) -> None:
+        """Do without a model where the stored vectors are of one with another name or size."""
+        if self.embedder is None or not self.has_model or stored is None:
             return
         ours = (self.embedder.name, self.embedder.dimensions)
-        stored = self._store.vector_model()
-        if stored is not None and stored != ours:
+        if stored != ours:
             self.problem = (
                 f"the stored vectors are of {stored[0]} ({stored[1]} dimensions), the model is "
                 f"{ours[0]} ({ours[1]}); searching without vectors until "
@@ -258,7 +263,8 @@ class DerivationWorker:
                 records = self._store.claim_records(work, now=now, until=now + claim, limit=limit)
             else:
                 self._store.queue_newest(scope, PATIENCE if hurry else None)
-                records = self._store.records(scope, WAITING[work], limit=BATCH[work])
+                limit = min(HURRIED, BATCH[work]) if hurry else BATCH[work]
+                records = self._store.records(scope, WAITING[work], limit=limit)
             self._derive(records, work, hurry=hurry)
         except InvalidInput:
             self.check_model()  # Where another process has made all vectors anew with another.

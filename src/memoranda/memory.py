@@ -411,7 +411,7 @@ class Memory:
             as_of=checks.known(as_of, "as_of"),
         )
         least = self.settings.retrieval.min_score if min_score is None else min_score
-        hits = self._services.retriever_of(self._scope).search(
+        hits = self._services.retriever.search(
             self._scope,
             checks.clean(query, "query"),
             where,

@@ -152,15 +152,6 @@ class Services:
             wait=chosen.wait,
         )
 
-    def retriever_of(self, scope: Scope) -> Retriever:
-        """Return what ranks records, and begin to read those of ``scope`` before loading it."""
-        if "retriever" not in vars(self) and not self.store.is_large(scope):
-            from memoranda.search.read_ahead import read_ahead  # noqa: PLC0415 - see the module
-
-            reading = read_ahead(self.store, scope)
-            self.retriever.cache.of(scope.user).reading = reading
-        return self.retriever
-
     @cached_property
     def catalog(self) -> Catalog:
         """The windows of models, and what counts their tokens."""

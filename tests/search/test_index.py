@@ -14,7 +14,6 @@ from hypothesis.extra.numpy import arrays
 from memoranda import Memory, Settings
 from memoranda.model.models import Scope
 from memoranda.search.index import NO_NUMBER, IndexCache, QuantizedVectors, UserIndex
-from memoranda.search.read_ahead import read_ahead
 from memoranda.store import sqlite
 from memoranda.store.sql.index_reads import KINDS, NEVER
 from memoranda.testing.clocks import FrozenClock
@@ -162,27 +161,6 @@ def test_an_older_snapshot_takes_nothing_from_newer_readers(tmp_path, monkeypatc
             assert erased.result() == 2
             assert len(index.rows(store, SCOPE)) == 2
         assert len(index.rows(store, SCOPE)) == 2
-
-
-def test_what_was_read_ahead_is_brought_up_to_date(tmp_path):
-    """Also where records came, or were erased, after a thread read them all."""
-    chosen = Settings(timezone="UTC", embedding={"background": False})
-    with Memory(
-        str(tmp_path / "m.db"), user="ana", embedder=HashEmbedder(16), settings=chosen
-    ) as memory:
-        index, store = UserIndex(), memory._services.store
-        gone, _ = memory.remember_many(["one", "two"])
-        memory.derive()
-        index.reading = read_ahead(store, SCOPE)
-        assert len(index.reading.result().rows) == 2
-        memory.forget(gone.id, erase=True)
-        memory.remember_many(["three", "four"])
-        memory.derive()
-        read, anew = index.rows(store, SCOPE), UserIndex().rows(store, SCOPE)
-        assert read.table.tolist() == anew.table.tolist()
-        assert np.array_equal(read.vectors.codes, anew.vectors.codes)
-        assert index.reading is None
-        assert index.rows(store, SCOPE) is read
 
 
 def test_each_user_has_an_index_and_the_cache_keeps_those_asked_last(memory, store):

@@ -47,13 +47,13 @@ def units(tokens):
 
 
 def rows_of(turns):
-    """Make the rows of turns, each a thread, a length and tokens."""
+    """Make the rows of turns, each a talk, a length and tokens."""
     table = np.zeros(len(turns), INDEX_ROW)
-    for place, (thread, length, _) in enumerate(turns):
+    talk = np.array([each[0] for each in turns], np.int64)
+    for place, (_, length, _) in enumerate(turns):
         table[place]["ordinal"] = 10 + place
-        table[place]["thread"], table[place]["position"] = thread, place
-        table[place]["length"] = length
-    around = Surroundings.of(table["thread"], table["position"], table["length"])
+        table[place]["position"], table[place]["length"] = place, length
+    around = Surroundings.of(talk, table["position"], table["length"])
     none = np.empty((0, 2), np.intp)
     return Rows(
         table, QuantizedVectors.zeros(len(turns), 2), around, {}, {}, {}, {}, {}, none, none
@@ -169,7 +169,7 @@ def token_vectors(memory):
     store, scope = memory._services.store, memory._scope
     ordinals = store.ordinals(scope, Filter.at_any_time(kinds=tuple(Kind)))
     assert len(ordinals) >= len(SAID) - 1
-    return store.token_vectors(scope, ordinals)
+    return store.texts_with_tokens(scope, ordinals)[1]
 
 
 def test_what_is_forgotten_keeps_no_token_vectors(open_memory):

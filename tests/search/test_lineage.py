@@ -66,29 +66,11 @@ def test_a_fact_lends_its_evidence_to_the_turn_it_was_drawn_from(memory, told):
     turns, facts = told
     hits = found(memory)
     assert not set(ids(hits)) & {fact.id for fact in facts}
-    plain = {hit.record.id: hit.score for hit in found(memory, facts="off")}
     lent = [hit for hit in hits if "fact" in hit.why.arms]
     assert {hit.record.id for hit in lent} <= {said.id for said in turns[:2]}
     assert lent
-    for hit in hits:
-        assert (hit.score > plain[hit.record.id]) == (hit in lent)
-        assert adds_up(hit)
-
-
-def test_no_statement_is_shown_twice_unless_asked_for(memory, told):
-    """``better`` shows a fact or its source, ``apart`` both, ``off`` the turns alone.
-
-    Who asks for facts gets facts alone, however they are shown elsewhere.
-    """
-    turns, facts = told
-    every = {each.id for each in (*turns, *facts)}
-    assert set(ids(found(memory, facts="apart"))) == every
-    assert set(ids(found(memory, facts="off"))) == {said.id for said in turns}
-    better = set(ids(found(memory, facts="better")))
-    for said, fact in zip(turns, facts, strict=False):
-        assert len({said.id, fact.id} & better) == 1
-    for how in ("source", "better", "apart", "off"):
-        assert set(ids(found(memory, kinds=(Kind.FACT,), facts=how))) == {f.id for f in facts}
+    assert all(hit.why.arms["fact"].share > 0 and adds_up(hit) for hit in lent)
+    assert set(ids(found(memory, kinds=(Kind.FACT,)))) == {fact.id for fact in facts}
 
 
 def test_a_fact_whose_source_is_not_shown_stands_for_itself(memory, told):
@@ -108,10 +90,9 @@ def test_facts_change_no_statistics(memory, told):
     chosen = Settings(timezone="UTC", embedding={"model": "none"})
     with Memory(":memory:", user="ana", settings=chosen) as plain:
         carry_out(plain._services.store, ANA, [Insert(said) for said in turns])
-        alone = {hit.record.id: hit.score for hit in found(plain, question="Ana in Porto")}
-    hits = found(memory, facts="off", question="Ana in Porto")
-    with_facts = {hit.record.id: hit.score for hit in hits}
-    assert with_facts == pytest.approx(alone)
+        alone = {hit.record.id: hit.why.arms for hit in found(plain, question="Ana in Porto")}
+    for hit in found(memory, question="Ana in Porto"):
+        assert hit.why.arms["lexical"].score == pytest.approx(alone[hit.record.id]["lexical"].score)
 
 
 def test_what_replaced_a_fact_goes_before_it_and_so_does_its_turn(memory, told):

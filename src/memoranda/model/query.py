@@ -328,6 +328,7 @@ class IndexChanges:
         vectors: records whose vectors came, and these, float16 of shape (records, dimensions), in
             parts.
         lineage: of all records that there are; ``None`` where it is as it was before.
+        model: name and dimensions of the model of all vectors.
         reset: whether to forget what is known first: these are all rows there are.
     """
 
@@ -337,6 +338,7 @@ class IndexChanges:
     names: Sequence[str | None] = ()
     vectors: Iterable[tuple[Ordinals, StoredFloats]] = ()
     lineage: Lineage | None = None
+    model: tuple[str, int] | None = None
     reset: bool = False
 
 

@@ -358,33 +358,24 @@ def score_alone(arm: str, evidence: Floats) -> ScoredRecords:
     return ScoredRecords({arm: score}, {arm: score}, same, same, same, score)
 
 
-def merge_facts(
-    rows: Rows, scored: ScoredRecords, found: Mask, how: str
-) -> tuple[ScoredRecords, Mask]:
+def merge_facts(rows: Rows, scored: ScoredRecords, found: Mask) -> tuple[ScoredRecords, Mask]:
     """Merge each fact with its sources into one result; return scores and which records to show.
+
+    A fact lends its score to the turns it was drawn from, and is not shown beside them.
 
     Args:
         rows: the user's records.
         scored: against a query.
         found: which of them can be shown.
-        how: ``source``, a fact lends its score to the turns it was drawn from and is not shown
-            beside them; ``better``, whichever scores higher is shown; ``apart``, both are.
     """
     pairs = pairs_among(rows.sources, found)
-    if how == "apart" or not len(pairs):
+    if not len(pairs):
         return scored, found
     facts, sources = pairs[:, 0], pairs[:, 1]
     shown = found.copy()
-    score = scored.score
-    if how == "better":
-        shown[facts[score[sources] >= score[facts]]] = False
-        shown[sources[score[facts] > score[sources]]] = False
-        return scored, shown
     shown[facts] = False
-    if how == "off":
-        return scored, shown
     best: Floats = np.zeros(len(rows), np.float32)
-    np.maximum.at(best, sources, score[facts])
+    np.maximum.at(best, sources, scored.score[facts])
     return scored.lent("fact", best), shown
 
 

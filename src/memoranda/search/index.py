@@ -18,7 +18,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,7 +34,7 @@ from memoranda.model.query import (
     StoredFloats,
     Vector,
 )
-from memoranda.store.sql.index_reads import AT_ONCE, INDEX_ROW, KINDS, NAMED, NEVER
+from memoranda.store.sql.index_reads import AT_ONCE, KINDS, NAMED, NEVER
 from memoranda.store.sql.store import Store
 
 MEGABYTE = 2**20
@@ -56,54 +55,44 @@ FAINTEST = 0.02  # weights below this are left out
 FARTHEST_CANDIDATES = 3
 FARTHEST = 8  # turns; farther ones add nothing that can be measured
 LARGEST = np.float32(127)  # of a number of one byte
-# Of float16 the sign, and the exponent of what is no finite number; of the bits of one that were
-# moved to where float32 has them, those that it has; and by what the number is smaller then.
-SIGN, INFINITE = np.int16(-0x8000), np.int16(0x7C00)
-FLOAT_BITS, REBASE = np.int32(-0x70000001), np.float32(2.0**112)
 SOON_MS = 30 * 60_000  # between two episodes of one talk, where no session says so
-NO_TALK = 0, -NEVER // 2  # a thread, and when its last episode happened
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Weights between the records of a thread.
+    """Weights between the records of a talk.
 
     Attributes:
-        order: the records, thread by thread, in the order of talk.
+        order: the records, talk by talk, in the order of talk.
         place: where each record stands in ``order``.
+        talks: the talk of each, in order.
         middles: how many characters stand before the middle of each, in order.
         weights: ``weights[s - 1][i]`` is what the ``i``-th record in order and the one ``s``
-            places before it share; 0 across threads.
-        total: the sum of each record's weights, in order, itself (1) included.
+            places before it share; 0 across talks.
     """
 
-    order: npt.NDArray[np.intp]
-    place: npt.NDArray[np.intp]
+    order: Places
+    place: Places
+    talks: Ordinals
     middles: npt.NDArray[np.float64]
     weights: tuple[Floats, ...]
-    total: Floats
 
     @classmethod
-    def of(
-        cls, thread: npt.NDArray[np.int64], position: npt.NDArray[np.int64], length: Floats
-    ) -> Surroundings:
-        """Weigh the neighbours of records with these threads, positions and lengths."""
-        order = np.lexsort((position, thread))
+    def of(cls, talk: Ordinals, position: Ordinals, length: Floats) -> Surroundings:
+        """Weigh the neighbours of records with these talks, positions and lengths."""
+        order = np.lexsort((position, talk))
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        threads, lengths = thread[order], length[order].astype(np.float64)
+        talks, lengths = talk[order], length[order].astype(np.float64)
         middles = np.cumsum(lengths) - lengths / 2
         weights = []
-        total = np.ones(len(order), np.float32)
         for step in range(1, min(FARTHEST, len(order) - 1) + 1):
             weight = np.exp((middles[:-step] - middles[step:]) / FADE).astype(np.float32)
-            weight[threads[:-step] != threads[step:]] = 0
-            if not len(weight) or weight.max() < FAINTEST:
+            weight[talks[:-step] != talks[step:]] = 0
+            if weight.max() < FAINTEST:
                 break
             weights.append(weight)
-            total[step:] += weight
-            total[:-step] += weight
-        return cls(order, place, middles, tuple(weights), total)
+        return cls(order, place, talks, middles, tuple(weights))
 
     def gathered(self, evidence: Floats) -> Floats:
         """Return each record's own evidence plus what its neighbours share.
@@ -121,12 +110,9 @@ class Surroundings:
 
     def mean(self, evidence: Floats, counts: Mask) -> Floats:
         """Return the weighted mean of the evidence around each record, over those that count."""
-        if counts.all():
-            whole: Floats = self.gathered(evidence) / self.total[self.place]
-            return whole
-        weights = self.gathered(counts.astype(np.float32))
-        gathered = self.gathered(np.where(counts, evidence, 0).astype(np.float32))
-        mean: Floats = (gathered / np.maximum(weights, FAINTEST)).astype(np.float32)
+        counted = np.stack([np.where(counts, evidence, 0), counts])
+        gathered, weights = self.gathered(counted.astype(np.float32))
+        mean: Floats = gathered / np.maximum(weights, FAINTEST)
         return mean
 
 
@@ -164,27 +150,21 @@ class QuantizedVectors:
         """Whether each record has one."""
         return bool(self.scales.all())
 
-    def first(self, count: int) -> QuantizedVectors:
-        """Return those of the first records, in the same memory."""
-        return QuantizedVectors(self.codes[:count], self.scales[:count])
+    def extended(self, count: int) -> QuantizedVectors:
+        """Return a copy with room for so many in all."""
+        made = self.zeros(count, self.dimensions)
+        made.codes[: len(self)], made.scales[: len(self)] = self.codes, self.scales
+        return made
 
     def put(self, rows: Places, vectors: StoredFloats) -> None:
-        """Store vectors of unit length, or any other, at these rows; none with no finite number.
-
-        What fits into a processor's cache at once takes a third of the time. And so does changing
-        float16 to float32 by its bits: the exponent's begin elsewhere, and count from elsewhere.
-        """
-        halves = vectors.view(np.int16)
-        magnitude = (halves & ~SIGN).max(axis=1, initial=0)
-        largest = np.where(magnitude < INFINITE, magnitude, 0).view(np.float16).astype(np.float32)
-        bits = halves.astype(np.int32)  # In place from here: new memory costs more than the rest.
-        bits <<= 13
-        bits &= FLOAT_BITS
-        part = bits.view(np.float32)
-        part *= REBASE
-        part *= ((largest > 0) * LARGEST / np.maximum(largest, np.float32(1e-30)))[:, None]
+        """Store vectors of unit length, or any other, at these rows; none with no finite number."""
+        numbers = vectors.astype(np.float32)
+        largest = np.abs(numbers).max(axis=1, initial=0)
+        damaged = ~np.isfinite(largest)
+        numbers[damaged], largest[damaged] = 0, 0
+        numbers *= (LARGEST / np.maximum(largest, np.float32(1e-30)))[:, None]
         self.scales[rows] = largest / LARGEST
-        self.codes[rows] = np.rint(part, out=part)
+        self.codes[rows] = np.rint(numbers, out=numbers)
 
     def dequantize(self, row: int) -> Vector:
         """Return the vector of a record, nearly as it was."""
@@ -195,14 +175,11 @@ class QuantizedVectors:
         """Return the product of each with one vector: the cosine, where lengths are 1."""
         found = np.empty(len(self.codes), np.float32)
         # In parts that stay in the processor's cache.
-        part = np.empty((min(AT_ONCE, len(self.codes)), self.dimensions), np.float32)
         for start in range(0, len(self.codes), AT_ONCE):
-            codes = self.codes[start : start + AT_ONCE]
-            there = part[: len(codes)]
-            there[...] = codes
+            part = self.codes[start : start + AT_ONCE].astype(np.float32)
             # Not `@`: on several cores it shares the work among threads, which takes half the
             # time on an idle machine and a hundred times as long, now and then, on a busy one.
-            np.vecdot(there, vector, out=found[start : start + AT_ONCE])
+            np.vecdot(part, vector, out=found[start : start + AT_ONCE])
         found *= self.scales
         return found
 
@@ -240,6 +217,7 @@ class Rows:
         attributes: number of each attribute of facts in ``table["attribute"]``.
         sources: shape (pairs, 2): a fact, and an episode that it was drawn from and agrees with.
         replaced: shape (pairs, 2): a record, and one that took its place.
+        model: name and dimensions of the model that the vectors are of.
         population: all there are, where these are only candidates.
     """
 
@@ -253,25 +231,23 @@ class Rows:
     attributes: dict[str, int]
     sources: Places
     replaced: Places
+    model: tuple[str, int] | None = None
     population: Population | None = None
 
     @classmethod
     def of(cls, candidates: Candidates) -> Rows:
         """Return candidates as records to rank."""
-        index = UserIndex()
-        rows = index.extended(candidates.changes)
-        table = rows.table
-        order, thread = rows.surroundings.order, table["thread"].copy()
+        rows = UserIndex().extended(candidates.changes)
+        table, around = rows.table, rows.surroundings
         # Others may stand between two candidates of a session.
-        apart = np.diff(table["position"][order], prepend=0) > FARTHEST_CANDIDATES
-        apart &= table["session"][order] != NO_NUMBER
-        runs = np.cumsum(apart)
-        thread[order] += runs * (1 + len(rows.sessions)) * (table["session"][order] != NO_NUMBER)
-        table["thread"] = thread
+        apart = np.diff(table["position"][around.order], prepend=0) > FARTHEST_CANDIDATES
+        apart &= table["session"][around.order] != NO_NUMBER
+        apart |= np.diff(around.talks, prepend=around.talks[:1]) != 0
+        talk = np.cumsum(apart, dtype=np.int64)[around.place]
         answers = np.isin(table["ordinal"], candidates.answers)
         return replace(
             rows,
-            surroundings=Surroundings.of(thread, table["position"], table["length"]),
+            surroundings=Surroundings.of(talk, table["position"], table["length"]),
             population=Population(candidates.records, candidates.terms, answers),
         )
 
@@ -285,13 +261,12 @@ class Rows:
         return len(self) if self.population is None else self.population.records
 
     def beside(self, row: int, step: int) -> int | None:
-        """Return the record ``step`` turns after ``row`` in its thread (before, if negative)."""
-        order = self.surroundings.order
-        there = int(self.surroundings.place[row]) + step
-        if not 0 <= there < len(order):
+        """Return the record ``step`` turns after ``row`` in its talk (before, if negative)."""
+        around = self.surroundings
+        place = int(around.place[row])
+        if not 0 <= place + step < len(self) or around.talks[place] != around.talks[place + step]:
             return None
-        other = int(order[there])
-        return other if self.table["thread"][other] == self.table["thread"][row] else None
+        return int(around.order[place + step])
 
     def found(self, ordinals: Sequence[int] | Ordinals) -> tuple[Places, Mask]:
         """Return the row of each ordinal that is here, and of each ordinal whether it is here."""
@@ -337,21 +312,30 @@ def _places(pairs: Iterable[tuple[int, ...]]) -> Places:
     return np.array(sorted(pairs), np.intp).reshape(-1, 2)
 
 
+def talks_of(table: Table) -> Ordinals:
+    """Return which talk each of a user's records stands in.
+
+    Episodes of a session do; of those without one, each that happened soon after the one that was
+    recorded before it: an application may remember what was said one text after another, and say
+    nothing else of it. Other records stand alone.
+    """
+    episodes = table["kind"] == KINDS[Kind.EPISODE]
+    alone = table["session"] == NO_NUMBER
+    talks: Ordinals = np.where(episodes & ~alone, table["session"], -table["ordinal"])
+    loose = np.flatnonzero(episodes & alone)
+    begins = np.abs(np.diff(table["event"][loose], prepend=-NEVER // 2)) > SOON_MS
+    talks[loose] = talks[loose[begins]][np.cumsum(begins) - 1]
+    return talks
+
+
 class UserIndex:
     """The arrays of one user, brought up to date by :meth:`rows`. Thread-safe.
 
-    Texts of one talk that came without a session are met, too: an application may remember what
-    was said one text after another, and say nothing else of it.
+    What was handed out stays as it is: whoever ranks by older rows goes on so.
 
     Attributes:
         version: the one that was read last.
-        model_checked: whether it was asked if the vectors are of the same model, since all of them
-            were read.
-        reading: all of them, which a thread began to read.
     """
-
-    model_checked = False
-    reading: Future[IndexChanges] | None = None
 
     def __init__(self, *, items: bool = False) -> None:
         """Start without any record; of memories, or of items."""
@@ -361,12 +345,8 @@ class UserIndex:
 
     def _forget(self) -> None:
         self.version = IndexVersion()
-        self._table = np.empty(0, INDEX_ROW)
-        self._vectors = QuantizedVectors.zeros(0, 0)
         self._numbers: dict[str, dict[str, int]] = {name: {} for name in NAMED}
-        self._loose = NO_TALK
         self._rows: Rows | None = None
-        self.model_checked = False
 
     def rows(self, store: Store, scope: Scope) -> Rows:
         """Return the user's records as the store has them now, or in the snapshot of a caller.
@@ -375,9 +355,6 @@ class UserIndex:
         records that came later are there, too.
         """
         with self._lock:
-            if self.reading is not None:
-                reading, self.reading = self.reading, None
-                self._apply(reading.result())
             return self._apply(store.index_changes(scope, self.version, items=self._items))
 
     def _apply(self, changes: IndexChanges) -> Rows:
@@ -394,58 +371,40 @@ class UserIndex:
     @property
     def size(self) -> int:
         """About how many bytes it takes."""
+        if self._rows is None:
+            return FIXED_BYTES
         names = sum(map(len, self._numbers.values()))
-        record = self._table.itemsize + self._vectors.dimensions + BYTES_AROUND
-        return FIXED_BYTES + NAME_BYTES * names + record * len(self._table)
+        record = self._rows.table.itemsize + self._rows.vectors.dimensions + BYTES_AROUND
+        return FIXED_BYTES + NAME_BYTES * names + record * len(self._rows)
 
     def extended(self, changes: IndexChanges) -> Rows:
         """Return the records with those that came, and with what has changed."""
         before = self._rows
-        start = 0 if before is None else len(before)
-        count = start + len(changes.rows)
-        parts = [*changes.vectors] if len(changes.revised) else changes.vectors
-        self._reserve(count)
-        if len(changes.rows):
-            self._table[start:count] = self._renumbered(changes.rows, changes.names)
-            self._table["thread"][start:count] = self._threads(self._table[start:count])
-        if len(changes.revised):
-            self._table = self._table.copy()  # Whoever ranks by the rows of before goes on so.
-            known = self._table[:start]
-            places, there = find_rows(known["ordinal"], changes.revised["ordinal"])
-            revised = self._renumbered(changes.revised[there], changes.names)
-            revised["thread"] = known["thread"][places]
-            known[places] = revised
-            # What still has a vector comes with it.
-            came = np.isin(revised["ordinal"], np.hstack([(), *(part[0] for part in parts)]))
-            self._vectors.scales[places[~came]] = 0
-        table = self._table[:count]
+        table = self._renumbered(changes.rows, changes.names)
+        known = table[:0] if before is None else before.table
+        table = np.concatenate([known, table])
+        vectors = QuantizedVectors.zeros(0, 0) if before is None else before.vectors
+        vectors = vectors.extended(len(table))
+        places, there = find_rows(known["ordinal"], changes.revised["ordinal"])
+        table[places] = self._renumbered(changes.revised[there], changes.names)
+        vectors.scales[places] = 0  # What still has a vector comes with it.
         held = np.ascontiguousarray(table["ordinal"])  # Found quicker where they lie together.
-        for ordinals, vectors in parts:
-            if vectors.shape[1] != self._vectors.dimensions:
-                self._vectors = QuantizedVectors.zeros(len(self._table), vectors.shape[1])
+        for ordinals, came in changes.vectors:
+            if came.shape[1] != vectors.dimensions:
+                vectors = QuantizedVectors.zeros(len(table), came.shape[1])
             places, there = find_rows(held, ordinals)
-            self._vectors.put(places, vectors if there.all() else vectors[there])
+            vectors.put(places, came[there])
         numbered: Any = {f"{name}s": dict(numbers) for name, numbers in self._numbers.items()}
         rows = Rows(
             table,
-            self._vectors.first(count),
-            Surroundings.of(table["thread"], table["position"], table["length"]),
+            vectors,
+            Surroundings.of(talks_of(table), table["position"], table["length"]),
             **numbered,
+            model=changes.model,
             sources=NO_PAIRS if before is None else before.sources,
             replaced=NO_PAIRS if before is None else before.replaced,
         )
         return rows if changes.lineage is None else rows.with_lineage(changes.lineage)
-
-    def _reserve(self, count: int) -> None:
-        # Room for twice as many: adding one record after another copies each only once or twice.
-        # Rows handed out earlier keep the arrays they were made of.
-        if count > len(self._table):
-            old, known = self._table, self._vectors
-            self._table = np.zeros(max(64, count + count // 4), INDEX_ROW)
-            self._table[: len(old)] = old
-            self._vectors = QuantizedVectors.zeros(len(self._table), known.dimensions)
-            self._vectors.codes[: len(known)] = known.codes
-            self._vectors.scales[: len(known)] = known.scales
 
     def _renumbered(self, rows: Table, names: Sequence[str | None]) -> Table:
         """Return records with our numbers for their names."""
@@ -457,24 +416,6 @@ class UserIndex:
             rows[column] = own[rows[column]]
         return rows
 
-    def _threads(self, table: Table) -> Places:
-        """Return which talk each of the records stands in that came.
-
-        Episodes of a session do; of those without one, each that happened soon after the one that
-        was recorded before it. Other records stand alone.
-        """
-        episodes = table["kind"] == KINDS[Kind.EPISODE]
-        loose = np.flatnonzero(episodes & (table["session"] == NO_NUMBER))
-        threads = np.where(episodes, table["session"], -table["ordinal"])
-        if len(loose):
-            thread, before = self._loose
-            events = table["event"][loose]
-            begins = np.abs(np.diff(events, prepend=before)) > SOON_MS
-            begun = np.maximum.accumulate(np.where(begins, np.arange(1, len(loose) + 1), 0))
-            threads[loose] = np.append(thread, -table["ordinal"][loose])[begun]
-            self._loose = threads[loose[-1]], events[-1]
-        return threads
-
 
 class IndexCache:
     """The indexes of the users asked last. Thread-safe."""
@@ -483,8 +424,6 @@ class IndexCache:
         """Keep at most so much, but always the newest."""
         self._limit = megabytes * MEGABYTE
         self._indexes: OrderedDict[tuple[str, bool], UserIndex] = OrderedDict()
-        self._sizes: dict[tuple[str, bool], int] = {}
-        self._total = 0
         self.after_fork()
         follow_forks(self)
 
@@ -494,27 +433,21 @@ class IndexCache:
         self.clear()
 
     def of(self, user: str, *, items: bool = False) -> UserIndex:
-        """Return the index of the user's memories or items, a new one if need be."""
+        """Return the index of the user's memories or items, a new one if need be.
+
+        Only where one is new is it seen how much all of them take.
+        """
         asked = user, items
         with self._lock:
-            if self._indexes:
-                self._measure(next(reversed(self._indexes)))  # It was filled since.
-            index = self._indexes.setdefault(asked, UserIndex(items=items))
+            if asked not in self._indexes:
+                self._indexes[asked] = UserIndex(items=items)
+                size = sum(index.size for index in self._indexes.values())
+                while size > self._limit and len(self._indexes) > 1:
+                    size -= self._indexes.popitem(last=False)[1].size
             self._indexes.move_to_end(asked)
-            self._measure(asked)
-            while self._total > self._limit and len(self._indexes) > 1:
-                oldest, _ = self._indexes.popitem(last=False)
-                self._total -= self._sizes.pop(oldest)
-            return index
+            return self._indexes[asked]
 
     def clear(self) -> None:
         """Drop everything, for example after an erasure."""
         with self._lock:
             self._indexes.clear()
-            self._sizes.clear()
-            self._total = 0
-
-    def _measure(self, asked: tuple[str, bool]) -> None:
-        size = self._indexes[asked].size
-        self._total += size - self._sizes.get(asked, 0)
-        self._sizes[asked] = size

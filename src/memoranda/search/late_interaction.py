@@ -126,9 +126,9 @@ def weigh_question_before(rows: Rows, evidence: Floats) -> Floats:
     """Return of each record the evidence of the turn before it, if another asks there, faded."""
     answers = np.zeros_like(evidence)
     order, middles = rows.surroundings.order, rows.surroundings.middles
-    threads, asks = rows.table["thread"][order], rows.table["asks"][order]
+    talks, asks = rows.surroundings.talks, rows.table["asks"][order]
     speakers = rows.table["speaker"][order]
-    another = (threads[:-1] == threads[1:]) & _are_others(speakers[:-1], speakers[1:])
+    another = (talks[:-1] == talks[1:]) & _are_others(speakers[:-1], speakers[1:])
     before = np.flatnonzero(asks[:-1] & another)
     fade = np.exp((middles[before] - middles[before + 1]) / FADE).astype(np.float32)
     answers[order[before + 1]] = fade * evidence[order[before]]
@@ -198,11 +198,11 @@ def _with_neighbours(own: Floats, rows: Rows, candidates: Places) -> Floats:
     found = own.copy()
     places = rows.surroundings.place[candidates]
     asks, speakers = rows.table["asks"][candidates], rows.table["speaker"][candidates]
-    middles, threads = rows.surroundings.middles[places], rows.table["thread"][candidates]
+    middles, talks = rows.surroundings.middles[places], rows.surroundings.talks[places]
     # A neighbour so many turns away stands no more than so many candidates away.
     for step in range(1, min(FARTHEST, len(candidates) - 1) + 1):
         near = places[step:] - places[:-step] <= FARTHEST
-        near &= threads[step:] == threads[:-step]
+        near &= talks[step:] == talks[:-step]
         if not near.any():
             break
         fade = (np.exp((middles[:-step] - middles[step:]) / FADE) * near).astype(np.float32)

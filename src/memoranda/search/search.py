@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property, partial
@@ -21,7 +21,6 @@ from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, TokenM
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor
 from memoranda.model.query import (
     CandidateQuery,
-    Candidates,
     EmbeddedText,
     Filter,
     TermMatches,
@@ -37,7 +36,7 @@ from memoranda.search.attributes import (
     put_first,
 )
 from memoranda.search.evidence import WITHIN, ScoredRecords
-from memoranda.search.index import NO_NUMBER, Floats, IndexCache, Mask, Places, Rows, UserIndex
+from memoranda.search.index import NO_NUMBER, Floats, IndexCache, Mask, Places, Rows
 from memoranda.search.late_interaction import (
     FUNCTION_WORD,
     MOST_CANDIDATES,
@@ -57,18 +56,17 @@ from memoranda.search.precedence import (
     state_of,
 )
 from memoranda.search.questions import asks, names_assistant
-from memoranda.search.read_ahead import read_ahead
 from memoranda.store.sql.database import read_again
 from memoranda.store.sql.index_reads import KINDS, NEVER
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
-from memoranda.text.secrets import has_secret
 from memoranda.text.small_talk import states_nothing
 from memoranda.text.terms import TermAnalyzer, shorten_question
 
 log = logging.getLogger("memoranda.search")
 T = TypeVar("T")
 
+LEAST_WAIT = 1 / 3  # of the wait, what is left for new records however slow the query's vector is
 MOST_MATCHES = 20_000
 MOST_TERMS = 256  # of a query; whoever pastes a book gets answers to its beginning
 EXCERPT = 120
@@ -87,6 +85,8 @@ SUPERSEDED = 0.9  # what is left of the score of a record whose replacement is f
 # Evidence that does not depend on the query.
 PRIORS = frozenset({"length", "user", "speaker", "statement"})
 FADING = ("fact", "context")  # kinds of which the newer one is the truer one
+RECENCY = 0.05  # of its score, what a very old one of these loses against a new one
+RECENCY_DAYS = 30.0  # after which it has lost half of that
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +97,11 @@ class Ranking:
         fusion: ``blend`` or ``rrf``; or ``cosine``, which is meaning alone, and of all else
             here takes nothing into account.
         weights: of the arms, for ``blend``.
-        token_weights: the same where tokens are compared.
+        token_weights: the same where tokens are compared, of talk among people.
+        assistant_weights: and of talk with an assistant.
         rrf_k: the constant of ``rrf``.
-        recency: how much of its score a very old fact loses against a new one.
-        recency_days: after so many days it has lost half of that.
         only: the arms to ask; empty is all of them.
-        neighbours: whether what stands around a record counts for it.
-        entity: whether the names in a query are looked for, where the entity arm has a weight.
         precedence: whether what is true now goes before what it brought up to date.
-        facts: how a fact and the turns it was drawn from are shown when both are found:
-            ``source``, the turns alone, with the evidence of the fact; ``better``, whichever
-            scores higher; ``apart``, both; ``off``, the turns alone, as if there were no facts.
     """
 
     fusion: str = "blend"
@@ -115,13 +109,8 @@ class Ranking:
     token_weights: evidence.Weights = evidence.TOKEN_WEIGHTS
     assistant_weights: evidence.Weights = evidence.ASSISTANT_WEIGHTS
     rrf_k: int = 60
-    recency: float = 0.05
-    recency_days: float = 30.0
     only: frozenset[str] = frozenset()
-    neighbours: bool = True
-    entity: bool = True
     precedence: bool = True
-    facts: str = "source"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +125,7 @@ class Retriever:
         zone: the user's time zone, for "yesterday".
         ranking: how evidence becomes a score.
         cache: the indexes of the users asked last.
-        wait: seconds to wait for what is still to be derived from the user's records.
+        wait: seconds to wait for the vectors of the query and of the user's newest records.
         analyzer: makes the terms of a query, as it made those of the index.
     """
 
@@ -152,8 +141,7 @@ class Retriever:
     @property
     def reads_entities(self) -> bool:
         """Whether the names in a query are looked for among the entities."""
-        ranked = self.ranking.fusion == "rrf"
-        return self.ranking.entity and (ranked or self.ranking.weights.entity > 0)
+        return self.ranking.fusion == "rrf"
 
     def forget(self) -> None:
         """Drop what is held in memory, for example after an erasure."""
@@ -187,87 +175,43 @@ class Retriever:
             skip: ids of records to leave out.
             prompt: whether the query is what somebody says, be it a question or not.
         """
-        asked, query = query, shorten_question(query)
-        items = of_items(where)
-        large = not items and self.store.is_large(scope)
-        index = self.cache.of(scope.user, items=items)
-        # First: waits below do not count loading a model.
-        if not items and not large and index.version.revision < 0:
-            index.reading = index.reading or read_ahead(self.store, scope)
-        embedded, words = (
-            (self._embed(query), None)
-            if index.reading is None
-            else self._read_question(index, scope, query, where)
-        )
+        until = time.monotonic() + self.wait
+        said = query if prompt or asks(query) else None
+        query = shorten_question(query)
+        embedded = self._embed(query)
         if self.reads_entities:
             self.derivations.finish_soon(scope, ENTITIES, self.wait)
-        if large and embedded is not None:
-            self._finish_vectors(scope)
 
-        def read() -> list[Hit]:
-            with ExitStack() as opened:
-                opened.enter_context(self.store.snapshot())
-                matches = words
-                if large:
-                    most = TWICE * (limit + offset + len(skip))
-                    told = embedded if self.derivations.has_model else None
-                    candidates = self._candidates(scope, query, where, told, most)
-                    rows, matches = Rows.of(candidates), candidates.matches
-                else:
-                    rows = self._rows(index, scope, embedded, opened)
-                    told = embedded if self.derivations.has_model else None
-                copies = self._copies(scope, asked, where) if prompt or asks(asked) else ()
-                search = self._ask(scope, query, where, rows, told, matches=matches, copies=copies)
-                if search is None:
-                    return []
+        def read(*, patient: bool) -> list[Hit] | None:
+            with self.store.snapshot():
+                most = TWICE * (limit + offset + len(skip))
+                rows, matches = self._rows(scope, query, where, embedded, most)
+                self.derivations.compare_model(rows.model)
+                told = embedded if self.derivations.has_model else None
+                if patient and told is not None and not rows.vectors.complete:
+                    return None
+                search = SingleSearch(self, scope, query, where, rows, told, said, matches)
                 return search.hits(limit=offset + limit, min_score=min_score, skip=skip)[offset:]
 
-        return read_again(read)
-
-    def _copies(self, scope: Scope, text: str, where: Filter) -> Sequence[int]:
-        """Return the ordinals of the turns that say a text and nothing else."""
-        said = Filter(now=where.now, kinds=(Kind.EPISODE,), hashes=[content_hash(text)])
-        return self.store.ordinals(scope, said)
+        hits = read_again(partial(read, patient=True))
+        if hits is None:  # Some have no vectors yet; by what there is then, words find the others.
+            left = max(self.wait * LEAST_WAIT, until - time.monotonic())
+            with suppress(EmbeddingError):  # The problem shows in the status of the derivations.
+                self.derivations.finish_soon(scope, VECTORS, left)
+            hits = read_again(partial(read, patient=False))
+        return hits or []
 
     def _rows(
-        self, index: UserIndex, scope: Scope, embedded: EmbeddedText | None, opened: ExitStack
-    ) -> Rows:
-        """Return the user's records, with the vectors of all unless that takes too long.
-
-        Args:
-            index: of the records that are asked for.
-            scope: whose records.
-            embedded: the query, if it has a vector, so that those of the records serve it.
-            opened: a snapshot, which is left for a newer one where vectors have to be made, or
-                their model is looked at.
-        """
-        rows = index.rows(self.store, scope)
-        # Whoever makes all vectors anew has every reader begin anew.
-        if index.version.vector and not index.model_checked:
-            opened.close()
-            self.derivations.check_model()
-            index.model_checked = True
-            opened.enter_context(self.store.snapshot())
-            rows = index.rows(self.store, scope)
-        if embedded is None or rows.vectors.complete or not self.derivations.has_model:
-            return rows
-        opened.close()
-        self._finish_vectors(scope)
-        opened.enter_context(self.store.snapshot())
-        return index.rows(self.store, scope)  # Whoever made the missing ones meanwhile.
-
-    def _finish_vectors(self, scope: Scope) -> None:
-        """Make all vectors that can be made, unless that takes too long."""
-        with suppress(EmbeddingError):  # The problem shows in the status of the derivations.
-            self.derivations.finish_soon(scope, VECTORS, self.wait)
-
-    def _candidates(
         self, scope: Scope, query: str, where: Filter, embedded: EmbeddedText | None, most: int
-    ) -> Candidates:
-        """Return what the query may be about, of a user with too many records to rank them all.
+    ) -> tuple[Rows, TermMatches | None]:
+        """Return the user's records; of one with too many to rank them all, what may answer.
 
-        Of these ``most`` may answer, or more: so many as are compared by their tokens.
+        Of these ``most`` may answer, or more: so many as are compared by their tokens. The second
+        value is which of them hold which terms of the query, where that is known.
         """
+        items = of_items(where)
+        if items or not self.store.is_large(scope):
+            return self.cache.of(scope.user, items=items).rows(self.store, scope), None
         by_tokens = embedded is not None and embedded.tokens is not None
         question = CandidateQuery(
             terms=self.analyzer.query_terms(query)[:MOST_TERMS],
@@ -275,32 +219,8 @@ class Retriever:
             attributes=asked_attributes(query) | {INSTRUCTION},
             most=max(most, MOST_CANDIDATES if by_tokens else FEWER_CANDIDATES),
         )
-        return self.store.candidates(scope, where, question)
-
-    def _read_question(
-        self, index: UserIndex, scope: Scope, query: str, where: Filter
-    ) -> tuple[EmbeddedText | None, TermMatches | None]:
-        """Embed a question and find its words while the user's rows are read for the first time.
-
-        Loading the language data and the model, which a first search needs, takes about as long.
-        """
-        question_range(query, where.now.astimezone(self.zone))
-        for read in (state_of, states_nothing, asks, has_secret):
-            read(query)
-        terms = self.analyzer.query_terms(query)
-        read_question(query, terms, [1.0] * len(terms))
-        words = None
-        with ThreadPoolExecutor(1, "memoranda-words") as beside:
-            find = partial(self.find_words, scope, terms[:MOST_TERMS])
-            with suppress(RuntimeError):  # The main thread has ended meanwhile.
-                words = beside.submit(read_again, find)
-            embedded = self._embed(query)
-            read_again(partial(index.rows, self.store, scope))
-        return embedded, None if words is None else words.result()
-
-    def find_words(self, scope: Scope, terms: Sequence[str], *, items: bool = False) -> TermMatches:
-        """Return which records hold which of these terms."""
-        return self.store.match_terms(scope, terms, limit=MOST_MATCHES, items=items)
+        candidates = self.store.candidates(scope, where, question)
+        return Rows.of(candidates), candidates.matches
 
     def _embed(self, query: str) -> EmbeddedText | None:
         try:
@@ -308,34 +228,6 @@ class Retriever:
         except EmbeddingError as error:
             log.warning("searching without vectors: %s", error)
             return None
-
-    def _ask(
-        self,
-        scope: Scope,
-        query: str,
-        where: Filter,
-        rows: Rows,
-        embedded: EmbeddedText | None,
-        *,
-        matches: TermMatches | None,
-        copies: Sequence[int],
-    ) -> SingleSearch | None:
-        """Return what searches the records that pass the filter; ``None`` where none does.
-
-        The records with the ordinals ``copies`` count for nothing, as if they were not there.
-        """
-        visible = _visible(rows, scope, where)
-        visible[rows.found(copies)[0]] = False
-        wanted = visible & _filtered(rows, where)
-        if rows.population is not None:
-            wanted &= rows.population.answers
-        if where.tags or where.metadata or where.namespace:
-            passing = np.zeros(len(rows), bool)
-            passing[rows.found(self.store.ordinals(scope, where))[0]] = True
-            wanted &= passing
-        if not wanted.any():
-            return None
-        return SingleSearch(self, scope, query, where, rows, visible, wanted, embedded, matches)
 
 
 @dataclass(frozen=True)
@@ -346,9 +238,8 @@ class SingleSearch:
         parts: what searches.
         scope, query, where: whose records, what is asked, and which records count.
         rows: the user's records.
-        visible: those of the scope that were active at the moment of asking.
-        wanted: those of them that pass the filter.
         embedded: what the model says of the query; ``None`` without one.
+        said: the query, if it may be a turn itself, which is no evidence then.
         matches: which of them hold which terms of the query, where that is known.
         read: the records that were read so far, by row.
         contents: what records say that were asked for that, by row.
@@ -361,14 +252,39 @@ class SingleSearch:
     query: str
     where: Filter
     rows: Rows
-    visible: Mask
-    wanted: Mask
     embedded: EmbeddedText | None
+    said: str | None = None
     matches: TermMatches | None = None
     read: dict[int, Record] = field(default_factory=dict)
     contents: dict[int, str] = field(default_factory=dict)
     stated: dict[int, StatedText] = field(default_factory=dict)
     tokens: list[Mapping[int, TokenVectors]] = field(default_factory=list)
+
+    @cached_property
+    def visible(self) -> Mask:
+        """Which records of the scope were active at the moment of asking."""
+        visible = _visible(self.rows, self.scope, self.where)
+        if self.said is not None:
+            same = [content_hash(self.said)]
+            copies = Filter(now=self.where.now, kinds=(Kind.EPISODE,), hashes=same)
+            visible &= ~self._passing(copies)
+        return visible
+
+    @cached_property
+    def wanted(self) -> Mask:
+        """Which of them pass the filter."""
+        wanted = self.visible & _filtered(self.rows, self.where)
+        if self.rows.population is not None:
+            wanted &= self.rows.population.answers
+        if self.where.tags or self.where.metadata or self.where.namespace:
+            wanted &= self._passing(self.where)
+        return wanted
+
+    def _passing(self, where: Filter) -> Mask:
+        """Return which records the store finds by a filter."""
+        passing = np.zeros(len(self.rows), bool)
+        passing[self.rows.found(self.parts.store.ordinals(self.scope, where))[0]] = True
+        return passing
 
     @cached_property
     def terms(self) -> list[str]:
@@ -378,9 +294,10 @@ class SingleSearch:
     @cached_property
     def words(self) -> evidence.LexicalEvidence:
         """What they say about each record."""
+        items, store = of_items(self.where), self.parts.store
         matches = self.matches
         if matches is None:
-            matches = self.parts.find_words(self.scope, self.terms, items=of_items(self.where))
+            matches = store.match_terms(self.scope, self.terms, limit=MOST_MATCHES, items=items)
         return evidence.LexicalEvidence(self.rows, matches, self.visible)
 
     @cached_property
@@ -391,9 +308,10 @@ class SingleSearch:
 
     def hits(self, *, limit: int, min_score: float | None, skip: frozenset[str]) -> list[Hit]:
         """Return the best records, best first."""
-        ranking = self.parts.ranking
+        if not self.wanted.any():
+            return []
         most = limit + len(skip)
-        by_meaning = ranking.fusion == "cosine"
+        by_meaning = self.parts.ranking.fusion == "cosine"
         scored, shown = self._by_meaning(most) if by_meaning else self._by_all_arms()
         order = _best(scored.score, shown, most)
         beside = _beside(self.rows, order, self.visible)
@@ -462,15 +380,14 @@ class SingleSearch:
         own = self._fused()
         found = self.wanted & _told(own.evidence)
         if not ranking.precedence or ranking.only:
-            return evidence.merge_facts(rows, own, found, ranking.facts)
+            return evidence.merge_facts(rows, own, found)
         own = own.lowered(np.flatnonzero(_of_kinds(rows, [Kind.REFLECTION])), REPEATED)
         own = own.lowered(self._asking(own, found), ASKS)
         scored = own
         if self._tense is not QuestionTense.THEN:
             scored = own.lowered(precedence.find_superseded(rows, found), SUPERSEDED)
-        scored, shown = evidence.merge_facts(rows, scored, found, ranking.facts)
-        if ranking.facts != "off":
-            scored, shown = self._with_asked_facts(own, scored, shown) or (scored, shown)
+        scored, shown = evidence.merge_facts(rows, scored, found)
+        scored, shown = self._with_asked_facts(own, scored, shown) or (scored, shown)
         return self._with_updates_first(scored, shown), shown
 
     def _asking(self, scored: ScoredRecords, found: Mask) -> Places:
@@ -611,7 +528,7 @@ class SingleSearch:
         fades = np.flatnonzero(_of_kinds(self.rows, FADING))
         age = np.maximum(0, to_ms(self.where.now) - table["event"][fades]) / evidence.DAY_MS
         recency = np.ones(len(self.rows), np.float32)
-        recency[fades] = 1 - ranking.recency * (1 - 0.5 ** (age / ranking.recency_days))
+        recency[fades] = 1 - RECENCY * (1 - 0.5 ** (age / RECENCY_DAYS))
         confidence = (0.5 + 0.5 * table["confidence"]).astype(np.float32)
         score: Floats = evidence.total(shares) * recency * confidence
         return ScoredRecords(found, shares, recency, confidence, np.ones_like(recency), score)
@@ -623,14 +540,15 @@ class SingleSearch:
         there are none, or where the question has none.
         """
         ranking = self.parts.ranking
-        question = self.question if ranking.neighbours and not ranking.only else None
+        question = None if ranking.only else self.question
         if question is None:
             return {}
         rows = self.rows
         counted = int(self.visible.sum()) if rows.population is None else rows.total
         best = _best(score, self.wanted & _told(found), count_candidates(counted))
         ordinals = rows.table["ordinal"][best].tolist()
-        tokens = self.parts.store.token_vectors(self.scope, ordinals)
+        texts, tokens = self.parts.store.texts_with_tokens(self.scope, ordinals)
+        self._keep(self.contents, texts)
         if not tokens:
             return {}
         self.tokens.append(tokens)
@@ -679,7 +597,7 @@ class SingleSearch:
         """Return the evidence of each arm that is asked."""
         rows, ranking = self.rows, self.parts.ranking
         ranked = ranking.fusion == "rrf"
-        words = self.words.bm25() if ranked else self.words.coverage(around=ranking.neighbours)
+        words = self.words.bm25() if ranked else self.words.coverage(around=True)
         if self._with_assistant and not ranked:  # Whose turns stand more for themselves.
             words = np.float32(0.5) * (words + self.words.coverage(around=False))
         likeness = evidence.likeness(rows, self._vector)
@@ -692,9 +610,8 @@ class SingleSearch:
         if not ranked:
             told = nothing if names_assistant(self.query) else evidence.said_by_person(rows)
             found |= {"length": evidence.substance(rows), "user": told}
-            if ranking.neighbours:
-                around = rows.surroundings.mean
-                found["context"] = nothing if likeness is None else around(likeness, self.visible)
+            around = rows.surroundings.mean
+            found["context"] = nothing if likeness is None else around(likeness, self.visible)
             if likeness is not None and INSTRUCTION in rows.attributes:
                 found["instruction"] = evidence.like_instructions(rows, likeness, self.visible)
         if self.parts.reads_entities:
@@ -753,10 +670,15 @@ class SingleSearch:
         """Return something of each record by row; what is not known is read, by ordinals."""
         order = list(wanted)
         missing = sorted({row for row in order if row not in known})
-        ordinals = self.rows.table["ordinal"][missing].tolist()
-        found = read(self.scope, ordinals) if missing else {}
-        known |= {row: found[o] for row, o in zip(missing, ordinals, strict=True) if o in found}
+        if missing:
+            ordinals = self.rows.table["ordinal"][missing].tolist()
+            self._keep(known, read(self.scope, ordinals))
         return {row: known[row] for row in order if row in known}
+
+    def _keep(self, known: dict[int, T], found: Mapping[int, T]) -> None:
+        """Keep by row what was read by ordinal."""
+        rows, _ = self.rows.found([*found])
+        known |= zip(rows.tolist(), found.values(), strict=True)
 
 
 def _beside(rows: Rows, order: Sequence[int], visible: Mask) -> dict[tuple[int, int], int]:

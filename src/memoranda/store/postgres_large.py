@@ -225,7 +225,9 @@ def find_candidates(
     rows = reader.rows(f"{SOME} AND {MEMORIES}", 0, max(keys, default=0), keys=chosen)
     vectors, names = reader.vectors(THEIR_VECTORS, keys=chosen), [*reader.numbers]
     version = query.IndexVersion()
-    changes = query.IndexChanges(version, rows, rows[:0], names, vectors, lineage, reset=True)
+    changes = query.IndexChanges(
+        version, rows, rows[:0], names, vectors, lineage, reader.model, reset=True
+    )
     there = np.isin(joined.ordinals, rows["ordinal"])
     matches = query.TermMatches(joined.ordinals[there], joined.counts[there], frequencies)
     return query.Candidates(changes, matches, records, terms, sorted(keys))

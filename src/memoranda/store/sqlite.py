@@ -28,6 +28,7 @@ from memoranda.model.processes import follow_forks
 from memoranda.model.query import Postings
 from memoranda.store.sql import database
 from memoranda.store.sql.record_writes import INSERT, LONG, MOST_WAITING, index_terms, record_row
+from memoranda.store.sql.rows import dump
 from memoranda.store.sql.store import Store
 from memoranda.store.sqlite_schema import QUERY_INDEX, bring_up_to_date, opens_index, read_version
 from memoranda.text.files import explain_unwritable
@@ -52,7 +53,9 @@ PRAGMA wal_autocheckpoint = 2000;
 PRAGMA journal_mode = WAL;
 """
 # As many times as the record holds the term; and in one row, which takes a third of the time.
-POSTINGS = "SELECT @numbers(doc) FROM records_terms WHERE term = :term"
+POSTINGS = """
+SELECT (SELECT @numbers(doc) FROM records_terms WHERE term = one.value) FROM (@texts(:terms)) one
+"""
 # How a line begins that tells of damage which no row made anew could mend.
 DAMAGE = "SQLite"
 INDEX = "full-text index"
@@ -229,8 +232,8 @@ class Fts5:
         """Return for each term which of the user's records hold it, in order, and how often."""
         import numpy as np  # noqa: PLC0415 - it takes long to load
 
-        asked = ({"term": _token(user, term)} for term in terms)
-        found = (connection.value(POSTINGS, each) or "" for each in asked)
+        asked = dump([_token(user, term) for term in terms])
+        found = (row[0] or "" for row in connection.all(POSTINGS, {"terms": asked}))
         keys = (np.fromstring(each, np.int64, sep=",") for each in found)
         return [Postings(*np.unique(each, return_counts=True)) for each in keys]
 

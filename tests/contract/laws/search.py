@@ -67,7 +67,7 @@ class IndexContract(Contract):
         )
         times = map(to_ms, (moment(-5), moment(-2), item.created_at, moment(5)))
         expected = dict(zip(("event", "over", "created", "until"), times, strict=True))
-        expected |= {"thread": 0, "position": 0, "length": len("Three little wörds"), "terms": 3}
+        expected |= {"position": 0, "length": len("Three little wörds"), "terms": 3}
         expected |= {"kind": KINDS[Kind.EPISODE], "confidence": 0.5, "asks": False}
         names = {"session": "s", "agent": "planner", "speaker": "user"}
         names |= {"subject": None, "attribute": None}
@@ -179,12 +179,13 @@ class IndexContract(Contract):
             put = [(one, with_tokens), (two, EmbeddedText(vector(1, 0, 0, 0))), (his, with_tokens)]
             ana.apply(do.put_vectors(MODEL, put))
         ordinals = [*ana.ordinals(ALL), *ben.ordinals(ALL)]
-        found = store.token_vectors(ana.scope, ordinals)
+        texts, found = store.texts_with_tokens(ana.scope, ordinals)
+        assert [*texts.values()] == [one.content, two.content]
         assert [ana.get([ordinal])[ordinal].id for ordinal in found] == [one.id]
         np.testing.assert_array_equal(*found.values(), made)
-        assert not store.token_vectors(ben.scope, ordinals)
+        assert store.texts_with_tokens(ben.scope, ordinals) == ({ordinals[2]: his.content}, {})
         store.reset_vectors(MODEL, DIMENSIONS)
-        assert not store.token_vectors(ana.scope, ordinals)
+        assert not store.texts_with_tokens(ana.scope, ordinals)[1]
 
     @given(steps=STEPS)
     @ONE_STORE

@@ -19,8 +19,7 @@ MODEL = "embedding_model"
 DIMENSIONS = "embedding_dimensions"
 # More than any model gives.
 MOST_DIMENSIONS = 100_000
-# An IndexVersion, the last write that removed rows, and whether there are items. Most searches
-# find that nothing has changed, and read no more than this.
+# An IndexVersion, the last write that removed rows, and whether there are items.
 NEWEST = """
 SELECT revision, coalesce((SELECT max(r.key) FROM records r WHERE r.user_key = :user), 0),
     vector_seq, removal_revision,
@@ -67,8 +66,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "subject": ("i4", "r.subject"),
     "attribute": ("i4", "r.attribute"),
 }
-# And the talk that it stands in, which is the reader's to tell.
-INDEX_ROW = [("thread", "i8"), *((name, kind) for name, (kind, _) in COLUMNS.items())]
+INDEX_ROW = [(name, kind) for name, (kind, _) in COLUMNS.items()]
 NAMED = ("session", "agent", "speaker", "subject", "attribute")
 SPARSE = ("position", "created", "over", "until", "confidence", "asks", *NAMED)
 HAVING = '@numbers("{1}") FILTER (WHERE "{0}" IS NOT NULL)'
@@ -102,9 +100,10 @@ TEXTS = "SELECT r.key, r.content FROM records r WHERE r.key IN (@ints(:keys)) AN
 SOME = "r.key IN (@ints(:keys))"
 # The sign has SQLite find vectors by their records, and not among all of the user's.
 THEIR_VECTORS = "+v.user_key = :user AND v.record_key IN (@ints(:keys))"
-VECTORS_OF_TOKENS = """
-SELECT record_key, size, tokens FROM token_vectors
-WHERE record_key IN (@ints(:keys)) AND user_key = :user
+TOKENS = """
+SELECT r.key, r.content, v.size, v.tokens FROM records r
+LEFT JOIN token_vectors v ON v.user_key = :user AND v.record_key = r.key
+WHERE r.key IN (@ints(:keys)) AND {mine}
 """
 # Which records rest on which, and which took the place of which.
 LINEAGE = (
@@ -157,6 +156,8 @@ class IndexReads(SqlReads):
         32 (2,000 users with 50), and once read, a tenth of vec0's time for a search.
         """
         with self.snapshot(), self._reading(scope) as (connection, user):
+            if since.revision == self._revision(scope):
+                return query.IndexChanges(since, no_rows(), no_rows())
             *newest, removal, has_items = connection.one(NEWEST, {"user": user}) or NOTHING_STORED
             version = query.IndexVersion(*newest)
             if version == since:
@@ -178,7 +179,8 @@ class IndexReads(SqlReads):
             lineage = reader.lineage(part) if changed else None
             vectors = chain.from_iterable(chain(known, coming))
             names, parts = [*reader.numbers], vectors if run else [*vectors]
-        return query.IndexChanges(version, rows, revised, names, parts, lineage, reset=reset)
+        model = reader.model
+        return query.IndexChanges(version, rows, revised, names, parts, lineage, model, reset=reset)
 
     def is_large(self, scope: Scope) -> bool:
         """Return that every user's memories can be ranked in memory."""
@@ -201,15 +203,19 @@ class IndexReads(SqlReads):
             reader = IndexReader(connection, {"user": user})
             return reader.vectors(THEIR_VECTORS, keys=dump(list(ordinals)))
 
-    def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, query.TokenVectors]:
-        """Return the vectors of the tokens of these records, of those that have some."""
+    def texts_with_tokens(
+        self, scope: Scope, ordinals: Sequence[int]
+    ) -> tuple[dict[int, str], dict[int, query.TokenVectors]]:
+        """Return the texts of these records, and the vectors of their tokens, as far as known."""
         import numpy as np  # noqa: PLC0415 - it takes long to load
 
-        def make(row: Row) -> tuple[int, query.TokenVectors]:
-            return row[0], np.frombuffer(row[2], np.int8).reshape(-1, row[1])
+        def make(row: Row) -> tuple[int, str, query.TokenVectors | None]:
+            key, text, size, tokens = row
+            return key, text, size and np.frombuffer(tokens, np.int8).reshape(-1, size)
 
-        listed = dump(list(ordinals))
-        return dict(self._made(scope, VECTORS_OF_TOKENS, make, keys=listed))
+        found = self._made(scope, TOKENS, make, keys=dump(list(ordinals)))
+        texts = {key: text for key, text, _ in found if isinstance(text, str)}
+        return texts, {key: tokens for key, _, tokens in found if tokens is not None}
 
     def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
         """Return ordinals of records that mention entities of these names; most of them first."""
@@ -241,7 +247,8 @@ class IndexReader:
 
     def __init__(self, connection: SqlConnection, values: Mapping[str, Any]) -> None:
         """Read nothing yet."""
-        self._dimensions = (vector_model(connection) or ("", 0))[1]
+        self.model = vector_model(connection)
+        self._dimensions = self.model[1] if self.model else 0
         # A vector's numbers are float16.
         self._connection, self._values = connection, {**values, "size": 2 * self._dimensions}
         self.numbers: defaultdict[str | None, int] = defaultdict(lambda: len(self.numbers))

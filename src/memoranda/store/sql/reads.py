@@ -245,6 +245,10 @@ class SqlReads:
         """Lend a connection with the rows of a user (``None``: of all), and the user's key."""
         raise NotImplementedError(scope)
 
+    def _revision(self, scope: Scope) -> int | None:
+        """Return the number of the user's last write, if this thread has looked at it just now."""
+        raise NotImplementedError(scope)
+
     def snapshot(self) -> AbstractContextManager[None]:
         """Let all reads of this thread inside the block see one moment."""
         raise NotImplementedError

@@ -244,7 +244,8 @@ class Store(database.Database[Any], TransferReads, IndexReads):
         with self.snapshot(), self._reading(scope) as (connection, user):
             wanted = database.indexed(terms, items=items)
             postings = self.full_text.postings(connection, user, wanted)
-            if self.full_text.waits:
+            state = self.known.get(scope)
+            if self.full_text.waits and (state is None or state.terms_waiting):
                 whose = {"user": user, "through": 0, "before": BEYOND}
                 found = connection.all(record_writes.WAITING, whose)
                 texts = [
@@ -282,8 +283,12 @@ class Store(database.Database[Any], TransferReads, IndexReads):
         with self.read() as connection:
             known = self.known
             if scope is not None and scope not in known:
-                known[scope] = known_user(connection.one, scope).key
-            yield connection, record_writes.NOBODY if scope is None else known[scope]
+                known[scope] = known_user(connection.one, scope)
+            yield connection, record_writes.NOBODY if scope is None else known[scope].key
+
+    def _revision(self, scope: Scope) -> int | None:
+        state: record_writes.UserState | None = self.known.get(scope)
+        return None if state is None else state.revision
 
     def claim(
         self, name: str, holder: str, *, now: datetime, until: datetime, due: datetime | None = None
