@@ -1,6 +1,6 @@
 """Packing: as many memories as fit, in a fence."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from hypothesis import given
@@ -59,6 +59,22 @@ def test_a_line_says_when_who_and_how_sure():
     lines = packed([told, doubted], zone=zone).text.splitlines()
     assert lines[2] == "- [2026-07-01 21:00, Ana] tea for two"
     assert lines[3] == "- [2026-07-01 21:00, fact, unverified, confidence 0.4] milk"
+
+
+@each_row
+def test_what_was_restated_is_one_line_with_its_times(again, lines):
+    """The newest, without regard to case, marks and a lead-in; a doubt or a denial is another line.
+
+    i like tea! | 1
+    As I said, I like tea. | 1
+    I like tea? | 2
+    I doubt that I like tea. | 2
+    I like green tea. | 2
+    """
+    later = hit(again, event_time=NOW + timedelta(days=2))
+    text = packed([hit("I like tea."), later]).text
+    assert text.count("- [") == int(lines)
+    assert (f"- [2026-07-03 12:00, also 2026-07-01, fact] {again}" in text) is (lines == "1")
 
 
 def test_a_long_record_is_shortened():

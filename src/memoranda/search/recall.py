@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 
+from memoranda.facts.language import language_of, languages_in
+from memoranda.facts.stance import leaves_asserted
 from memoranda.model.changes import RecordAccess
 from memoranda.model.checks import clean, limited
 from memoranda.model.models import NO_RECALL, Hit, Kind, Recall, Record, Scope, Trust, is_active
@@ -46,6 +48,8 @@ LEAST_EVIDENCE: Mapping[str, float] = {
 RECALLED = 20
 # The same where the setting ``retrieval.recall`` wants facts alone.
 RECALLED_FACTS = 5
+# Signs at the edge of a word that change nothing of what it says.
+_MARKS = ".,;:!\u2026\"'`*_()\u201c\u201d\u2018\u2019"
 # The action in a record's history by which somebody, and not time, ended it.
 CLOSED = "close"
 
@@ -226,17 +230,17 @@ def pack(
 ) -> Recall:
     """Return the hits, best first, as far as they fit ``budget`` tokens.
 
-    Only hits that :func:`says_something`, and of the same words only the best. The first that
-    does not fit is shortened to what is left, and is the last: a weaker one never takes the
-    place of a stronger.
+    Only hits that :func:`says_something`; what was said again and again is one line with its
+    times. The first that does not fit is shortened to what is left, and is the last: a weaker
+    one never takes the place of a stronger.
     ``insight`` is the latest reflection, which comes after the memories if it fits.
     """
     frame = counter.count(OPENING) + counter.count(CLOSING) + 2 * SEPARATOR_TOKENS
     left = budget - frame
     lines: list[str] = []
     kept: list[Hit] = []
-    for hit in _distinct(filter(says_something, hits)):
-        line = escape_fence(remembered(hit.record, zone))
+    for hit, *before in _group_restated(filter(says_something, hits)):
+        line = escape_fence(remembered(hit.record, zone, before=[each.record for each in before]))
         cost = counter.count(line) + SEPARATOR_TOKENS
         if cost > left:
             line = _shortened(line, left - SEPARATOR_TOKENS, counter)
@@ -271,12 +275,34 @@ def says_something(hit: Hit, evidence: Mapping[str, float] = LEAST_EVIDENCE) -> 
     return any(name in arms and arms[name].score >= least for name, least in evidence.items())
 
 
-def _distinct(hits: Iterable[Hit]) -> Iterator[Hit]:
-    seen: set[str] = set()
+def _group_restated(hits: Iterable[Hit]) -> Iterator[list[Hit]]:
+    """Yield hits that say the same as one group, the newest first, each where its best one was."""
+    groups: list[list[Hit]] = []
     for hit in hits:
-        if hit.record.content_hash not in seen:
-            seen.add(hit.record.content_hash)
-            yield hit
+        same = [group for group in groups if _restates(group[0].record, hit.record)]
+        if same:
+            same[0].append(hit)
+        else:
+            groups.append([hit])
+    for group in groups:
+        yield sorted(group, key=lambda hit: hit.record.event_time, reverse=True)
+
+
+def _restates(one: Record, other: Record) -> bool:
+    """Return whether two records of one speaker say the same, but for case, marks and a lead-in.
+
+    "As I said, I like tea" says "i like tea" again; what supposes, doubts or reports it does not.
+    """
+    short, long = sorted((one.content.split(), other.content.split()), key=len)
+    start = len(long) - len(short)
+    if one.source_role != other.source_role or _bare(short) != _bare(long[start:]):
+        return False
+    language = language_of(languages_in(one.content)[0])
+    return not start or leaves_asserted(language, " ".join(long[:start]))
+
+
+def _bare(words: Iterable[str]) -> list[str]:
+    return [word.casefold().strip(_MARKS) for word in words]
 
 
 def _shortened(line: str, budget: int, counter: TokenCounter) -> str:
@@ -295,13 +321,16 @@ def fenced(lines: Sequence[str]) -> str:
     return "\n".join([OPENING, *map(escape_fence, lines), CLOSING])
 
 
-def remembered(record: Record, zone: tzinfo, *, id: bool = False) -> str:
+def remembered(
+    record: Record, zone: tzinfo, *, id: bool = False, before: Sequence[Record] = ()
+) -> str:
     """Return a record as one line with its date, speaker and confidence.
 
     Args:
         record: the record.
         zone: whose days and hours.
         id: whether to name its id, for a model that may correct or confirm it.
+        before: those that said the same before, whose days are named.
     """
     said = " ".join((record.source_role or record.kind.value).split())
     doubt = ", unverified" if record.trust is Trust.EXTERNAL else ""
@@ -310,8 +339,7 @@ def remembered(record: Record, zone: tzinfo, *, id: bool = False) -> str:
     if len(text) > LONGEST:
         text = f"{text[: LONGEST - 1]}…"
     known = f", {record.id}" if id else ""
-    return f"- [{_when(record, zone)}, {said}{doubt}{stale}{known}] {text}"
-
-
-def _when(record: Record, zone: tzinfo) -> str:
-    return f"{in_zone(record.event_time, zone):%Y-%m-%d %H:%M}"
+    when = in_zone(record.event_time, zone)
+    days = dict.fromkeys(f"{in_zone(each.event_time, zone):%Y-%m-%d}" for each in before)
+    also = f", also {', '.join(days)}" if days else ""
+    return f"- [{when:%Y-%m-%d %H:%M}{also}, {said}{doubt}{stale}{known}] {text}"
