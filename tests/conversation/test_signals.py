@@ -18,7 +18,7 @@ from memoranda.model.models import Image
 
 JUDGED = Path(__file__).with_name("judged.txt")
 ROLES = {"call": "assistant", "failed": "tool"}
-LANGUAGES = 10
+LANGUAGES = 8
 CUES = ["rule", "error", "correction", "casual", "reference", "opening"]
 CUES += ["decision", "finished", "announcement"]
 
@@ -175,7 +175,7 @@ def test_head_and_tail_of_a_long_text_are_read():
 
 
 def test_every_language_knows_the_certain_cues():
-    """In ten languages there are forms for each signal that words give."""
+    """In eight languages there are forms for each signal that words give."""
     folder = Path(__file__).parents[2] / "src/memoranda/languages"
     files = sorted(folder.glob("*/signals.toml"))
     assert len(files) == LANGUAGES
@@ -201,8 +201,8 @@ def test_who_asks_for_what_was_said_before_is_understood():
         Do you remember the number I gave you? | Was habe ich vorhin über die Rechnung gesagt?
         ¿Qué dije antes sobre la factura? | Qu'ai-je dit à propos de la facture ?
         Cosa ho detto prima sulla fattura? | O que eu disse antes sobre a fatura?
-        Что мы раньше говорили про счёт? | 我之前关于发票说了什么?
-        さっき請求書について何と言いましたか? | ماذا قلت سابقاً عن الفاتورة؟"""
+        我之前关于发票说了什么?
+        さっき請求書について何と言いましたか?"""
     other = """
         What did Anna say about the invoice? | Please remember that I like tea. | Use option 2.
         I asked my doctor about it. | Was kostet die Rechnung? | 妹はどこに住んでいますか?"""

@@ -32,7 +32,7 @@ NAMING = frozenset({SAME, OVER, GONE})
 # Those of what somebody likes better, does not eat, how they eat, and their animals.
 PREFERS, AVOIDS, DIET, PET = "prefers", "avoids", "diet", "pet"
 # Attributes of things rather than people: one is over with its value, or with the thing.
-_OF_THINGS = frozenset({"date", "dose", "favourite", "place", "price", "title", "value"})
+_OF_THINGS = frozenset({"date", "favourite", "price", "value"})
 # A job that names where it is held, "clerk at Lupo", is over with that employer.
 _HELD_AT = ("employer", "job")
 # Attributes that tie two: what rests on the tie is over with it, also where it names the other.
