@@ -61,8 +61,7 @@ class ConsolidationQueue:
             if self._thread.ending.is_set():
                 return
             self._wanted[replace(request, but=None)] = work
-            if self._thread.thread is None:
-                self._thread.start(self._run, self.stop)
+            self._thread.start(self._run, self.stop)
             self._wake.notify_all()
 
     def wait(self, timeout: float | None = None) -> bool:

@@ -61,9 +61,8 @@ class RequestKeeper:
         if episode is None:
             return []
         before, turn = self._read_turn(session, episode, most=MOST_EARLIER if earlier else BEFORE)
-        if earlier:
-            return self.consolidator.rules.extract(before)
-        return self.consolidator.rules.extract([turn], before=before)
+        rules = self.consolidator.rules
+        return rules.extract(before) if earlier else rules.extract([turn], before=before)
 
     def _episode(self, message: Message) -> Record | None:
         records, episode = self.consolidator.records, message.record_id or ""

@@ -38,15 +38,14 @@ async def ask_checked(
         LLMError: the model failed, or gave something else than an ``answer``.
     """
     try:
-        reply: object = await model.ask(instructions, prompt, answer)
+        reply = await model.ask(instructions, prompt, answer)
     except (LLMError, StoreClosed):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # The latter would end the event loop.
         problem = f"{type(error).__name__}: {error}".removesuffix(": ")
         raise LLMError(f"the model failed with {problem:.200}") from error
-    value = reply.value if isinstance(reply, Reply) else reply
-    if not isinstance(reply, Reply) or not isinstance(value, answer):
-        raise LLMError(f"the model gave {value!r:.80} in place of a reply with {answer.__name__}")
+    if not isinstance(getattr(reply, "value", None), answer):
+        raise LLMError(f"the model gave {reply!r:.80} in place of a reply with {answer.__name__}")
     return reply
 
 
@@ -66,7 +65,6 @@ class ModelRunner:
     def after_fork(self) -> None:
         """Have no thread yet, as in a process that was forked."""
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: Thread | None = None
         self._lock = Lock()
 
     def wait(self, answer: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T:
@@ -76,7 +74,7 @@ class ModelRunner:
             LLMError: the model failed, or ``timeout`` seconds were not enough.
             StoreClosed: this was closed.
         """
-        future = self._send(_guarded(answer))
+        future = self._send(answer)
         try:
             return future.result(timeout)
         except CancelledError as error:
@@ -97,39 +95,32 @@ class ModelRunner:
                 raise StoreClosed(CLOSED)
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                run = self._loop.run_forever
-                self._thread = Thread(target=run, name="memoranda-llm", daemon=True)
+                self._thread = Thread(
+                    target=_run_loop, args=[self._loop], name="memoranda-llm", daemon=True
+                )
                 self._thread.start()
             return asyncio.run_coroutine_threadsafe(answer, self._loop)
 
     def close(self) -> None:
         """Stop the loop; what was asked and not answered fails, as on a closed store."""
-        import asyncio  # noqa: PLC0415 - only with a model
-
         with self._lock:
-            loop, thread, self._closed = self._loop, self._thread, True
-        if loop is not None and thread is not None and not loop.is_closed():
-            asyncio.run_coroutine_threadsafe(_cancel_others(), loop).result()
+            loop, self._loop, self._closed = self._loop, None, True
+        if loop is not None:
             loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            loop.close()
+            self._thread.join()
 
 
-async def _guarded(answer: Coroutine[Any, Any, T]) -> T:
-    """Await an answer; what would end the event loop is a failure of the model."""
-    try:
-        return await answer
-    except (SystemExit, KeyboardInterrupt) as error:
-        raise LLMError(f"the model failed with {type(error).__name__}") from error
-
-
-async def _cancel_others() -> None:
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Run an event loop until it is stopped, and cancel what it has not finished then."""
     import asyncio  # noqa: PLC0415 - only with a model
 
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
+    loop.run_forever()
+    unfinished = asyncio.all_tasks(loop)
+    for task in unfinished:
         task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    if unfinished:
+        loop.run_until_complete(asyncio.wait(unfinished))
+    loop.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +190,7 @@ class StageModel:
         try:
             reply = await ask_checked(self.model, instructions, prompt, answer)
         except LLMError as error:
-            failed = error.usage or Usage(requests=1, failures=1)
-            await asyncio.to_thread(self._add_usage, failed)
+            await asyncio.to_thread(self._add_usage, error.usage or Usage(requests=1, failures=1))
             raise
         await asyncio.to_thread(self._add_usage, reply.usage)
         return reply

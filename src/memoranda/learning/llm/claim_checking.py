@@ -8,9 +8,9 @@ what models invent. The sentence of a claim stays as the model wrote it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TypeVar
 
@@ -24,8 +24,7 @@ from memoranda.learning.exclusions import is_joke, is_order, is_refused
 from memoranda.learning.resolution import ASKED
 from memoranda.learning.sentences import own_sentences
 from memoranda.model.checks import storable
-from memoranda.model.models import Record
-from memoranda.text.calendar import calendar_numbers
+from memoranda.model.models import DateMention, Record
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.lines import MARKUP
 from memoranda.text.patterns import LanguageData, compile_pattern
@@ -41,12 +40,11 @@ _NUMBER = compile_pattern(r"\d{4}-\d\d-\d\d|\d{1,3}(?:[.,]\d{3})+\b|\d+")
 _NO = compile_pattern(r"\bno\b", re.IGNORECASE)
 # Numbers, and the syllables by which Japanese inflects.
 _EMPTY_TERM = compile_pattern(r"[\d\u3040-\u309f]")
-_YEAR = compile_pattern(r"\d{4}(?:-\d\d)?")
 # What may stand between the end of a sentence and its first word, and around a quotation.
 _OPENING, _AROUND = " \"'(\u201c\u2018\u00ab", " .,;:!?\"'()"
 _TENS = range(20, 100, 10)
-# Days of one time that are known one by one.
-MOST_DAYS = 62
+# Days of one time that are known one by one, the first ones.
+MOST_DAYS = 31
 # Characters of one claim, which is a sentence, and words of the value that stands beside it.
 LONGEST, LONGEST_VALUE = 400, 5
 # Turns before a source that may say what it is an answer to.
@@ -86,9 +84,8 @@ def particulars(text: str, *, opening: bool = False) -> set[str]:
         text: what is read.
         opening: whether given names count that open a sentence.
     """
-    plain = EVIDENCE.pattern("user").sub("_", text)
+    plain, found = EVIDENCE.pattern("user").sub("_", text), numbers(text)
     language = guess_language([fold(word) for word in _WORD.findall(plain)])
-    found = numbers(text)
     for match in _WORD.finditer(plain):
         word, before = match[0], plain[: match.start()].rstrip(_OPENING)[-1:]
         opens = not before or before in ".!?\n:"
@@ -119,21 +116,6 @@ def denies(text: str) -> bool:
     if EVIDENCE.pattern("portuguese").search(plain):
         plain = _NO.sub(" ", plain)
     return EVIDENCE.pattern("negator").search(plain) is not None
-
-
-def _days(turn: Turn, reader: DateParser) -> Iterator[date]:
-    """Yield the days that a turn speaks of; of a long time the first ones and the last."""
-    for mention in reader.read(turn.text, turn.at):
-        first = mention.since.date()
-        last = max(mention.since, mention.until - timedelta(microseconds=1)).date()
-        yield last
-        for step in range(min((last - first).days, MOST_DAYS)):
-            yield first + timedelta(days=step)
-
-
-def _month(day: date) -> str:
-    """Return the month and year of a day in English words, and the day as ISO 8601 has it."""
-    return f"{tuple(calendar_numbers('months', 'en'))[day.month - 1]} {day.year} {day}"
 
 
 # What holds
@@ -184,7 +166,7 @@ class ClaimChecker:
     def _claim(self, drawn: ClaimAnswer, content: str, cited: Sequence[Turn]) -> Claim:
         """Return a claim that holds, with its time, if that was spoken of, and its attribute."""
         first, moment = cited[0], read_time(drawn.event_time, cited[0].at)
-        spoken_of = {*self._days(cited), *(turn.at.date() for turn in cited)}
+        spoken_of = moment and any(each.since <= moment < each.until for each in self._times(cited))
         own = THE_USER if first.speaker.lower() == "user" else first.speaker
         made = Claim(
             content=content,
@@ -194,7 +176,7 @@ class ClaimChecker:
             speaker=first.speaker,
             person=first.person,
             said_at=first.at,
-            event_time=moment if moment and moment.date() in spoken_of else first.at,
+            event_time=moment if moment and spoken_of else first.at,
             confidence=min(1.0, max(0.0, drawn.confidence)),
         )
         return replace(made, fact=read_one_fact(made))
@@ -231,16 +213,20 @@ class ClaimChecker:
         subject = content.split(maxsplit=1)[0] if content[:1].isupper() else ""
         return plain - known_terms(f"{subject} {self._speakers}") or plain
 
-    def _known(self, turns: Sequence[Turn]) -> set[str]:
-        """Return the terms, numbers and days of turns, and who speaks."""
-        weekdays = tuple(calendar_numbers("weekdays", "en"))
-        dated = (f"{weekdays[day.weekday()]} {day.day} {_month(day)}" for day in self._days(turns))
-        # Of the day of speaking, the number alone would vouch for any other.
-        texts = (f"{turn.text}\n{_month(turn.at.date())}" for turn in turns)
-        return known_terms("\n".join([*texts, self._speakers, *dated])) | {"1"}
+    def _times(self, turns: Iterable[Turn]) -> list[DateMention]:
+        """Return the times that turns speak of."""
+        return [each for turn in turns for each in self._reader.read(turn.text, turn.at)]
 
-    def _days(self, turns: Sequence[Turn]) -> set[date]:
-        return {day for turn in turns for day in _days(turn, self._reader)}
+    def _known(self, turns: Sequence[Turn]) -> set[str]:
+        """Return the terms and numbers of turns, the days that they speak of, and who speaks."""
+        days = (
+            f"{each.since + timedelta(days):%A %d %B %Y %Y-%m-%d}"
+            for each in self._times(turns)
+            for days in range(max(1, min(MOST_DAYS, (each.until - each.since).days)))
+        )
+        # Of the day of speaking, the number alone would vouch for any other.
+        texts = (f"{turn.text}\n{turn.at:%B %Y %Y-%m-%d}" for turn in turns)
+        return known_terms("\n".join([*texts, self._speakers, *days])) | {"1"}
 
     def _just_before(self, turn: Turn) -> list[Turn]:
         place = self._around.index(turn)
@@ -386,10 +372,8 @@ def read_time(written: str | None, near: datetime) -> datetime | None:
         near: a moment whose time zone holds where none is written.
     """
     text = (written or "").strip()
-    if _YEAR.fullmatch(text):
-        text = f"{text}-01-01"[: len("2023-01-01")]
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text + "0000-01-01"[len(text) :])
         placed = moment if moment.tzinfo else moment.replace(tzinfo=near.tzinfo)
         return placed.astimezone(near.tzinfo)
     except (ValueError, OverflowError):

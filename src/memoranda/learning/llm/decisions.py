@@ -26,8 +26,6 @@ OVER = "Does the newer statement of {id} mean that the older one is no longer tr
 SURE = 0.5
 # Pairs of one call: of more, models lose count.
 MOST_PAIRS = 20
-# Characters of one statement.
-LONGEST_STATEMENT = 1_000
 
 
 class PageDecisions(NamedTuple):
@@ -80,7 +78,7 @@ async def decide_page(
         if claim.fact is None and claim.category not in ASKED and claim.content
     ]
     asked = dict(list(pairs.items())[:MOST_PAIRS])
-    statements = [{"id": f"s{place}", "text": _text(claims[place].content)} for place in doubted]
+    statements = [{"id": f"s{place}", "text": claims[place].content} for place in doubted]
     rows = [
         {"id": f"p{number}", **_row(claims[place], record)}
         for number, ((place, _), record) in enumerate(asked.items())
@@ -109,9 +107,5 @@ def _relation(same: float, over: float) -> Relation:
 def _row(claim: Claim, record: Record) -> dict[str, object]:
     """Return a claim and a fact as a prompt shows them, by when they were said."""
     sides = [(when_said(record), record.content), (claim.said_at, claim.content)]
-    told = [{"text": _text(text), "at": moment(at)} for at, text in sorted(sides)]
+    told = [{"text": shortened(text), "at": moment(at)} for at, text in sorted(sides)]
     return dict(zip(("older", "newer"), told, strict=True))
-
-
-def _text(text: str) -> str:
-    return shortened(text, LONGEST_STATEMENT)

@@ -48,13 +48,10 @@ def _read_sentence(sentence: str, checker: ClaimChecker) -> Claim | None:
     """Return the claim that a sentence is, resting on the turns that say most of it."""
     if ENGLISH.pattern("pronoun_opening").match(sentence):
         return None  # It cannot be understood alone.
-    left, sources = checker.about(sentence), list[str]()
-    shared = {turn: known_terms(own_words(turn)) & left for turn in checker.page[::-1]}
-    spoken = [turn for turn in shared if own_words(turn)]
-    for turn in sorted(spoken, key=lambda turn: -len(shared[turn]))[:TRIED]:
-        sources += [turn.id] if shared[turn] & left else []
-        left -= shared[turn]
+    about = checker.about(sentence)
+    spoken = [turn for turn in checker.page[::-1] if own_words(turn)]
+    shared = {turn: len(known_terms(own_words(turn)) & about) for turn in spoken}
     # Where no turn shares a word with it, the last one may be a yes.
-    sources = sources or [turn.id for turn in spoken[:1]]
-    checked = checker.check(ClaimAnswer(sentence, sources))
+    best = sorted(filter(shared.get, spoken), key=lambda turn: -shared[turn]) or spoken[:1]
+    checked = checker.check(ClaimAnswer(sentence, [turn.id for turn in best[:TRIED]]))
     return None if isinstance(checked, str) else checked

@@ -46,7 +46,6 @@ LONGEST_INSIGHT = 1_200
 LONGEST_MEMORY = 400
 # Characters of one text in a prompt; of a longer one, its beginning and its end.
 LONGEST = 6_000
-DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 # What could close a tag, or look like the next line.
 ESCAPES = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>\x85\u2028\u2029"}
 
@@ -69,7 +68,7 @@ def fenced(tag: str, rows: Sequence[Mapping[str, object]]) -> str:
 
 def moment(at: datetime) -> str:
     """Return a moment as prompts show it: ``2023-06-02 Friday 14:05``."""
-    return f"{at:%Y-%m-%d} {DAYS[at.weekday()]} {at:%H:%M}"
+    return f"{at:%Y-%m-%d %A %H:%M}"
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
