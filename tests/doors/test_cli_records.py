@@ -78,6 +78,17 @@ def test_search_and_list_take_the_same_filters(told, tasks, filters, places):
     assert sorted(hit["content"] for hit in found) == sorted(wanted)
 
 
+def test_a_record_is_named_by_the_beginning_of_its_id_or_as_the_last(run, told):
+    """One that several ids begin with is refused, and they are named; too short a one is no id."""
+    green, black = (told("remember", f"Ana likes {kind} tea") for kind in ("green", "black"))
+    assert told("show", green["id"][:-2])["id"] == green["id"]
+    refused = run("forget", green["id"][:8], code=1).stderr
+    assert green["id"] in refused
+    assert "there is no record 'fact_'" in run("show", "fact_", code=1).stderr
+    assert told("forget", "last")["id"] == black["id"]
+    assert [each["id"] for each in told("list")] == [green["id"]]
+
+
 def test_pages_join(told, tasks):
     """Pages of a list, either way, hold each record once."""
     for order, wanted in (((), tasks), (("--newest-first",), tasks[::-1])):

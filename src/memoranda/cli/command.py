@@ -42,6 +42,9 @@ Function = TypeVar("Function", bound=Callable[..., None])
 # Seconds that the main thread waits at once: a signal just before a wait is seen when it ends.
 SIGNAL_WAIT = 1.0
 FAILED = 1
+# What stands for the record that was stored last; characters that the beginning of an id has at
+# least, and ids that are named where several begin so.
+LAST, SHORTEST_ID, MOST_NAMED = "last", 6, 5
 # Columns of what is no terminal.
 UNBOUNDED = 1_000_000
 EXAMPLES = "\n\nExamples:\n"
@@ -190,6 +193,25 @@ class Session(typer.Context):
         if reads and not all_users and not existing.require_user(memory):
             self.note(existing.NOTHING_YET)
         return memory
+
+    def find_id(self, memory: Memory, text: str) -> str:
+        """Return the id that a text stands for: an id, the beginning of one alone, or ``last``.
+
+        A text that stands for none is returned as it is.
+
+        Raises:
+            InvalidInput: several ids begin with it.
+        """
+        from memoranda.memory import scope_of, services_of  # noqa: PLC0415 - as above
+
+        if text == LAST:
+            return next((each.id for each in memory.records(newest_first=True, limit=1)), text)
+        if len(text) < SHORTEST_ID:
+            return text
+        found = services_of(memory).store.ids(scope_of(memory), text, limit=MOST_NAMED)
+        if len(found) > 1:
+            raise InvalidInput(f"several ids begin with {text}: {', '.join(found)}; write one")
+        return found[0] if found else text
 
     def show(self, value: Any, *rendered: RenderableType, indent: int | None = 2) -> None:
         """Print ``value`` as JSON where that is wanted, otherwise what was rendered."""

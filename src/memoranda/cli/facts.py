@@ -67,7 +67,8 @@ def show(session: Session, id: options.RecordId) -> None:
     Examples:
         memoranda facts show fact_01JD…
     """
-    found = session.memory().trace_fact(id)
+    memory = session.memory()
+    found = memory.trace_fact(session.find_id(memory, id))
     session.show(found, *known.show_provenance(found, session.view))
 
 

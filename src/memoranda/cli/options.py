@@ -11,9 +11,10 @@ Offset = Annotated[int, Option(min=0, help="How many to leave out before.")]
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 Erase = Annotated[bool, Option("--erase", help="Remove the text for good, wherever it is kept.")]
 DryRun = Annotated[bool, Option("--dry-run", help="Change nothing; say what would be done.")]
-RecordId = Annotated[str, Argument(metavar="ID", help="The record, such as fact_01JD….")]
+NAMED = "The record: its id, the beginning of it, or last."
+RecordId = Annotated[str, Argument(metavar="ID", help=NAMED)]
 # Of a record or, without it, of an item by namespace and key.
-MaybeId = Annotated[str | None, Argument(metavar="ID", help="The record, such as fact_01JD….")]
+MaybeId = Annotated[str | None, Argument(metavar="ID", help=NAMED)]
 Namespace = Annotated[
     str | None, Option(metavar="A/B", help="Where an item is, with / between the levels.")
 ]

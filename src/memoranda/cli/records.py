@@ -12,7 +12,7 @@ from typer import Argument, Option
 from memoranda.cli import options
 from memoranda.cli.command import Command, Kept, Session, command, declare_options, read_words
 from memoranda.errors import InvalidInput
-from memoranda.memory import scope_of, services_of
+from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.models import Kind
 from memoranda.rendering import records as drawing
 from memoranda.rendering.forms import explain_hit
@@ -154,8 +154,10 @@ def correct(session: Session, id: options.RecordId, text: options.Words) -> None
     Examples:
         memoranda correct fact_01JD… "Ana is vegan since March"
     """
-    record = session.memory().correct(id, read_words(text))
-    session.show(record, safe_text(f"corrected: {record.id} replaces {id}"))
+    memory = session.memory()
+    old = session.find_id(memory, id)
+    record = memory.correct(old, read_words(text))
+    session.show(record, safe_text(f"corrected: {record.id} replaces {old}"))
 
 
 @command(commands, "confirm")
@@ -165,7 +167,8 @@ def confirm(session: Session, id: options.RecordId) -> None:
     Examples:
         memoranda confirm fact_01JD…
     """
-    record = session.memory().confirm(id)
+    memory = session.memory()
+    record = memory.confirm(session.find_id(memory, id))
     session.show(record, safe_text(f"confirmed {record.id}"))
 
 
@@ -183,11 +186,12 @@ def forget(
 
     Examples:
         memoranda forget fact_01JD…
+        memoranda forget last
         memoranda forget fact_01JD… --erase --yes
         memoranda forget --namespace app/settings --key theme
     """
-    place = _place(id, namespace, key)
     memory = session.memory()
+    place = _place(session, memory, id, namespace, key)
     if erase:
         found = services_of(memory).records(scope_of(memory)).existing(**place)
         question = f"Erase this for good? {one_line(found.content, LONGEST)}"
@@ -197,7 +201,9 @@ def forget(
     session.show_erasure(receipt, f"{done} {receipt.id}", end)
 
 
-def _place(id: str | None, namespace: str | None, key: str | None) -> dict[str, Any]:
+def _place(
+    session: Session, memory: Memory, id: str | None, namespace: str | None, key: str | None
+) -> dict[str, Any]:
     """Return what names a record: its id, or namespace and key.
 
     Raises:
@@ -206,7 +212,8 @@ def _place(id: str | None, namespace: str | None, key: str | None) -> dict[str, 
     if id is None and key is None:
         message = "name a record by its id, as memoranda list shows it, or an item by --key"
         raise InvalidInput(f"{message} and --namespace")
-    return {"id": id, "namespace": _parts(namespace), "key": key}
+    found = None if id is None else session.find_id(memory, id)
+    return {"id": found, "namespace": _parts(namespace), "key": key}
 
 
 @command(commands, "search", FilterCommand)
@@ -294,8 +301,8 @@ def show(
         memoranda show fact_01JD…
         memoranda show --namespace app/settings --key theme
     """
-    place = _place(id, namespace, key)
     memory = session.memory()
+    place = _place(session, memory, id, namespace, key)
     found = services_of(memory).records(scope_of(memory)).existing(**place)
     session.show(found, drawing.show_record(found, session.view))
 
@@ -330,7 +337,8 @@ def history(session: Session, id: options.RecordId) -> None:
         memoranda history fact_01JD…
     """
     memory = session.memory()
-    found = memory.history(id)
+    record = session.find_id(memory, id)
+    found = memory.history(record)
     if not found:
-        services_of(memory).records(scope_of(memory)).existing(id)  # It says what to do.
+        services_of(memory).records(scope_of(memory)).existing(record)  # It says what to do.
     session.show(found, drawing.show_changes(found, session.view))

@@ -108,6 +108,11 @@ class RecordContract(Contract):
         assert ana.get(list[str]()) == {}
         ana.apply(do.Close(one.id, moment(1), "corrected", superseded_by="fact_new"))
         assert ana.found(one) == replace(one, valid_until=moment(1), superseded_by="fact_new")
+        named = sorted([one.id, two.id, three.id])
+        assert ana.ids("fact_", limit=9) == named
+        assert ana.ids("fact_", limit=2) == named[:2]
+        assert ana.ids(one.id[:-1] + "_", limit=9) == ana.ids("fact%", limit=9) == []
+        assert ana.ids(one.id, limit=9) == [one.id]
 
     @given(offset=st.integers(0, 9), limit=st.integers(1, 9))
     @ONE_STORE

@@ -332,6 +332,13 @@ class SqlReads:
             if len(found) == most or len(made) < page["limit"]:
                 return found
 
+    def ids(self, scope: Scope, beginning: str, *, limit: int) -> list[str]:
+        """Return the ids, in order, of records that begin with a text, active or not."""
+        sql = """SELECT r.id FROM records r WHERE {mine}
+            AND substr(r.id, 1, CAST(:length AS integer)) = :beginning ORDER BY r.id LIMIT :limit"""
+        given = {"length": len(beginning), "beginning": beginning, "limit": limit}
+        return self._made(scope, sql, lambda row: row[0], **given)
+
     def count(self, scope: Scope | None, where: Filter) -> dict[Kind, int]:
         """Return how many records match, by kind."""
         sql = "SELECT r.kind, count(*) FROM {records} WHERE {mine} GROUP BY r.kind"
