@@ -79,10 +79,8 @@ def test_a_score_is_what_the_definition_says(asked, turns, left_out):
     order = sorted(range(len(turns)), key=lambda place: (turns[place][0], place))
     ends = np.cumsum([turns[place][1] for place in order])
     middle = {row: ends[at] - turns[row][1] / 2 for at, row in enumerate(order)}
-    assert sorted(alike.rows.tolist()) == candidates
-    for row, value, by_itself in zip(
-        *map(list, (alike.rows, alike.around, alike.own)), strict=True
-    ):
+    assert sorted(alike[0].tolist()) == candidates
+    for row, value, by_itself in zip(*map(list, alike), strict=True):
         summed = alone = 0.0
         for weight, token in zip(weights, units(asked), strict=True):
             own = max(0.0, (units(turns[row][2]) @ token).max())

@@ -79,21 +79,6 @@ def words_at(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
     return words
 
 
-@dataclass(frozen=True, slots=True)
-class MaxSimScores:
-    """How like the words of a question those of each candidate are.
-
-    Attributes:
-        rows: the candidates that have token vectors.
-        around: of each, by its own tokens and those of its neighbours.
-        own: by its own alone.
-    """
-
-    rows: Places
-    around: Floats
-    own: Floats
-
-
 def count_candidates(records: int) -> int:
     """Return how many records to compare, of so many: of few, not nearly all."""
     return min(MOST_CANDIDATES, max(LEAST_CANDIDATES, records // FEWER))
@@ -101,8 +86,10 @@ def count_candidates(records: int) -> int:
 
 def compare_tokens(
     question: QuestionTokens, rows: Rows, tokens: Mapping[int, TokenVectors]
-) -> MaxSimScores:
-    """Return how like the question each of the records is that ``tokens`` are of.
+) -> tuple[Places, Floats, Floats]:
+    """Return the records that ``tokens`` are of, and how like the question each is.
+
+    First by its own tokens and those of its neighbours, then by its own alone.
 
     Args:
         question: what is asked.
@@ -114,12 +101,12 @@ def compare_tokens(
     told = {key: each for key, each in tokens.items() if len(each) and each.shape[1] == size}
     found, known = rows.found([*told])
     if not len(found):
-        return MaxSimScores(found, *np.empty((2, 0), np.float32))
+        return found, *np.empty((2, 0), np.float32)
     order = np.argsort(rows.surroundings.place[found])  # In the order of talk.
     found, own = found[order], _most_alike(question, [*told.values()])[:, known][:, order]
     around = _with_neighbours(own, rows, found)
     nearby, alone = question.weights @ around, question.weights @ own
-    return MaxSimScores(found, AROUND * nearby + (1 - AROUND) * alone, alone)
+    return found, AROUND * nearby + (1 - AROUND) * alone, alone
 
 
 def weigh_question_before(rows: Rows, evidence: Floats) -> Floats:

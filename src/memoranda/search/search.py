@@ -230,7 +230,7 @@ class Retriever:
             return None
 
 
-@dataclass(frozen=True)
+@dataclass
 class SingleSearch:
     """One query against the records of a user.
 
@@ -244,7 +244,7 @@ class SingleSearch:
         read: the records that were read so far, by row.
         contents: what records say that were asked for that, by row.
         stated: what was understood of these, by row.
-        tokens: the vectors of the candidates' tokens, once they were read.
+        tokens: the vectors of the candidates' tokens, by ordinal, once they were read.
     """
 
     parts: Retriever
@@ -258,7 +258,7 @@ class SingleSearch:
     read: dict[int, Record] = field(default_factory=dict)
     contents: dict[int, str] = field(default_factory=dict)
     stated: dict[int, StatedText] = field(default_factory=dict)
-    tokens: list[Mapping[int, TokenVectors]] = field(default_factory=list)
+    tokens: Mapping[int, TokenVectors] = field(default_factory=dict)
 
     @cached_property
     def visible(self) -> Mask:
@@ -310,47 +310,48 @@ class SingleSearch:
         """Return the best records, best first."""
         if not self.wanted.any():
             return []
-        most = limit + len(skip)
         by_meaning = self.parts.ranking.fusion == "cosine"
-        scored, shown = self._by_meaning(most) if by_meaning else self._by_all_arms()
-        order = _best(scored.score, shown, most)
-        beside = _beside(self.rows, order, self.visible)
-        self._records(order)
-        self._texts(beside.values())
-        picked = [
-            row
-            for row in order
-            if row in self.read
-            and self.read[row].id not in skip
-            and (min_score is None or float(scored.score[row]) >= min_score)
-        ][:limit]
-        ranks = {name: _ranks(scored.evidence[name], picked) for name in scored.shares}
+        scored, shown = self._by_meaning() if by_meaning else self._by_all_arms()
+        order = _best(scored.score, shown, limit + len(skip))
+        records = self._records(order)
+        found = [row for row in order if row in records and records[row].id not in skip]
+        found = [row for row in found if min_score is None or scored.score[row] >= min_score]
+        beside = self._beside(found[:limit])
+        ranks = {name: _ranks(scored.evidence[name], found[:limit]) for name in scored.shares}
         hits = []
-        for row in picked:
-            record = self.read[row]
-            arms = {
-                name: ArmEvidence(
-                    ranks[name][row], float(scored.evidence[name][row]), float(share[row])
-                )
-                for name, share in scored.shares.items()
-                if share[row]
-            }
-            before, after = (self.contents.get(beside.get((row, step), -1)) for step in (-1, 1))
+        for row, (before, after) in beside.items():
             why = Why(
-                arms=arms,
+                arms={
+                    name: ArmEvidence(
+                        ranks[name][row], float(scored.evidence[name][row]), float(share[row])
+                    )
+                    for name, share in scored.shares.items()
+                    if share[row]
+                },
                 recency=float(scored.recency[row]),
                 confidence=float(scored.confidence[row]),
                 precedence=float(scored.precedence[row]),
-                when=record.event_time,
-                speaker=record.source_role,
-                before=_excerpt(before),
-                after=_excerpt(after),
-                words=TokenMatches(self._matching(row)),
+                when=records[row].event_time,
+                speaker=records[row].source_role,
+                before=before,
+                after=after,
+                words=TokenMatches(partial(self._match_words, row)),
             )
-            hits.append(Hit(record, float(scored.score[row]), why))
+            hits.append(Hit(records[row], float(scored.score[row]), why))
         return hits
 
-    def _by_meaning(self, most: int) -> tuple[ScoredRecords, Mask]:
+    def _beside(self, rows: Sequence[int]) -> dict[int, list[str | None]]:
+        """Return the beginnings of the visible turns before and after each record, by row."""
+        beside = {row: [self.rows.beside(row, step) for step in (-1, 1)] for row in rows}
+        others = {other for pair in beside.values() for other in pair if other is not None}
+        texts = self._texts(other for other in others if self.visible[other])
+        lines = {row: excerpt(text, EXCERPT) for row, text in texts.items()}
+        return {
+            row: [lines.get(-1 if each is None else each) for each in pair]
+            for row, pair in beside.items()
+        }
+
+    def _by_meaning(self) -> tuple[ScoredRecords, Mask]:
         """Return scores by the cosine alone, or by the words where there are no vectors now.
 
         The second value is which records to show.
@@ -359,20 +360,11 @@ class SingleSearch:
         if likeness is None:
             scored = evidence.score_alone("lexical", self.words.coverage(around=False))
         else:
-            self._make_exact(likeness, _best(likeness, self.wanted, most + precedence.DEPTH))
             scored = evidence.score_alone("vector", likeness)
         shown = self.wanted & _told(scored.evidence)
         if not self.where.retired:
             shown[precedence.find_superseded(self.rows, self.visible)] = False
         return scored, shown
-
-    def _make_exact(self, likeness: Floats, best: Sequence[int]) -> None:
-        """Put into cosines those of the best records by their vectors as they are stored."""
-        ordinals, vector = self.rows.table["ordinal"][best].tolist(), self._vector
-        if vector is not None:
-            for found, vectors in self.parts.store.vectors(self.scope, ordinals):
-                places, _ = self.rows.found(found)
-                likeness[places] = np.vecdot(vectors.astype(np.float32), vector)
 
     def _by_all_arms(self) -> tuple[ScoredRecords, Mask]:
         """Return scores by all arms, with what is true now first, and which records to show."""
@@ -520,11 +512,11 @@ class SingleSearch:
         if ranking.fusion == "rrf":
             shares = evidence.rrf(found, self.wanted, ranking.rrf_k)
         else:
-            shares = evidence.blend(found, self._weights)
+            shares = evidence.blend(found, self._weights(by_tokens=False))
             tokens = self._token_evidence(found, evidence.total(shares))
             if tokens:
                 found |= tokens
-                shares = evidence.blend(found, self._token_weights)
+                shares = evidence.blend(found, self._weights(by_tokens=True))
         fades = np.flatnonzero(_of_kinds(self.rows, FADING))
         age = np.maximum(0, to_ms(self.where.now) - table["event"][fades]) / evidence.DAY_MS
         recency = np.ones(len(self.rows), np.float32)
@@ -539,45 +531,37 @@ class SingleSearch:
         Of the best candidates by ``score`` alone, which are read from the store; nothing where
         there are none, or where the question has none.
         """
-        ranking = self.parts.ranking
-        question = None if ranking.only else self.question
+        rows, question = self.rows, None if self.parts.ranking.only else self.question
         if question is None:
             return {}
-        rows = self.rows
         counted = int(self.visible.sum()) if rows.population is None else rows.total
         best = _best(score, self.wanted & _told(found), count_candidates(counted))
         ordinals = rows.table["ordinal"][best].tolist()
-        texts, tokens = self.parts.store.texts_with_tokens(self.scope, ordinals)
+        texts, self.tokens = self.parts.store.texts_with_tokens(self.scope, ordinals)
         self._keep(self.contents, texts)
-        if not tokens:
+        if not self.tokens:
             return {}
-        self.tokens.append(tokens)
         # What has no vectors of its own yet is judged by that of the whole text.
         alike = np.zeros(len(rows), np.float32)
         alike[best] = found["vector"][best]
         asked = self.words.coverage(around=False)
-        speaker = evidence.said_by_named(rows, self.query)
-        compared = compare_tokens(question, rows, tokens)
-        alike[compared.rows] = compared.around
-        asked[compared.rows] = (asked[compared.rows] + compared.own) / 2
+        places, around, own = compare_tokens(question, rows, self.tokens)
+        alike[places] = around
+        asked[places] = (asked[places] + own) / 2
         return {
             "tokens": alike,
             "question": weigh_question_before(rows, asked),
-            "speaker": speaker,
+            "speaker": evidence.said_by_named(rows, self.query),
             "statement": (~rows.table["asks"]).astype(np.float32),
         }
 
-    @property
-    def _weights(self) -> evidence.Weights:
-        """The weights of the arms where no tokens are compared."""
-        weights = self.parts.ranking.weights
-        return replace(weights, user=evidence.TOLD) if self._with_assistant else weights
-
-    @property
-    def _token_weights(self) -> evidence.Weights:
-        """The weights of the arms where tokens are compared."""
+    def _weights(self, *, by_tokens: bool) -> evidence.Weights:
+        """Return the weights of the arms, where tokens are compared or not."""
         ranking = self.parts.ranking
-        return ranking.assistant_weights if self._with_assistant else ranking.token_weights
+        if not self._with_assistant:
+            return ranking.token_weights if by_tokens else ranking.weights
+        told = replace(ranking.weights, user=evidence.TOLD)
+        return ranking.assistant_weights if by_tokens else told
 
     @cached_property
     def _with_assistant(self) -> bool:
@@ -617,8 +601,7 @@ class SingleSearch:
         if self.parts.reads_entities:
             names = [mention.text for mention in self.parts.extractor.extract(self.query)]
             mentions = self.parts.store.mentioning(self.scope, names) if names else ()
-            if names or ranked:
-                found["entity"] = evidence.entities(rows, mentions, len(names))
+            found["entity"] = evidence.entities(rows, mentions, len(names))
         if self.named is not None:
             found["temporal"] = evidence.temporal(rows, *self.named)
         asked = {arm: found[arm] for arm in found if not ranking.only or arm in ranking.only}
@@ -645,16 +628,16 @@ class SingleSearch:
 
         return QuestionTokens.of(self.query, self.embedded, weigh)
 
-    def _matching(self, row: int) -> Callable[[], tuple[TokenMatch, ...]]:
-        """Return what tells which words of a record answer which of the query."""
-        ordinal = int(self.rows.table["ordinal"][row])
-        tokens = next((read.get(ordinal) for read in self.tokens), None)
-        question = None if tokens is None else self.question
-        if tokens is None or question is None:
-            return tuple
-        content = self.read[row].content
-        token_spans = self.parts.derivations.token_spans
-        return lambda: explain_match(question, tokens, words_at(content, token_spans(content)))
+    def _match_words(self, row: int) -> tuple[TokenMatch, ...]:
+        """Return which words of a record answer which of the query."""
+        tokens, content = (
+            self.tokens.get(int(self.rows.table["ordinal"][row])),
+            self.read[row].content,
+        )
+        if tokens is None or self.question is None:
+            return ()
+        words = words_at(content, self.parts.derivations.token_spans(content))
+        return explain_match(self.question, tokens, words)
 
     def _records(self, wanted: Iterable[int]) -> dict[int, Record]:
         """Return records by row."""
@@ -679,16 +662,6 @@ class SingleSearch:
         """Keep by row what was read by ordinal."""
         rows, _ = self.rows.found([*found])
         known |= zip(rows.tolist(), found.values(), strict=True)
-
-
-def _beside(rows: Rows, order: Sequence[int], visible: Mask) -> dict[tuple[int, int], int]:
-    """Return the visible turns before (-1) and after (1) each of these, by row and step."""
-    return {
-        (row, step): other
-        for row in order
-        for step in (-1, 1)
-        if (other := rows.beside(row, step)) is not None and visible[other]
-    }
 
 
 def of_items(where: Filter) -> bool:
@@ -762,8 +735,7 @@ def _ranks(values: Floats, rows: Sequence[int]) -> dict[int, int]:
     return dict(zip(rows, places.tolist(), strict=True))
 
 
-def _excerpt(text: str | None) -> str | None:
-    if text is None:
-        return None
+def excerpt(text: str, longest: int) -> str:
+    """Return the beginning of a text as one line."""
     line = " ".join(text.split())
-    return line if len(line) <= EXCERPT else f"{line[: EXCERPT - 1]}…"
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
