@@ -225,15 +225,8 @@ def test_what_is_asked_to_be_kept_is_kept_as_it_was_said(text, kept):
 
 @each_row
 def test_a_sentence_is_read_with_what_was_said_before_it(said, told):
-    """Answers with their question, "she" with the one who can be meant; a stroke parts the turns.
+    """That is "she" with the one who can be meant, and a correction; a stroke parts the turns.
 
-    >Where do you live? / In Zeist, near Utrecht. | The user lives in Zeist.
-    >Any allergies I should know about? / Yes, sesame. | The user is allergic to sesame.
-    >How old are you? / 34 | The user is 34 years old.
-    >Any allergies? / no |
-    >Any allergies? / Thanks, that's all |
-    >Where do you live? / why do you ask |
-    >What shall we cook? / sesame noodles |
     My sister Ana lives in Berlin. She works at Siemens.
     | The user's sister Ana lives in Berlin. The user's sister Ana works at Siemens.
     My son is 5 years old. He loves dinosaurs.

@@ -9,7 +9,7 @@ from textwrap import shorten
 
 from memoranda.conversation.signals import refers_to_earlier
 from memoranda.facts.questions import AskedAttribute, read_asked
-from memoranda.facts.reader import SAME, FactStatement, address_user
+from memoranda.facts.reader import FactStatement, address_user
 from memoranda.facts.requests import share_words
 from memoranda.learning.claims import Claim
 from memoranda.memory import Memory, scope_of, services_of
@@ -176,7 +176,7 @@ def _addressed(claims: Iterable[Claim]) -> Iterator[str]:
     """Yield what was understood, as it is said to whom it is about."""
     for claim in claims:
         fact = claim.fact
-        if fact is None or not (fact.needs_known or fact.takes_back or fact.attribute == SAME):
+        if fact is None or not (fact.needs_known or fact.takes_back):
             said = claim.content.removeprefix("“").partition("”")[0]
             told = address_user(said)
             if told and told != said and (fact is None or fact.language == "en"):

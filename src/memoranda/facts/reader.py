@@ -33,8 +33,6 @@ SAME, INSTRUCTION, NAME = "same", "instruction", "name"
 OVER = "over"
 # Characters of a value; what is longer is a sentence.
 LONGEST = 80
-# Words of an answer that leaves out what was asked.
-_LONGEST_ANSWER = 9
 IS, WAS, ENDED, DENIED = "is", "was", "ended", "denied"
 _SENTENCES = {IS: "says", ENDED: "ends", DENIED: "denies"}
 
@@ -76,12 +74,13 @@ class FactStatement:
 
         ``None`` where it can be no such value, as one is a number and the other is none.
         """
-        content = replace_value(known.content, known.value, self.value)
-        if content is None or (self.ended and not same_value(self.ended, known.value or "")):
+        old, new = known.value or "", self.value or ""
+        numbered = [any(map(str.isdigit, each)) for each in (old, new)]
+        other = self.ended and not same_value(self.ended, old)
+        if other or numbered[0] != numbered[1] or old not in known.content:
             return None
-        return replace(
-            known, value=self.value, ended=None, content=content, start=self.start, end=self.end
-        )
+        content, start, end = known.content.replace(old, new), self.start, self.end
+        return replace(known, value=new, ended=None, content=content, start=start, end=end)
 
 
 def as_over(fact: FactStatement, who: str) -> FactStatement | None:
@@ -98,14 +97,6 @@ def as_over(fact: FactStatement, who: str) -> FactStatement | None:
     return replace(fact, attribute=OVER, content=content[:1].upper() + content[1:])
 
 
-def replace_value(content: str, old: str | None, new: str | None) -> str | None:
-    """Return the sentence of a fact with another value; ``None`` where that makes no sense."""
-    if not old or not new or old not in content:
-        return None
-    digits = [any(map(str.isdigit, each)) for each in (old, new)]
-    return content.replace(old, new) if digits[0] == digits[1] else None
-
-
 # What completes a sentence, or writes it in another person.
 
 
@@ -117,23 +108,6 @@ def read_instead(sentence: str) -> str:
             if found is not None:
                 return _fill_groups(becomes, found)
     return sentence
-
-
-def complete_answer(question: str, answer: str) -> tuple[str, int] | None:
-    """Return how an answer begins that leaves out what was asked, and where the rest of it does.
-
-    To "Any allergies?", "Yes, sesame" says what "I'm allergic to sesame" would.
-    """
-    if len(answer.split()) > _LONGEST_ANSWER:
-        return None
-    for code in languages_in(question):
-        words = language_of(code).words
-        asked = words.get("answers", {}).items()
-        lead = next((lead for form, lead in asked if _search(form, question)), None)
-        if lead is not None and not words.fits("answers_nothing", answer):
-            opening = words.search("answer_opening", answer)
-            return lead, opening.end() if opening is not None else 0
-    return None
 
 
 def address_user(sentence: str) -> str:
@@ -184,10 +158,6 @@ def _fill_groups(template: str, found: Any) -> str:
 def _readable(text: str) -> str:
     """Return a text, as long, with the apostrophes of forms, and no halves of characters."""
     return encodable(text.replace("'", "\u2019"))
-
-
-def _search(form: str, text: str) -> Any:
-    return compile_form(form).search(_readable(text))
 
 
 # What a sentence states.

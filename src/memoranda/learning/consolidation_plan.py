@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from memoranda.facts.reader import FactStatement
 from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back
-from memoranda.facts.values import same_value, value_key
+from memoranda.facts.values import value_key
 from memoranda.learning.claims import Category, Claim, Relation
 from memoranda.learning.judge import (
     JACCARD,
@@ -124,17 +125,12 @@ class ConsolidationPlan:
             self._revoke(index, claim)
             return
         clashes = [*self._clashes(index, resolved)]
-        clashes += self._carried(index, resolved, clashes)
+        clashes += [*self._carried(index, claim.fact, clashes)]
         same = self._same(claim, clashes)
         if same is None:
             self._insert(claim, clashes)
         elif fresh := tuple(each for each in claim.sources if each not in same.sources):
             self._credit(claim, same, fresh)
-        elif claim.category is Category.REMEMBER:
-            # Kept when it was asked for: what it excludes ends now that facts are compared.
-            for known in _excluded(clashes):
-                if known.said < claim.said_at and self._retires(claim, known):
-                    self._supersede(known, same.record)
 
     def _credit(self, claim: Claim, same: KnownFact, fresh: tuple[str, ...]) -> None:
         """Plan that a fact was said again; what is asked to be remembered stays from now on."""
@@ -191,8 +187,6 @@ class ConsolidationPlan:
     def _judge(self, index: int, resolved: ResolvedClaim, known: KnownFact) -> Relation:
         """Return how a claim stands to a fact: by attributes, else as decided, or by words."""
         claim, record = resolved.claim, known.record
-        if resolved.corrects is not None:
-            return Relation.UPDATE if known is resolved.corrects else Relation.NONE
         if resolved.compared is not None:
             same_time = tells_same_time(claim, record)
             relation = judge_fact(record, resolved.compared, same_time=same_time)
@@ -207,25 +201,15 @@ class ConsolidationPlan:
         return self.decided.get((index, record.id), words)
 
     def _carried(
-        self, index: int, resolved: ResolvedClaim, clashes: Sequence[_Clash]
-    ) -> list[_Clash]:
-        """Return what rested on a value that a claim ends, and was told in an earlier session."""
-        fact = resolved.claim.fact
-        if fact is None or not any(
-            known.record.attribute == fact.attribute
-            and known.record.value
-            and not known.over
-            and not same_value(known.record.value, fact.value or "", fact.language)
-            for known in _excluded(clashes)
-        ):
-            return []
-        taken = [known for known, _ in clashes]
-        return [
-            (known, Relation.UPDATE)
-            for known in self._known(index)
-            if known.record.session_id != self.session
-            if known not in taken and is_carried(known.record, fact)
-        ]
+        self, index: int, fact: FactStatement | None, clashes: Sequence[_Clash]
+    ) -> Iterator[_Clash]:
+        """Yield what rests on a value that a claim ends, and was told in an earlier session."""
+        ended = {each.record.attribute for each in _excluded(clashes) if each.record.value}
+        if fact is None or fact.attribute not in ended:
+            return
+        for known in self._known(index):
+            if known.record.session_id != self.session and is_carried(known.record, fact):
+                yield known, Relation.UPDATE
 
     def _same(self, claim: Claim, clashes: Sequence[_Clash]) -> KnownFact | None:
         """Return the fact that says what a claim says, if there is one that still may."""

@@ -132,10 +132,6 @@ class TurnReader:
         return {record.id: record.content for record in found if record.session_id != session}
 
 
-class _Stopped(Exception):
-    """Nobody waits for what is being read."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidator:
     """Turns the sessions of one scope into facts.
@@ -147,7 +143,7 @@ class Consolidator:
         rules: draws claims without a model.
         dates: finds the times that turns speak of.
         settings: how sessions become facts.
-        stop: when set, it ends early, between messages.
+        stop: when set, it ends early, between pages.
     """
 
     records: RecordService
@@ -294,10 +290,7 @@ class Consolidator:
                 return False
             through = max([after, *(each.position or 0 for each in episodes)])
             turns, used = reader.read(info.id, episodes)
-            try:
-                actions = list(self._learn(info.id, turns, context))
-            except _Stopped:
-                return False
+            actions = list(self._learn(info.id, turns, context))
             now = self.records.now()
             if used:
                 actions.append(RecordAccess(tuple(used), now))
@@ -383,7 +376,7 @@ class Consolidator:
         chosen = self.settings.extractor
         model = self.models.for_stage(self.records.scope, "consolidate")
         if chosen == "rules" or (chosen == "auto" and model is None):
-            return self.rules.extract(turns, before=before, check=self._require_waiting)
+            return self.rules.extract(turns, before=before)
         if model is None:
             message = "consolidation.extractor=llm needs a language model; set llm.model"
             raise ConfigError(message)
@@ -401,11 +394,6 @@ class Consolidator:
             model, page, before=context, reader=self.dates, kept=asked, owner=owner
         )
         return [*asked, *self.models.wait(drawn)]
-
-    def _require_waiting(self) -> None:
-        """End the reading of a page when nobody waits for it any more."""
-        if self.stop.is_set():
-            raise _Stopped
 
     def _stated(self, scope: Scope) -> list[Record]:
         """Return the facts that nobody learned from a talk, by the attributes that they state."""

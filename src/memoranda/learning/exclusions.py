@@ -6,13 +6,13 @@ as a whole, before anything is read. What is excluded is broken off in place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from memoranda.facts.requests import find_withheld
 from memoranda.facts.values import value_key
 from memoranda.learning.claims import Turn
-from memoranda.learning.sentences import SentencePart, cut_out, english, own_sentences
+from memoranda.learning.sentences import cut_out, english, own_sentences
 from memoranda.text.limits import MOST_READ
 from memoranda.text.patterns import LanguageData
 from memoranda.text.secrets import has_secret
@@ -102,12 +102,9 @@ class _TurnRedactor:
                 self.withdraw(place, found["what"])
 
     def retract(self, place: int, said: str) -> None:
-        """Withhold what ``I just made that up, I don't work at Siemens`` is about."""
+        """Withhold what ``I made that up`` is about: what stands before it, or the last turn."""
         mark = english("untrue").search(said)
         if mark is None or english("no_retraction").search(said):
-            return
-        denied = [found["what"] or found["am"] for found in english("denies").finditer(said)]
-        if sum([self.withdraw(place, each) for each in denied[:_MOST]]):
             return
         sentences = own_sentences(self.turns[place].text)
         ahead = [each for each in sentences if each.end <= mark.span()[0]]
@@ -118,16 +115,14 @@ class _TurnRedactor:
         elif before is not None:
             self.blank(before)
 
-    def withdraw(self, place: int, denied: str) -> bool:
-        """Withhold what the speaker said so far that holds all that is denied."""
-        wanted = _telling(denied)
-        speaker, done = self.turns[place].speaker, False
+    def withdraw(self, place: int, named: str) -> None:
+        """Withhold what the speaker said so far that holds all that is named."""
+        wanted = _telling(named)
         for at in range(place + 1) if wanted else ():
-            if self.turns[at].speaker == speaker:
-                for sentence in list(_holding(self.turns[at].text, wanted)):
-                    self.cut(at, sentence.start, sentence.end)
-                    done = True
-        return done
+            if self.turns[at].speaker == self.turns[place].speaker:
+                for sentence in list(own_sentences(self.turns[at].text)):
+                    if wanted <= _telling(sentence.shown):
+                        self.cut(at, sentence.start, sentence.end)
 
     def leave_role(self, place: int, said: str) -> None:
         """Withhold what is said in a role; a request to play one stays, up to where it begins."""
@@ -145,14 +140,6 @@ class _TurnRedactor:
             if not begun["once"]:
                 self.roles.add(speaker)
             self.cut(place, begun.span()[0], len(self.turns[place].text))
-
-
-def _holding(text: str, wanted: frozenset[str]) -> Iterator[SentencePart]:
-    """Yield the sentences that hold all the words that are wanted, and deny nothing."""
-    for sentence in own_sentences(text):
-        denies = _shows(sentence.shown, "denies") or _shows(sentence.shown, "untrue")
-        if not denies and wanted <= _telling(sentence.shown):
-            yield sentence
 
 
 def _telling(text: str) -> frozenset[str]:

@@ -6,7 +6,7 @@ attributes that its sentences assert; what else will matter is kept as a quotati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -16,14 +16,7 @@ from memoranda.facts.forms import compile_form
 from memoranda.facts.language import language_of
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns
-from memoranda.facts.reader import (
-    SAME,
-    FactStatement,
-    complete_answer,
-    is_unreal,
-    read_facts,
-    read_instead,
-)
+from memoranda.facts.reader import SAME, FactStatement, is_unreal, read_facts, read_instead
 from memoranda.facts.requests import asks_to_keep, find_withheld
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.exclusions import blank_exclusions, is_joke, is_order
@@ -52,8 +45,6 @@ from memoranda.text.patterns import LanguageData
 from memoranda.text.secrets import has_secret
 
 _EN = LanguageData("en", "stance")
-# Turns before a page of which the last statement is known.
-_CONTEXT = 6
 # Confidence in what was read as an attribute or a request, and in a quotation.
 _SURE, _QUOTED = 0.9, 0.6
 # Sentences before one, of whose persons "he" may be one.
@@ -79,33 +70,22 @@ class RuleFactExtractor:
         self._dates = dates
         self._threshold = threshold
 
-    def extract(
-        self,
-        page: Sequence[Turn],
-        *,
-        before: Sequence[Turn] = (),
-        check: Callable[[], None] = lambda: None,
-    ) -> list[Claim]:
+    def extract(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> list[Claim]:
         """Return the claims of a page of turns in the order they were said.
 
         Args:
             page: what is read.
             before: what was said before it, which helps to understand it.
-            check: called before each turn, and raises if there is no time for it.
         """
         read = (replace(each, text=write_out(each.text[:MOST_READ])) for each in (*before, *page))
         around = blank_exclusions(list(read))
         claims: list[Claim] = []
         last: dict[str, FactStatement] = {}
         for place, turn in enumerate(around):
-            if place < len(before) - _CONTEXT or not turn.person:
+            if not turn.person:
                 continue
-            check()
-            reader = _TurnReader(turn, around[:place], self._dates, self._threshold)
-            reader.last = last.get(turn.speaker)
+            reader = _TurnReader(turn, around[:place], self._dates, self._threshold, last)
             drafts = list(reader.read())
-            if reader.last is not None:
-                last[turn.speaker] = reader.last
             if place >= len(before):
                 found = {each.content.casefold(): each for each in drafts[::-1]}
                 claims += [self._claim(each, turn) for each in list(found.values())[::-1]]
@@ -162,7 +142,7 @@ class _TurnReader:
         earlier: the turns before it.
         dates: finds times.
         threshold: the weight above which a statement is kept.
-        last: the attribute that had a value last: what "it's the 10th, not the 11th" means.
+        last: the attribute that had a value last, by speaker: what "it's the 10th" means.
         lead: the sentences just before, of the same turn.
     """
 
@@ -170,7 +150,7 @@ class _TurnReader:
     earlier: Sequence[Turn]
     dates: DateParser
     threshold: float
-    last: FactStatement | None = None
+    last: dict[str, FactStatement]
     lead: tuple[SentencePart, ...] = field(default=())
 
     def read(self) -> Iterator[ClaimDraft]:
@@ -263,39 +243,30 @@ class _TurnReader:
         )
 
     def _with_dates(self, fact: FactStatement, said: str) -> FactStatement:
-        """Return a fact with its times absolute if its values are times, else without them."""
+        """Return a fact with the times in its value absolute, if its values are times."""
         value, times = fact.value or "", self.dates.read(said, self.turn.at)
         start = said.find(value) if value else -1
         times = [each for each in times if each.start < start + len(value) and start < each.end]
-        if start < 0 or not times:
+        if start < 0 or not times or not attributes()[fact.attribute].dated:
             return fact
-        if attributes()[fact.attribute].dated:
-            new = write_times(said, times, (start, start + len(value)))
-        else:
-            new = said[start : min(each.start for each in times)].rstrip(" ,;")
-        return replace(fact, value=new, content=fact.content.replace(value, new)) if new else fact
+        new = write_times(said, times, (start, start + len(value)))
+        return replace(fact, value=new, content=fact.content.replace(value, new))
 
     def _read_attributes(self, shown: str, said: str) -> Iterator[FactStatement]:
         """Yield the attributes that a sentence asserts."""
         shown, said = self._complete(shown, said)
         for each in read_facts(shown, said, speaker=self._speaker):
-            fact = each
-            if each.attribute == SAME:
-                fact = (self.last and each.correct(self.last)) or each
-                if fact is each and not each.ended:
-                    continue
+            last = self.last.get(self.turn.speaker)
+            fact = each if each.attribute != SAME else last and each.correct(last)
+            if fact is None:
+                continue
             fact = self._with_dates(fact, said)
-            if fact.value and fact.attribute != SAME:
-                self.last = fact
+            if fact.value:
+                self.last[self.turn.speaker] = fact
             yield fact
 
     def _complete(self, shown: str, said: str) -> tuple[str, str]:
-        """Return a sentence with what it leaves out: what was asked, or whom "he" means."""
-        question = "" if self.lead else _asked_before(self.turn, self.earlier)
-        if question:
-            lead, begin = complete_answer(question, shown) or ("", 0)
-            if lead:
-                return lead + shown[begin:], lead + said[begin:]
+        """Return a sentence with whom "he" or "she" means in its place."""
         pronoun = english("pronoun").search(shown)
         person = self._person_before() if pronoun else ""
         if not person or pronoun is None:
@@ -320,14 +291,6 @@ def _relative() -> Any:
     relation = language_of("en").fragments["relation"]
     data = LanguageData("en", "stance", {"relation": lambda: relation})
     return compile_form(data.source("relative"))
-
-
-def _asked_before(turn: Turn, earlier: Sequence[Turn]) -> str:
-    """Return the question with which an assistant ended what it said just before a turn."""
-    before = earlier[-1] if earlier else turn
-    if turn.speaker not in ROLES or before.person or not before.text.rstrip().endswith("?"):
-        return ""
-    return list(own_sentences(before.text))[-1].shown
 
 
 def _requests_of(

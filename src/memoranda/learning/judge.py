@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns, same_roles
-from memoranda.facts.reader import INSTRUCTION, OVER, SAME, FactStatement
+from memoranda.facts.reader import INSTRUCTION, OVER, FactStatement
 from memoranda.facts.requests import replaces
 from memoranda.facts.values import is_part_of_name, same_value, stems, value_phrases
 from memoranda.learning.claims import Claim, Relation
@@ -28,7 +27,7 @@ JACCARD = 0.75
 # The attributes of who has died, and whom somebody goes to for something.
 GONE, CONTACT = "gone", "contact"
 # Those of what only names the fact that it changes, whatever attribute that has.
-NAMING = frozenset({SAME, OVER, GONE})
+NAMING = frozenset({OVER, GONE})
 # Those of what somebody likes better, does not eat, how they eat, and their animals.
 PREFERS, AVOIDS, DIET, PET = "prefers", "avoids", "diet", "pet"
 # Attributes of things rather than people: one is over with its value, or with the thing.
@@ -40,11 +39,8 @@ _OF_TWO = frozenset({"partner"})
 _NAMED = frozenset({"identity", "relation"})
 # Words that two instructions of the same have in common.
 _SAME_ORDER = 2
-# Words of a thing and what it does: "my shift starts".
-_FRAME = 3
 _EDGE = " \t\n.,;:!?()[]\"'*_`"
 _UNSPACED_NOT = compile_pattern(r"[不没沒無无未非]|ない|ません")
-_NUMBER = compile_pattern(r"\d+(?:[.,:/-]\d+)*")
 _WORDS = LanguageData("mul", "comparison")
 _ANALYZER = TermAnalyzer()
 
@@ -85,7 +81,7 @@ def judge_text(old: str, new: str, *, threshold: float = JACCARD) -> Relation:
     left = iter(told)
     held = bool(again) and all(each in left for each in again)
     close = held and len(again) >= threshold * len(told)
-    same = close and _find_details(old) == _find_details(new)
+    same = close and _particulars(old) == _particulars(new)
     return Relation.DUPLICATE if same else Relation.NONE
 
 
@@ -93,8 +89,7 @@ def is_outdated(old: Record, claim: Claim) -> bool:
     """Return whether a claim gives a thing, of which an older sentence tells, another value.
 
     That is a one-value attribute of a thing that the sentence names whole; or the claim says
-    that it tells something new, and begins as the sentence does: with other numbers, or with the
-    same thing and what it does ("my shift starts at two now").
+    that it tells something new, in the same words with other numbers ("I have two dogs now").
     """
     told, now, fact = quoted_words(old.content), quoted_words(claim.content), claim.fact
     if fact is not None and fact.value:
@@ -103,9 +98,9 @@ def is_outdated(old: Record, claim: Claim) -> bool:
         return whole and single and tells_same_time(claim, old) is False
     if _folded("changing").isdisjoint(_plain_words(now)):
         return False
-    words, frame = _without_numbers(told), _find_frame(told)
-    again = words == _without_numbers(now)[: len(words)] and len(words) < len(_plain_words(told))
-    return again or (bool(frame) and frame == _find_frame(now))
+    words = _without_numbers(told)
+    numbered = len(words) < len(_plain_words(told))
+    return numbered and words == _without_numbers(now)[: len(words)]
 
 
 def judge_line(line: str, claim: Claim) -> Relation:
@@ -303,43 +298,19 @@ def _is_dropped(old: str, new: str) -> bool:
 # --- sentences --------------------------------------------------------------------------------
 
 
-class _SentenceDetails(NamedTuple):
-    """What keeps two sentences apart, however alike their words are.
+def _particulars(text: str) -> frozenset[str]:
+    """Return what keeps a sentence apart, however alike another's words are.
 
-    Attributes:
-        numbers: its numbers, in order.
-        names: what is written with a capital inside of a sentence, in order.
-        turning: the words that deny or limit it, sorted.
-        persons: whom its pronouns and words for kin mean.
+    That is its numbers, what is written with a capital inside of it, the words that deny or limit
+    it, and whom its pronouns and words for kin mean.
     """
-
-    numbers: Sequence[str]
-    names: Sequence[str]
-    turning: Sequence[str]
-    persons: frozenset[str]
-
-
-def _find_details(text: str) -> _SentenceDetails:
-    """Return the numbers, names, negations and persons of a sentence."""
     given = [each.strip(_EDGE) for each in normalize(text).split()]
-    words = _plain_words(text)
-    turning = [each for each in words if each in _folded("turning") or each.endswith("n't")]
-    return _SentenceDetails(
-        numbers=_NUMBER.findall(text) + [each for each in words if each in _folded("counts")],
-        names=[each for each in given[1:] if each[:1].isupper() and fold(each) != "i"],
-        turning=sorted([*turning, *_UNSPACED_NOT.findall(text)]),
-        persons=_persons(words) | frozenset(relation_nouns(text)),
-    )
-
-
-def _find_frame(text: str) -> Sequence[str]:
-    """Return a thing of the speaker's and what it does, with which a text begins: my shift starts.
-
-    Empty where it does not begin so.
-    """
-    begins = _plain_words(text)[:_FRAME]
-    own = _persons(begins[:1]) == {"i"} and len(_terms(" ".join(begins))) == len(begins) - 1
-    return begins if own else ()
+    words = [each for each in map(fold, given) if each]
+    names = {fold(each) for each in given[1:] if each[:1].isupper()} - {"i"}
+    turning = {each for each in words if each in _folded("turning") or each.endswith("n't")}
+    numbers = {each for each in words if each in _folded("counts") or any(map(str.isdigit, each))}
+    denials = {*turning, *_UNSPACED_NOT.findall(text)}
+    return frozenset(names | numbers | denials | _persons(words) | set(relation_nouns(text)))
 
 
 def _without_numbers(text: str) -> list[str]:

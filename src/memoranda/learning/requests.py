@@ -137,16 +137,6 @@ class _RequestReader:
         if not request.listed:
             last = self._with_more(place, last, request.language)
         self._keep(last, self._text, request.language)
-        place = max(self._out.covered)
-        for other in range(place + 1, len(self._sentences)):
-            following = self._sentences[other]
-            more = shows("continues", following.shown, request.language) or (
-                request.listed and len(pieces) == 1
-            )
-            if not more or not self._tells(other, request.language):
-                break
-            self._out.covered.add(other)
-            self._keep(following, self._text, request.language)
 
     def _with_more(
         self, place: int, part: SentencePart, language: str, among: Sequence[int] = ()
