@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ from tables import each_row
 
 from memoranda.errors import LLMError
 from memoranda.learning.claims import Category, Claim, Turn
-from memoranda.learning.llm.claim_checking import ClaimAnswer, read_time
+from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer, extract_claims
 from memoranda.model.models import DateMention
 from memoranda.model.usage import Reply
@@ -57,7 +57,6 @@ def test_a_claim_that_holds_comes_with_all_it_needs():
             ["t1", "t2", "t2", "t9"],
             subject="Caroline",
             category=Category.EVENT,
-            event_time="2023-05",
             confidence=1.7,
             quote="I moved  to Lisbon",
         ),
@@ -66,7 +65,8 @@ def test_a_claim_that_holds_comes_with_all_it_needs():
     assert claim.sources == ("ep_2", "ep_1")
     assert (claim.speaker, claim.subject) == ("Caroline", "Caroline")
     assert claim.said_at == page[1].at
-    assert claim.event_time == datetime(2023, 5, 1, tzinfo=LISBON)
+    times = datetime(2023, 5, 1, tzinfo=LISBON), datetime(2023, 6, 1, tzinfo=LISBON)
+    assert (claim.event_time, claim.event_until) == times
     assert claim.confidence == 1.0
     assert claim.category is Category.EVENT
 
@@ -141,8 +141,7 @@ def test_what_was_said_is_kept(text, content):
     I stopped drinking coffee. | The user no longer drinks coffee.
     I can't stand coffee. | The user does not like coffee.
     """
-    event_time = "2023-06-01" if "Yesterday" in text else None
-    claim = kept(text, content, event_time=event_time)
+    claim = kept(text, content)
     assert claim is not None
     assert claim.content == content
 
@@ -236,18 +235,15 @@ def test_only_a_persons_word_counts():
     assert not draw(page, ClaimAnswer(claim, ["t1", "t2"]))
 
 
-def test_times_that_do_not_follow_are_left_out():
-    """A time that nobody spoke of is replaced by when it was said; years begin where one lives."""
-    for written in ("1999-01-01", "soon", "", "2023-13-40", None, "9999-12-31T23:59:59-12:00"):
-        claim = kept("I moved to Porto last week.", "The user moved to Porto.", event_time=written)
-        assert claim.event_time == claim.said_at
-    claim = kept("I moved last week.", "The user moved.", event_time="2023-05-26T10:00:00Z")
-    assert claim.event_time == datetime(2023, 5, 26, 10, tzinfo=UTC)
-    assert claim.event_time.utcoffset() == timedelta(hours=1)
-    assert read_time("2023", AT) == datetime(2023, 1, 1, tzinfo=LISBON)
-    assert read_time("2023-05", AT) == datetime(2023, 5, 1, tzinfo=LISBON)
-    assert read_time(" 2023-05-02 ", AT) == datetime(2023, 5, 2, tzinfo=LISBON)
-    assert read_time("yesterday", AT) is None
+def test_the_time_of_a_claim_is_read_in_it_or_in_its_quote():
+    """By the same reader as that of rules; without any it is when it was said."""
+    said = "I moved to Porto on 26 May, by train."
+    for content, quote, day in (
+        ("The user moved to Porto on 26 May 2023.", "", 26),
+        ("The user moved to Porto.", "to Porto on 26 May", 26),
+        ("The user moved to Porto.", "I moved to Porto", 2),
+    ):
+        assert kept(said, content, quote=quote).event_time.day == day
 
 
 class Reader:
@@ -268,8 +264,7 @@ def test_a_reader_of_dates_decides_which_days_follow():
     text = "We hiked that weekend, and last month too."
     for day, holds in (("20", True), ("21", True), ("22", False), ("9", False)):
         content = f"The user hiked on {day} May 2023."
-        claim = kept(text, content, event_time=f"2023-05-{int(day):02d}", reader=Reader())
-        assert bool(claim) == holds
+        assert bool(kept(text, content, reader=Reader())) == holds
     assert kept(text, "The user hiked on a Saturday in May 2023.", reader=Reader())
 
 
@@ -331,7 +326,6 @@ def test_any_text_is_one_line_of_data(text, speaker):
         st.text() | st.just("The user likes tea."),
         st.lists(st.sampled_from(["t1", "t2", "ep_1", "b1", ""])),
         subject=st.text(),
-        event_time=st.none() | st.text("0123456789-T:Z+"),
         confidence=st.floats(allow_nan=False, allow_infinity=False),
         quote=st.text(),
     )

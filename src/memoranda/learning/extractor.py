@@ -112,7 +112,7 @@ class RuleFactExtractor:
         if timeless:
             times = [each for each in times if each.until <= turn.at]
         content = draft.content if timeless else self._dates.resolve(draft.content, turn.at)
-        event_time, event_until = _happened(times, turn.at)
+        event_time, event_until = find_event_time(times, turn.at)
         quoted = draft.category is Category.STATEMENT
         user = turn.speaker in ROLES
         speaker = "the user" if user else turn.speaker
@@ -303,7 +303,9 @@ def _requests_of(
     return read_requests(encodable(turn.text), sentences, encodable(before))
 
 
-def _happened(times: Sequence[DateMention], said_at: datetime) -> tuple[datetime, datetime | None]:
+def find_event_time(
+    times: Sequence[DateMention], said_at: datetime
+) -> tuple[datetime, datetime | None]:
     """Return when something happened by the times it tells, and the first moment after it.
 
     What goes on, or began nobody says when, has no end, or no beginning, of its own.

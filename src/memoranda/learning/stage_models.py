@@ -166,16 +166,12 @@ class SpendingMeter:
 class StageModel:
     """Implements :class:`memoranda.model.ports.LanguageModel`: what it uses goes to one stage."""
 
+    name: str
     model: LanguageModel
     store: Store
     scope: Scope
     stage: str
     meter: SpendingMeter | None = None
-
-    @property
-    def name(self) -> str:
-        """The model."""
-        return self.model.name
 
     async def ask(self, instructions: str, prompt: str, answer: type[T]) -> Reply[T]:
         """Ask the model, and record the usage, also of a failed call.
@@ -230,8 +226,9 @@ class StageModels(ModelRunner):
     ) -> StageModel | None:
         """Return the model, whose use then counts for ``stage``; ``None`` without one."""
         model = model or self.model
-        meter = self._meters.get(scope)
-        return None if model is None else StageModel(model, self._store, scope, stage, meter)
+        if model is None:
+            return None
+        return StageModel(model.name, model, self._store, scope, stage, self._meters.get(scope))
 
     def for_decisions(self, scope: Scope) -> StageModel | Decider | None:
         """Return what decides: a model, whose use then counts, or a decider of the caller's."""

@@ -16,7 +16,7 @@ from memoranda.learning.consolidator import CANDIDATES, PAGE, Consolidator
 from memoranda.learning.known_facts import with_attribute
 from memoranda.learning.llm.claim_checking import ClaimAnswer, ClaimChecker, telling_terms
 from memoranda.model.changes import Insert, Supersede
-from memoranda.model.checks import ErrorPrefix, clean, parse_moment
+from memoranda.model.checks import ErrorPrefix, clean
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
 from memoranda.records.pages import session_episodes
@@ -40,7 +40,6 @@ class FactArgument(BaseModel, extra="forbid"):
     quote: str = Field("", description="The words of the first source that say it, verbatim.")
     subject: str = Field("", description="Whom or what it is about.")
     category: Category = Field(Category.STATE, description="What kind of fact it is.")
-    event_time: str = Field("", description="When it happened, ISO 8601 with a time zone.")
     confidence: float = Field(0.8, ge=0, le=1, description="How sure it is, 0 to 1.")
 
 
@@ -106,8 +105,6 @@ class ConsolidatorTools:
         sources = self._sources(session, fact.source_ids)
         earlier, page = self._consolidator.read_turns(session, sources)
         clean(fact.content, "content")
-        if fact.event_time:
-            parse_moment(fact.event_time, "event_time")
         given = fact.model_dump(exclude={"source_ids"})
         drawn = ClaimAnswer(sources=[turn.id for turn in page], **given)
         dates, owner = self._consolidator.dates, self._scope.user

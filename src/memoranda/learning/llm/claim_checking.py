@@ -7,30 +7,33 @@ what models invent. The sentence of a claim stays as the model wrote it.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import lru_cache
 from typing import TypeVar
 
 from memoranda.entities.rules import is_given_name, is_no_name, places
-from memoranda.errors import InvalidInput
 from memoranda.facts.reader import FactStatement, read_facts, read_written_facts
 from memoranda.facts.requests import read_instruction
 from memoranda.facts.values import same_value
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.exclusions import is_joke, is_order, is_refused
+from memoranda.learning.extractor import find_event_time
 from memoranda.learning.resolution import ASKED
 from memoranda.learning.sentences import own_sentences
-from memoranda.model.checks import storable
-from memoranda.model.models import DateMention, Record
+from memoranda.model.models import Record
 from memoranda.text.dates.statements import DateParser
+from memoranda.text.linear_patterns import encodable
 from memoranda.text.lines import MARKUP
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import has_secret
 from memoranda.text.sentences import sentence_texts
 from memoranda.text.terms import TermAnalyzer, fold, guess_language, normalize, stop_words
+
+log = logging.getLogger("memoranda.extract")
 
 ENGLISH = LanguageData("en", "evidence")
 EVIDENCE = LanguageData("mul", "evidence")
@@ -42,11 +45,12 @@ _NO = compile_pattern(r"\bno\b", re.IGNORECASE)
 _EMPTY_TERM = compile_pattern(r"[\d\u3040-\u309f]")
 # What may stand between the end of a sentence and its first word, and around a quotation.
 _OPENING, _AROUND = " \"'(\u201c\u2018\u00ab", " .,;:!?\"'()"
-_TENS = range(20, 100, 10)
 # Days of one time that are known one by one, the first ones.
 MOST_DAYS = 31
-# Characters of one claim, which is a sentence, and words of the value that stands beside it.
-LONGEST, LONGEST_VALUE = 400, 5
+# Claims of a page, per turn of a person; a model that claims more is inventing.
+MOST_PER_TURN = 3
+# Characters of one claim, which is a sentence.
+LONGEST = 400
 # Turns before a source that may say what it is an answer to.
 JUST_BEFORE = 2
 THE_USER = "the user"
@@ -56,7 +60,7 @@ Cited = TypeVar("Cited", Turn, Record)
 def find_cited(named: Iterable[str], labels: Mapping[str, Cited]) -> list[Cited]:
     """Return what a model names by the labels it was shown, or by id, each once."""
     known = {each.id: each for each in labels.values()} | dict(labels)
-    found = (known.get(name.strip().strip("[]#")) for name in named)
+    found = (known.get(name.strip("[]# ")) for name in named)
     return list({each.id: each for each in found if each is not None}.values())
 
 
@@ -101,12 +105,10 @@ def particulars(text: str, *, opening: bool = False) -> set[str]:
 def numbers(text: str) -> set[str]:
     """Return the numbers of a text in digits, without separators; those in English words too."""
     digits = (found.replace(".", "").replace(",", "") for found in _NUMBER.findall(text))
-    found, counts, ten = {each.lstrip("0") or "0" for each in digits}, ENGLISH.mapping("counts"), 0
-    for word in _WORD.findall(text.lower().replace("-", " ")):
-        value = int(counts.get(word, "-1"))
-        if value >= 0:
-            found |= {str(value), str(ten + value)}
-        ten = value if value in _TENS else 0
+    found, counts = {each.lstrip("0") or "0" for each in digits}, ENGLISH.mapping("counts")
+    for word in _WORD.findall(text.lower()):
+        values = [int(counts[each]) for each in word.split("-") if each in counts]
+        found.update(map(str, [*values, sum(values)] if values else ()))
     return found
 
 
@@ -129,7 +131,6 @@ class ClaimAnswer:
     sources: list[str]
     subject: str = THE_USER
     category: Category = Category.STATE
-    event_time: str | None = None
     confidence: float = 0.8
     quote: str = ""
 
@@ -154,29 +155,50 @@ class ClaimChecker:
         self._reader = reader
         self._speakers = " ".join({owner, *(turn.speaker for turn in self._around)})
 
+    def check_all(self, drawn: Iterable[ClaimAnswer], kept: Sequence[Claim] = ()) -> list[Claim]:
+        """Return the claims that hold, each once, in the order they were said.
+
+        Args:
+            drawn: what a model claims.
+            kept: what was kept of the page because a person asked for it: it is not kept again.
+        """
+        claims: dict[str, Claim] = {}
+        for candidate in drawn:
+            checked = self.check(candidate)
+            if isinstance(checked, str):
+                # What was claimed may be private; the reason is not.
+                log.info("a claim of the model was dropped: %s", checked)
+            elif not any(repeats(checked, each) for each in kept):
+                claims.setdefault(checked.content.casefold(), checked)
+        places = {turn.id: place for place, turn in enumerate(self.page)}
+        most = MOST_PER_TURN * sum(turn.person for turn in self.page)
+        return sorted(claims.values(), key=lambda claim: places[claim.sources[0]])[:most]
+
     def check(self, drawn: ClaimAnswer) -> Claim | str:
         """Return the claim as it holds, or why it does not."""
-        content, quote = " ".join(drawn.content.split()), _fold(drawn.quote)
+        content, quote = _on_one_line(drawn.content), _fold(drawn.quote)
         # A person's turns first, and of these the one that is quoted.
         cited = find_cited(drawn.sources, self.labels)
         cited.sort(key=lambda turn: (not turn.person, not _holds(own_words(turn), quote)))
-        why = _why_unfit(content) or self._why_unsupported(content, drawn.quote, cited)
+        why = why_unfit(content) or self._why_unsupported(content, drawn.quote, cited)
         return why or self._claim(drawn, content, cited)
 
     def _claim(self, drawn: ClaimAnswer, content: str, cited: Sequence[Turn]) -> Claim:
-        """Return a claim that holds, with its time, if that was spoken of, and its attribute."""
-        first, moment = cited[0], read_time(drawn.event_time, cited[0].at)
-        spoken_of = moment and any(each.since <= moment < each.until for each in self._times(cited))
+        """Return a claim that holds, with the time that it tells, and its attribute."""
+        first, read = cited[0], self._reader.read
+        times = read(content, first.at) or read(drawn.quote, first.at)
+        event_time, event_until = find_event_time(times, first.at)
         own = THE_USER if first.speaker.lower() == "user" else first.speaker
         made = Claim(
             content=content,
-            subject=" ".join(drawn.subject.split())[:LONGEST] or own,
+            subject=_on_one_line(drawn.subject)[:LONGEST] or own,
             category=drawn.category,
             sources=tuple(turn.id for turn in cited),
             speaker=first.speaker,
             person=first.person,
             said_at=first.at,
-            event_time=moment if moment and spoken_of else first.at,
+            event_time=event_time,
+            event_until=event_until,
             confidence=min(1.0, max(0.0, drawn.confidence)),
         )
         return replace(made, fact=read_one_fact(made))
@@ -186,21 +208,22 @@ class ClaimChecker:
         spoken = [turn for turn in cited if turn.person]
         if not spoken:
             return "no turn of a person says it"
-        said, before = "\n".join(map(own_words, spoken)), self._just_before(spoken[0])
-        known, folded = self._known([*before, *cited]), _fold(quote)
+        said, folded = "\n".join(map(self._own_words, spoken)), _fold(quote)
+        known, about = self._known([*self._before(spoken[0]), *cited]), self.about(content)
         if not _holds(said, folded):
             return "its quote was not said"
         if not particulars(content, opening=True) <= known:
             return "a number, day or name in it was not said"
-        asked = "\n".join(turn.text for turn in before) if self._agrees(spoken[0]) else ""
-        if not self._is_said(content, said, known, agreed=bool(asked)):
+        # "No" says as much as what it is an answer to.
+        denied = denies(content) and any(map(EVIDENCE.pattern("denial").match, said.splitlines()))
+        own = denied or bool(about & known_terms(said))
+        if not own or len(about) > 2 * len(about & known):
             return "too few words of it were said"
-        if is_contrary(content, self.about(content), [quote or said, asked]):
+        if is_contrary(content, about, quote or said):
             return "the contrary of it was said"
-        sentences = sentence_texts(said)
-        quoted = [each for each in sentences if folded and _holds(each, folded)]
-        rests_on = [*(quoted or sentences), *filter(None, [quote])]
-        other = is_of_another(content, rests_on, spoken[0].speaker)
+        near = [each for each in sentence_texts(said) if about & known_terms(each)]
+        rests_on = [each for each in near if _holds(each, folded)] or near
+        other = is_of_another(content, [*rests_on, quote], spoken[0].speaker)
         return "it was said of somebody else" if other else None
 
     def is_founded(self, text: str) -> bool:
@@ -213,40 +236,34 @@ class ClaimChecker:
         subject = content.split(maxsplit=1)[0] if content[:1].isupper() else ""
         return plain - known_terms(f"{subject} {self._speakers}") or plain
 
-    def _times(self, turns: Iterable[Turn]) -> list[DateMention]:
-        """Return the times that turns speak of."""
-        return [each for turn in turns for each in self._reader.read(turn.text, turn.at)]
-
     def _known(self, turns: Sequence[Turn]) -> set[str]:
         """Return the terms and numbers of turns, the days that they speak of, and who speaks."""
         days = (
             f"{each.since + timedelta(days):%A %d %B %Y %Y-%m-%d}"
-            for each in self._times(turns)
+            for turn in turns
+            for each in self._reader.read(turn.text, turn.at)
             for days in range(max(1, min(MOST_DAYS, (each.until - each.since).days)))
         )
         # Of the day of speaking, the number alone would vouch for any other.
         texts = (f"{turn.text}\n{turn.at:%B %Y %Y-%m-%d}" for turn in turns)
         return known_terms("\n".join([*texts, self._speakers, *days])) | {"1"}
 
-    def _just_before(self, turn: Turn) -> list[Turn]:
+    def _before(self, turn: Turn) -> list[Turn]:
+        """Return the turns just before one, which may say what it is an answer to."""
         place = self._around.index(turn)
         return self._around[max(0, place - JUST_BEFORE) : place]
 
-    def _is_said(self, content: str, said: str, known: set[str], *, agreed: bool) -> bool:
-        """Return whether half of a claim is known, and persons say a word of it, or agree to it."""
-        about = self.about(content)
-        denied = denies(content) and any(map(EVIDENCE.pattern("denial").match, said.splitlines()))
-        # "33" and "no" say as much as what they are an answer to.
-        own = bool(about & known_terms(said)) or agreed or denied
-        return own and 0 < len(about) <= 2 * len(about & known)
+    def _own_words(self, turn: Turn) -> str:
+        """Return a person's own words in a turn, with those of others that it agrees to.
 
-    def _agrees(self, turn: Turn) -> bool:
-        """Return whether a turn says yes, or accepts as a whole what was asked just before."""
-        before = self._just_before(turn)[-1:]
-        asked = any(each.text.rstrip().endswith(("?", "\uff1f")) for each in before)
-        said = ["affirmation", "acceptance"] if asked else ["affirmation"]
-        agrees = any(EVIDENCE.pattern(name).match(turn.text) for name in said)
-        return agrees and not EVIDENCE.pattern("reservation").search(turn.text)
+        It says yes, or accepts as a whole what was asked just before.
+        """
+        before = [each.text for each in self._before(turn)]
+        asked = bool(before) and before[-1].rstrip().endswith(("?", "\uff1f"))
+        ways = ["affirmation", "acceptance"] if asked else ["affirmation"]
+        agrees = any(EVIDENCE.pattern(name).match(turn.text) for name in ways)
+        whole = agrees and not EVIDENCE.pattern("reservation").search(turn.text)
+        return "\n".join([own_words(turn), *(before if whole else ())])
 
 
 @lru_cache(maxsize=128)
@@ -279,19 +296,20 @@ def repeats(claim: Claim, kept: Claim) -> bool:
     return again and not set(claim.sources).isdisjoint(kept.sources)
 
 
-def _why_unfit(content: str) -> str | None:
-    """Return why a text can be no claim whatever was said, if so."""
+def why_unfit(content: str) -> str | None:
+    """Return why a sentence of a model cannot be kept whatever was said, if so."""
     if not content or len(content) > LONGEST:
         return "it is no single sentence"
-    try:
-        storable(content, "claim")
-    except InvalidInput:
-        return "it cannot be stored"
     if MARKUP.search(content):
         return "it quotes a fence"
     if is_order(content) or ENGLISH.pattern("order").match(content):
         return "it is an order to the assistant"
     return "it tells a secret" if has_secret(content) else None
+
+
+def _on_one_line(text: str) -> str:
+    """Return a text of a model on one line, without characters that cannot be stored."""
+    return " ".join(encodable(text).replace("\0", " ").split())
 
 
 def _fold(text: str) -> str:
@@ -305,13 +323,13 @@ def _holds(text: str, quote: str) -> bool:
     return all(part.strip(_AROUND) in said for part in quote.split("..."))
 
 
-def is_contrary(content: str, about: set[str], texts: Sequence[str]) -> bool:
+def is_contrary(content: str, about: set[str], text: str) -> bool:
     """Return whether a claim denies what was said, or says what was denied.
 
-    The part of the texts that shares most words with it decides; where several do, it is the
+    The part of the text that shares most words with it decides; where several do, it is the
     contrary only of all of them.
     """
-    parts = [part for text in texts for part in EVIDENCE.pattern("clause_end").split(text) if part]
+    parts = [part for part in EVIDENCE.pattern("clause_end").split(text) if part]
     shared = {part: len(known_terms(part) & about) for part in parts}
     near, ends = [part for part in parts if shared[part]], EVIDENCE.pattern("ending").search
     if not denies(content):
@@ -337,7 +355,7 @@ def is_of_another(content: str, said: Sequence[str], speaker: str) -> bool:
     found = [fact for each in said for fact in read_facts(each, speaker=who)]
     for claimed in read_written_facts(content, who):
         same = [fact for fact in found if _tells_same(fact, claimed)]
-        if same and not any(_is_of_same_subject(fact, claimed, content) for fact in same):
+        if same and not any(claimed.subject in {fact.subject, *fact.aliases} for fact in same):
             return True
     user = EVIDENCE.pattern("of_user").match(content)
     return user is not None and any(_speaks_of_others(each, content) for each in said)
@@ -348,12 +366,6 @@ def _tells_same(one: FactStatement, other: FactStatement) -> bool:
     return one.attribute == other.attribute and all(values) and same_value(*values)
 
 
-def _is_of_same_subject(fact: FactStatement, claimed: FactStatement, content: str) -> bool:
-    subjects = {fact.subject, *fact.aliases}
-    named = any(each in content.casefold() for each in subjects) and claimed.subject != "user"
-    return claimed.subject in subjects or fact.subject in claimed.aliases or named
-
-
 def _speaks_of_others(sentence: str, content: str) -> bool:
     """Return whether a sentence is about persons whom a claim does not name, not the speaker."""
     if EVIDENCE.pattern("speaker").search(sentence):
@@ -362,22 +374,6 @@ def _speaks_of_others(sentence: str, content: str) -> bool:
     found |= {word for word in _WORD.findall(sentence) if word.istitle() and is_given_name(word)}
     persons = known_terms(" ".join(found - stop_words("english")))
     return bool(found) and known_terms(content).isdisjoint(persons)
-
-
-def read_time(written: str | None, near: datetime) -> datetime | None:
-    """Return an ISO date (also without day or month) or date and time; ``None`` for others.
-
-    Args:
-        written: such as ``2023-05-02``, ``2023-05``, ``2023`` or ``2023-05-02T14:00``.
-        near: a moment whose time zone holds where none is written.
-    """
-    text = (written or "").strip()
-    try:
-        moment = datetime.fromisoformat(text + "0000-01-01"[len(text) :])
-        placed = moment if moment.tzinfo else moment.replace(tzinfo=near.tzinfo)
-        return placed.astimezone(near.tzinfo)
-    except (ValueError, OverflowError):
-        return None
 
 
 def read_one_fact(claim: Claim) -> FactStatement | None:
@@ -391,5 +387,4 @@ def read_one_fact(claim: Claim) -> FactStatement | None:
         return read_instruction(claim.content, claim.content, "en")
     subjects = {fact.subject for fact in facts}
     telling = [fact for fact in facts if (fact.value or "").casefold() not in subjects]
-    long = any(len((fact.value or "").split()) > LONGEST_VALUE for fact in telling)
-    return telling[0] if len(telling) == 1 and not long else None
+    return telling[0] if len(telling) == 1 else None

@@ -16,7 +16,6 @@ from memoranda.learning.llm.claim_checking import (
     known_terms,
     own_words,
 )
-from memoranda.learning.llm.model_stages import MOST_PER_TURN
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.sentences import sentence_texts
 
@@ -39,13 +38,12 @@ def read_lines(
     sentences = dict.fromkeys(
         each for line in lines for each in sentence_texts(line.replace("**", ""))
     )
-    claims = [claim for each in sentences if (claim := _read_sentence(each, checker)) is not None]
-    # Of many claims of so short a talk, the rest is invented.
-    return claims[: MOST_PER_TURN * sum(turn.person for turn in turns)]
+    cited = (_cite(each, checker) for each in sentences)
+    return checker.check_all(claim for claim in cited if claim is not None)
 
 
-def _read_sentence(sentence: str, checker: ClaimChecker) -> Claim | None:
-    """Return the claim that a sentence is, resting on the turns that say most of it."""
+def _cite(sentence: str, checker: ClaimChecker) -> ClaimAnswer | None:
+    """Return the claim of a sentence, with the turns that say most of it."""
     if ENGLISH.pattern("pronoun_opening").match(sentence):
         return None  # It cannot be understood alone.
     about = checker.about(sentence)
@@ -53,5 +51,4 @@ def _read_sentence(sentence: str, checker: ClaimChecker) -> Claim | None:
     shared = {turn: len(known_terms(own_words(turn)) & about) for turn in spoken}
     # Where no turn shares a word with it, the last one may be a yes.
     best = sorted(filter(shared.get, spoken), key=lambda turn: -shared[turn]) or spoken[:1]
-    checked = checker.check(ClaimAnswer(sentence, [turn.id for turn in best[:TRIED]]))
-    return None if isinstance(checked, str) else checked
+    return ClaimAnswer(sentence, [turn.id for turn in best[:TRIED]])

@@ -7,7 +7,6 @@ the model was shown, and what does not hold is left out.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -16,28 +15,21 @@ from importlib.resources import files
 from typing import Any
 
 from memoranda.learning.claims import Claim, Turn
-from memoranda.learning.exclusions import is_order
 from memoranda.learning.llm.claim_checking import (
     ClaimAnswer,
     ClaimChecker,
     find_cited,
     known_terms,
     particulars,
-    repeats,
     telling_terms,
+    why_unfit,
 )
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import LanguageModel
 from memoranda.text.calendar import in_zone
 from memoranda.text.dates.statements import DateParser
-from memoranda.text.lines import MARKUP
-from memoranda.text.secrets import has_secret
 from memoranda.text.sentences import sentence_texts
 
-log = logging.getLogger("memoranda.extract")
-
-# Claims of a page, per turn of a person; a model that claims more is inventing.
-MOST_PER_TURN = 3
 # Halvings of a page whose answer is cut off: a model that always is costs 15 calls at most.
 MOST_SPLITS = 3
 # Characters of an insight: it goes into prompts.
@@ -123,29 +115,12 @@ async def extract_claims(
     prompt = "\n".join([fenced("before", context), *known, fenced("turns", rows)])
     reply = await model.ask(instructions("extract"), prompt, ClaimsAnswer)
     if reply.complete or len(page) == 1 or not splits:
-        return _checked(reply.value.claims, checker, kept)
+        return checker.check_all(reply.value.claims, kept)
     half, claims = len(page) // 2, list[Claim]()
     how: dict[str, Any] = {"reader": reader, "kept": kept, "owner": owner, "splits": splits - 1}
     for turns, earlier in (page[:half], before), (page[half:], [*before, *page[:half]]):
         claims += await extract_claims(model, turns, before=earlier, **how)
     return claims
-
-
-def _checked(
-    drawn: Sequence[ClaimAnswer], checker: ClaimChecker, kept: Sequence[Claim]
-) -> list[Claim]:
-    """Return the claims that hold, each once, in the order they were said."""
-    most = MOST_PER_TURN * sum(turn.person for turn in checker.page)
-    claims: dict[str, Claim] = {}
-    for candidate in drawn[: 2 * most]:
-        checked = checker.check(candidate)
-        if isinstance(checked, str):
-            # What was claimed may be private; the reason is not.
-            log.info("a claim of the model was dropped: %s", checked)
-        elif not any(repeats(checked, each) for each in kept):
-            claims.setdefault(checked.content.casefold(), checked)
-    places = {turn.id: place for place, turn in enumerate(checker.page)}
-    return sorted(claims.values(), key=lambda claim: places[claim.sources[0]])[:most]
 
 
 def _turn_row(label: str, turn: Turn) -> dict[str, object]:
@@ -198,8 +173,8 @@ async def write_insight(
         longer = f"{insight} {line}".strip()
         if len(longer) > LONGEST_INSIGHT:
             break
-        fit = not (MARKUP.search(line) or is_order(line) or has_secret(line))
-        if fit and telling_terms(line) & known and particulars(line) <= known:
+        founded = telling_terms(line) & known and particulars(line) <= known
+        if founded and why_unfit(line) is None:
             insight = longer
     return insight or None
 
