@@ -63,7 +63,7 @@ TABLE = [
     ("a secret in an address", "at postgres{}db.example.org/x", "://ana:" + made(10) + "@"),
     ("a private key", "{}", "-----BEGIN RSA " + "PRIVATE KEY-----\n" + made(64) + "\n"),
     ("a wallet key", "it is {}", "xprv" + made(107, "abcdefghijkmnopqrstuvwxyzABC123456789")),
-    ("a hex key", "it is {}", made(64, HEX)),
+    ("a key", "it is {}", made(64, HEX)),
     ("a card number", "Pay with {}, please", "4111 1111 1111 1111"),
     ("an IBAN", "to {} at once", "DE89 3704 0044 0532 0130 00"),
     ("a seed phrase", "of my wallet: {}", SEED),

@@ -23,7 +23,6 @@ from memoranda.text.lines import MARKUP, cut, one_line, stamp, without_emphasis
 from memoranda.text.patterns import LanguageData, compile_pattern, words_of
 from memoranda.text.secrets import HIDDEN, has_secret, mask_secrets
 from memoranda.text.small_talk import is_small_talk
-from memoranda.text.terms import stop_words
 
 _EN = LanguageData("en", "history")
 
@@ -267,4 +266,4 @@ def _weight(low: str, *, is_name: bool) -> float:
 
 @cache
 def _empty_words() -> frozenset[str]:
-    return words_of("function_words", "en") | stop_words("en")
+    return words_of("function_words", "en")

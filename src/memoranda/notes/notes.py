@@ -158,7 +158,7 @@ class Notes:
 
     def _append(self, entry: str, at: datetime | None, *, rotated: bool) -> HistoryEntry:
         moment = require_aware(self._clock.now() if at is None else at, "at")
-        text = HEADING.sub(r"\\\g<0>", _plain_ends(clean(entry, "entry")))
+        text = HEADING.sub(lambda found: f"\\{found[0]}", _plain_ends(clean(entry, "entry")))
         added = HistoryEntry(moment, text)
         monthly = [f"HISTORY-{iso(moment)[:7]}.md"] if rotated else []
         self._files.append([HISTORY_FILE, *monthly], f"{added}\n\n")

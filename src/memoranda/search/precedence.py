@@ -30,10 +30,11 @@ from memoranda.search.evidence import pairs_among
 from memoranda.search.index import Mask, Places, Rows
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.calendar import calendar_numbers, month_numbers
+from memoranda.text.languages import DEFAULT
 from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.patterns import LanguageData, compile_pattern, load, stands_alone
 from memoranda.text.sentences import sentence_texts
-from memoranda.text.terms import DEFAULT, fold, normalize, stop_words
+from memoranda.text.terms import fold, normalize, stop_words
 
 # --- what a question asks for ---
 
@@ -235,7 +236,7 @@ def values(sentence: str) -> list[StatedValue]:
 
 
 def _plain(value: str) -> str:
-    plain = _GROUPS.sub(r"\1\2", _SEPARATOR.sub("", value.lower()))
+    plain = _GROUPS.sub(lambda each: each[1] + each[2], _SEPARATOR.sub("", value.lower()))
     word = _LETTERS.match(plain)
     spelled = load("en", "statements")["number_words"]
     if word is not None and word[0] in spelled:

@@ -83,7 +83,8 @@ def variable(place: Place) -> str:
 def fields(model: type[BaseModel] = AllSettings, within: Place = ()) -> tuple[Field, ...]:
     """Return every setting of ``model`` in the order of declaration."""
     found = list[Field]()
-    meanings = dict(ATTRIBUTE.findall(inspect.cleandoc(model.__doc__ or "")))
+    attributes = ATTRIBUTE.finditer(inspect.cleandoc(model.__doc__ or ""))
+    meanings = {each[1]: each[2] for each in attributes}
     for name, info in model.model_fields.items():
         place, group = (*within, name), _group(info)
         found += fields(group, place) if group else [_field(place, info, meanings.get(name, ""))]

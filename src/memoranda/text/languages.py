@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from memoranda.text.patterns import compile_pattern, languages_with, words_of
@@ -25,13 +27,18 @@ def rank_languages(text: str) -> tuple[str, ...]:
     English is the first of those that know equally many of its words. A language in a script of
     its own is one only where the text has letters of it.
     """
-    words = spoken_words(text)
-    known = {code: len(words & own) for code, own in _function_words().items()}
-    most = max(known.values())
-    found = [code for code in known if known[code] > most - _PLAINLY]
+    known = _count_known(spoken_words(text))
+    most = max(known.values(), default=0)
+    found = [code for code in languages_with("function_words") if known[code] > most - _PLAINLY]
     found.sort(key=lambda code: (-known[code], code != DEFAULT))
     scripts = [code for code, script in _SCRIPTS.items() if script.search(text)]
     return (*scripts, *found) if most < _PLAINLY else (*found,)
+
+
+def guess_language(words: Iterable[str]) -> str:
+    """Return the code of the language that knows most words of a text: English, if several do."""
+    known = _count_known(words)
+    return max(known, key=lambda code: (known[code], code == DEFAULT), default=DEFAULT)
 
 
 def is_english(text: str) -> bool:
@@ -51,6 +58,17 @@ def spoken_words(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def _count_known(words: Iterable[str]) -> Counter[str]:
+    """Return how many of some words, in small letters, are function words of each language."""
+    languages = _languages_of()
+    return Counter(code for word in words for code in languages.get(word, ()))
+
+
 @cache
-def _function_words() -> dict[str, frozenset[str]]:
-    return {code: words_of("function_words", code) for code in languages_with("function_words")}
+def _languages_of() -> dict[str, list[str]]:
+    """Return the languages of each function word."""
+    found: dict[str, list[str]] = {}
+    for code in languages_with("function_words"):
+        for word in words_of("function_words", code):
+            found.setdefault(word, []).append(code)
+    return found

@@ -47,11 +47,10 @@ _TOKEN: Final = re.compile(
 )
 _TELLS_CASES: Final = re.compile(r"\(\?\w*-\w*i")
 _HALF: Final = re.compile("[\ud800-\udfff]")
-_REFERENCE: Final = re.compile(r"\\(?:(\d)|g<(\d)>|(.))")
 
 
-class PatternError(RuntimeError):
-    """A pattern that RE2 cannot run."""
+# A pattern that RE2 cannot run.
+PatternError: Final = re2.error
 
 
 class _SmallLetters(dict[int, int | str]):
@@ -109,11 +108,7 @@ class LinearMatch:
 
     def span(self, group: int | str = 0) -> tuple[int, int]:
         """Return where a group begins and ends; ``(-1, -1)`` if it took no part."""
-        if isinstance(group, str):
-            if group not in self.re.groupindex:
-                raise IndexError(f"no group is named {group!r}")
-            group = self.re.groupindex[group]
-        return self._spans[group]
+        return self._spans[self.re.groupindex[group] if isinstance(group, str) else group]
 
     def start(self, group: int | str = 0) -> int:
         """Return where a group begins."""
@@ -136,11 +131,6 @@ class LinearMatch:
         """Return the same match of which only a named group is the whole."""
         return LinearMatch(self.re, self.string, [self.span(name), *self._spans[1:]])
 
-    def groups(self, default: Any = None) -> tuple[Any, ...]:
-        """Return the texts of all groups."""
-        found = (self[each] for each in range(1, len(self._spans)))
-        return tuple(default if each is None else each for each in found)
-
     @property
     def lastindex(self) -> int | None:
         """The number of the group that was closed last, if any was."""
@@ -152,15 +142,6 @@ class LinearMatch:
         """The name of the group that was closed last, if it has one."""
         last = self.lastindex
         return next((name for name, number in self.re.groupindex.items() if number == last), None)
-
-    def expand(self, template: str) -> str:
-        r"""Return a template with the groups that it names, ``\1`` or ``\g<1>``, and line ends."""
-
-        def fill(reference: re.Match[str]) -> str:
-            number = reference[1] or reference[2]
-            return self[int(number)] or "" if number else reference[3].replace("n", "\n")
-
-        return _REFERENCE.sub(fill, template)
 
 
 class LinearPattern:
@@ -193,10 +174,7 @@ class LinearPattern:
         marks = [mark for mark, flag in named.items() if self.flags & flag]
         flags = f"(?{''.join(marks)})" if marks else ""
         source = flags + _translate(self.pattern, small=self._is_small)
-        try:
-            return re2.compile(source, _options())
-        except re2.error as error:
-            raise PatternError(f"RE2 cannot run {self.pattern!r}: {error}") from error
+        return re2.compile(source, _options())
 
     @cached_property
     def _is_small(self) -> bool:
@@ -210,37 +188,31 @@ class LinearPattern:
             return (shown.lower() if self._is_small else shown).encode()
         return _small(shown) if self._is_small else encodable(shown)
 
-    def _match(self, found: Any, text: str) -> LinearMatch:
-        """Return what RE2 found as a match in the text as it was given."""
+    def _match(self, found: Any, text: str) -> LinearMatch | None:
+        """Return what RE2 found, if anything, as a match in the text as it was given."""
         groups = range(self._compiled.groups + 1)
-        return LinearMatch(self, text, [found.span(group) for group in groups])
+        return found and LinearMatch(self, text, [found.span(group) for group in groups])
 
     def search(self, text: str, pos: int = 0, endpos: int | None = None) -> LinearMatch | None:
         """Return the first match at or after ``pos``."""
-        found = self._compiled.search(self._shown(text, endpos), pos)
-        return found and self._match(found, text)
+        return self._match(self._compiled.search(self._shown(text, endpos), pos), text)
 
     def match(self, text: str, pos: int = 0, endpos: int | None = None) -> LinearMatch | None:
         """Return the match that begins at ``pos``."""
-        found = self._compiled.match(self._shown(text, endpos), pos)
-        return found and self._match(found, text)
+        return self._match(self._compiled.match(self._shown(text, endpos), pos), text)
 
     def fullmatch(self, text: str, pos: int = 0, endpos: int | None = None) -> LinearMatch | None:
         """Return the match that takes all of the text from ``pos`` on."""
-        found = self._compiled.fullmatch(self._shown(text, endpos), pos)
-        return found and self._match(found, text)
+        return self._match(self._compiled.fullmatch(self._shown(text, endpos), pos), text)
 
     def finditer(self, text: str, pos: int = 0, endpos: int | None = None) -> Iterator[LinearMatch]:
         """Yield the matches, none of which overlap."""
-        for found in self._compiled.finditer(self._shown(text, endpos), pos):
-            yield self._match(found, text)
+        found = self._compiled.finditer(self._shown(text, endpos), pos)
+        yield from filter(None, (self._match(each, text) for each in found))
 
     def findall(self, text: str) -> list[Any]:
-        """Return the texts of all matches, or of their groups."""
-        if not self._compiled.groups:
-            return [match[0] for match in self.finditer(text)]
-        found = [match.groups("") for match in self.finditer(text)]
-        return [each[0] for each in found] if self._compiled.groups == 1 else found
+        """Return the texts of all matches, whatever groups the expression has."""
+        return [match[0] for match in self.finditer(text)]
 
     def split(self, text: str) -> list[str]:
         """Return what stands between the matches."""
@@ -251,11 +223,11 @@ class LinearPattern:
         return [*parts, text[begin:]]
 
     def sub(self, repl: str | Callable[[LinearMatch], str], text: str) -> str:
-        """Return a text with ``repl`` for each match."""
+        """Return a text with ``repl``, or what it returns, for each match."""
         parts: list[str] = []
         begin = 0
         for match in self.finditer(text):
-            new = match.expand(repl) if isinstance(repl, str) else repl(match)
+            new = repl if isinstance(repl, str) else repl(match)
             parts += (text[begin : match.start()], new)
             begin = match.end()
         return "".join([*parts, text[begin:]])

@@ -44,7 +44,7 @@ LEAST_WORDS = 4
 
 def escape_fence(text: str) -> str:
     """Return ``text`` such that it cannot open or close the fence around recalled memory."""
-    return FENCE_TAG.sub(r"‹\1", text)
+    return FENCE_TAG.sub(lambda tag: f"‹{tag[1]}", text)
 
 
 def without_recalled(text: str) -> str:

@@ -150,7 +150,6 @@ def _unescape(text: str) -> Iterator[str]:
 
 def _character(found: LinearMatch) -> str:
     """Return the character of an escape; a space for those of layout."""
-    code, sign = found.groups()
-    if code is not None:
-        return chr(int(code, 16))
-    return sign if sign in '"\\/' else " "
+    if found[1]:
+        return chr(int(found[1], 16))
+    return found[2] if found[2] in '"\\/' else " "

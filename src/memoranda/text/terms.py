@@ -42,7 +42,7 @@ Function words by language: what a query leaves out, and by what a language is k
 
 The lists are short on purpose. They hold the words that carry grammar rather than meaning, and
 leave out those that are also names, months or countries ("may", "us"), because a memory is
-asked about these. A language is called by the name of its stemmer: ``english``.
+asked about these.
 
 One form for all the ways in which the same text can be written: of words, and of names.
 
@@ -60,14 +60,14 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 
 import Stemmer
 
-from memoranda.text.patterns import compile_pattern, compile_scanner, load, words_of
+from memoranda.text.languages import DEFAULT, guess_language
+from memoranda.text.patterns import compile_pattern, compile_scanner, languages_with, words_of
 
 _APOSTROPHES = "\u2018\u2019\u02bc\u055a\ua78c"
 _DASHES = "\u2010\u2011\u2013\u2014\u2015\u2212"
@@ -148,7 +148,7 @@ def _fold(word: str) -> str:
 
 _NAME_LETTERS = _UNDECOMPOSED | str.maketrans(dict.fromkeys(f"{_APOSTROPHES}\u00b4`", "'"))
 _ACCENTS = compile_pattern("[\u0300-\u036f]+")
-_POSSESSIVE = compile_pattern(r"(\w)'s?$")
+_POSSESSIVE = compile_pattern(r"\w's?$")
 
 
 def fold_name(name: str) -> str:
@@ -163,7 +163,7 @@ def fold_name(name: str) -> str:
         folded = unicodedata.normalize("NFKC", folded).casefold().translate(_NAME_LETTERS)
         folded = _ACCENTS.sub("", unicodedata.normalize("NFD", folded))
         folded = unicodedata.normalize("NFC", " ".join(folded.split()))
-        folded = _POSSESSIVE.sub(r"\1", folded).strip()
+        folded = _POSSESSIVE.sub(lambda found: found[0][0], folded).strip()
         if folded == before:
             return folded
 
@@ -357,92 +357,24 @@ def _pairs(run: str, *, query: bool) -> Iterator[tuple[str, str]]:
             yield next_one, ""
 
 
-# The language of text in Latin script that gives no evidence of another.
-DEFAULT = "english"
-
-_SCRIPTS_OF_THEIR_OWN = frozenset({"russian", "greek"})
-# The evidence of a word that only one language has; every number up to 15 divides it.
-_CERTAIN = 360_360
-
-
-@cache
-def _codes() -> Mapping[str, str]:
-    """Return the code of each language by the name of its stemmer."""
-    return {language["stemmer"]: code for code, language in load("mul", "stemmers").items()}
-
-
 @cache
 def stop_words(language: str) -> frozenset[str]:
     """Return the function words of a language, folded; none where its words are not known."""
-    code = _codes().get(language)
-    words = () if code is None else words_of("function_words", code)
+    known = language in languages_with("function_words")
+    words = words_of("function_words", language) if known else ()
     return frozenset(fold(word.replace("'", "")) for word in words)
 
 
-@cache
-def _evidence() -> Mapping[str, Mapping[str, int]]:
-    """Return what each word or mark says for each language: less, where several share it."""
-    speaking: dict[str, list[str]] = {}
-    for language in load("mul", "stemmers").values():
-        name = language["stemmer"]
-        words = frozenset() if name in _SCRIPTS_OF_THEIR_OWN else stop_words(name)
-        for sign in (*language.get("marks", ()), *words):
-            speaking.setdefault(sign, []).append(name)
-    return {
-        sign: dict.fromkeys(languages, _CERTAIN // len(languages))
-        for sign, languages in speaking.items()
-    }
-
-
-@cache
-def _foreign() -> frozenset[str]:
-    """Return the words and marks that say nothing for the default language."""
-    return frozenset(sign for sign, evidence in _evidence().items() if DEFAULT not in evidence)
-
-
-def guess_language(words: Collection[str], marks: Collection[str] = ()) -> str:
-    """Return the language of a text in Latin script by its function words.
-
-    English unless another language has more evidence, and at least that of one
-    word which only it has.
-
-    Args:
-        words: the words of the text, folded. Of a long text the first few hundred do.
-        marks: the distinct lower-case characters of the text beyond ASCII.
-    """
-    foreign = _foreign()
-    if foreign.isdisjoint(words) and foreign.isdisjoint(marks):
-        return DEFAULT  # What all the evidence is shared by cannot have less of it.
-    known = _evidence()
-    tally = {DEFAULT: 0}
-    for sign in (*words, *marks):
-        for language, weight in known.get(sign, {}).items():
-            tally[language] = tally.get(language, 0) + weight
-    best = max(tally, key=lambda language: (tally[language], language == DEFAULT, language))
-    return best if tally[best] >= _CERTAIN else DEFAULT
-
-
-_LATIN = "latin"
-# Where the scripts begin, with the language whose stemmer each one takes.
-_SCRIPTS: list[tuple[int, str]] = [
-    (0x0000, _LATIN),
-    (0x0370, "greek"),
-    (0x0400, "russian"),
-    (0x0530, "armenian"),
-    (0x0590, ""),
-    (0x0600, "arabic"),
-    (0x0700, ""),
-    (0x0900, "hindi"),
-    (0x0980, ""),
-    (0x0B80, "tamil"),
-    (0x0C00, ""),
-    (0x1E00, _LATIN),
-    (0x1F00, "greek"),
-    (0x2000, ""),
-    (0x2C60, _LATIN),
-    (0x2C80, ""),
-]
-_STARTS = [start for start, _ in _SCRIPTS]
+_LATIN = "LATIN"
+# The language by whose stemmer the words of a script are read.
+_LANGUAGES = {
+    "GREEK": "el",
+    "CYRILLIC": "ru",
+    "ARMENIAN": "hy",
+    "ARABIC": "ar",
+    "DEVANAGARI": "hi",
+    "TAMIL": "ta",
+}
 
 
 class TermAnalyzer:
@@ -458,8 +390,8 @@ class TermAnalyzer:
 
     @property
     def name(self) -> str:
-        """Name and version: another Snowball may give other stems."""
-        return f"snowball-{Stemmer.version()}-1"
+        """Name and version: another Snowball, or another guess of languages, gives other stems."""
+        return f"snowball-{Stemmer.version()}-2"
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of ``text`` in order, repeated as often as they occur.
@@ -487,7 +419,7 @@ class TermAnalyzer:
         """Return for each word of a normalised text whether it is a stop word, and its terms."""
         words = segment(text, query=query)
         folded = [plain for _, plain in words]
-        language = guess_language(folded, {sign for sign in text.lower() if not sign.isascii()})
+        language = guess_language(word for word, _ in words)
         english = self._stems(DEFAULT, folded)
         own = english
         if language != DEFAULT:
@@ -507,9 +439,10 @@ class TermAnalyzer:
         script = _script(folded)
         if script == _LATIN:
             return False, (english,)
-        if script:
-            return folded in stop_words(script), self._stems(script, [folded])
-        return False, (folded,)
+        language = _LANGUAGES.get(script)
+        if language is None:
+            return False, (folded,)
+        return folded in stop_words(language), self._stems(language, [folded])
 
     def _stems(self, language: str, words: list[str]) -> list[str]:
         """Return the folded stems; the word itself where a stemmer would leave nothing of it."""
@@ -529,9 +462,9 @@ class TermAnalyzer:
 
 
 def _script(word: str) -> str:
-    """Return the language whose stemmer a word takes by its script, or nothing."""
+    """Return the name of the script of a word."""
     letter = next((char for char in word if not char.isdigit()), word[0])
-    return _SCRIPTS[bisect_right(_STARTS, ord(letter)) - 1][1]
+    return unicodedata.name(letter, "").partition(" ")[0]
 
 
 # Of a question: the characters by which it is searched for.

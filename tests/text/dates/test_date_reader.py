@@ -138,6 +138,7 @@ def test_no_time_rather_than_a_wrong_one(text):
     see https://example.com/2023-05-08 and `date(2023, 5, 8)`
     January twenty five nineteen eighty six | on Sunday March 8 | the following Friday | 08/05/2023
     on Friday | a good Friday | ⏎ | I lived there for 4 years.
+    I leave from next friday to Oct 1st 2020
     """
     assert DateParser().read(text, SAID) == []
 

@@ -26,12 +26,13 @@ from memoranda.learning.resolution import ASKED
 from memoranda.learning.sentences import own_sentences
 from memoranda.model.models import Record
 from memoranda.text.dates.statements import DateParser
+from memoranda.text.languages import DEFAULT, guess_language
 from memoranda.text.linear_patterns import encodable
 from memoranda.text.lines import MARKUP
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import has_secret
 from memoranda.text.sentences import sentence_texts
-from memoranda.text.terms import TermAnalyzer, fold, guess_language, normalize, stop_words
+from memoranda.text.terms import TermAnalyzer, fold, normalize, stop_words
 
 log = logging.getLogger("memoranda.extract")
 
@@ -89,11 +90,11 @@ def particulars(text: str, *, opening: bool = False) -> set[str]:
         opening: whether given names count that open a sentence.
     """
     plain, found = EVIDENCE.pattern("user").sub("_", text), numbers(text)
-    language = guess_language([fold(word) for word in _WORD.findall(plain)])
+    language = guess_language(_WORD.findall(plain.lower()))
     for match in _WORD.finditer(plain):
         word, before = match[0], plain[: match.start()].rstrip(_OPENING)[-1:]
         opens = not before or before in ".!?\n:"
-        noun = language == "german" and is_no_name(word) and fold(word) not in places()
+        noun = language == "de" and is_no_name(word) and fold(word) not in places()
         everyday = noun or fold(word) in stop_words(language)
         # The K of 5K is no name.
         written = word[0].isupper() and len(word) > 1 and not everyday
@@ -372,7 +373,7 @@ def _speaks_of_others(sentence: str, content: str) -> bool:
         return False
     found = {match[0].split()[-1] for match in EVIDENCE.pattern("others").finditer(sentence)}
     found |= {word for word in _WORD.findall(sentence) if word.istitle() and is_given_name(word)}
-    persons = known_terms(" ".join(found - stop_words("english")))
+    persons = known_terms(" ".join(found - stop_words(DEFAULT)))
     return bool(found) and known_terms(content).isdisjoint(persons)
 
 

@@ -32,7 +32,8 @@ from memoranda.model.query import EmbeddedText, TokenVectors, Vectors
 from memoranda.providers.embedding.cache import stack_vectors, unit_rows, well_formed
 from memoranda.providers.embedding.model_files import DIMENSIONS, MODEL, TOKENIZER, WEIGHTS, find
 from memoranda.providers.embedding.process_memory import release_memory
-from memoranda.text.terms import DEFAULT, stop_words
+from memoranda.text.languages import DEFAULT
+from memoranda.text.terms import stop_words
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -25,7 +25,7 @@ SPEC = compile_pattern(
     r"(?:@(?P<url>https?://(?:\[[\da-f:.]+\]|[^\s@?#/:\[\]]+)(?::\d+)?(?:/[^\s@?#]*)?))?",
     re.IGNORECASE,
 )
-PASSWORD = compile_pattern(r"(://)[^/]*@")
+PASSWORD = compile_pattern(r"://[^/]*@")
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ def parse_spec(text: str, **options: Any) -> ModelConnection:
     """
     found = SPEC.fullmatch(text.strip())
     if found is None or "://" in found["model"]:
-        shown = PASSWORD.sub(r"\1…@", text)[:EXCERPT]
+        shown = PASSWORD.sub("://…@", text)[:EXCERPT]
         raise ConfigError(
             f"the model {shown!r} cannot be read: write {FORMS}; the URL of a server is http(s) "
             f"and holds no user, password or query: give the key as llm.api_key"

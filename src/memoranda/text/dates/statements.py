@@ -247,7 +247,7 @@ class DatedSentence:
     def _bounds(self, time: TimeExpression, cue: TimeCue | None) -> Bounds | None:
         """Return the stretch of days that a time means here, if that is certain."""
         found = time.found
-        if found.only == "never":
+        if found.only == "never" or not found.options:
             return None
         way = self._direction(time, cue)
         if len(found.options) > 1:
