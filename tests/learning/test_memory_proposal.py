@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tables import each_row, each_text
 
 from memoranda.learning.claims import Turn
-from memoranda.learning.llm.memory_proposal import read_lines
+from memoranda.learning.llm.claim_checking import ClaimChecker
 from memoranda.notes.document import parse
 from memoranda.text.dates.statements import DateParser
 
@@ -35,7 +35,7 @@ def propose(update, *said, memory=MEMORY):
     """Return what comes of an update."""
     known = {item.text for item in parse(memory).items}
     lines = [item.text for item in parse(update).items if item.text not in known]
-    return read_lines(lines, turns(*said), DateParser())
+    return ClaimChecker(turns(*said), (), DateParser()).check_lines(lines)
 
 
 def test_what_states_nothing_new_is_no_claim():
@@ -111,7 +111,7 @@ def test_a_flood_is_cut():
 def test_whatever_a_model_writes_claims_rest_on_persons(update, said):
     """No claim is without a person's turn."""
     talk = turns(*said)
-    found = read_lines([update, "The user likes rum."], talk, DateParser())
+    found = ClaimChecker(talk, (), DateParser()).check_lines([update, "The user likes rum."])
     persons = {turn.id for turn in talk if turn.person}
     assert all(set(claim.sources) & persons for claim in found)
 

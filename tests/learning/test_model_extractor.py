@@ -140,6 +140,7 @@ def test_what_was_said_is_kept(text, content):
     I don't drink rum but I love tea. | The user loves tea.
     I stopped drinking coffee. | The user no longer drinks coffee.
     I can't stand coffee. | The user does not like coffee.
+    My sister came. I moved to Lisbon. | The user moved to Lisbon.
     """
     claim = kept(text, content)
     assert claim is not None

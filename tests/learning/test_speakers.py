@@ -56,6 +56,8 @@ def test_what_is_pasted_is_nobodys(text, own):
     (10:15) bob: hi |
     Alice Smith — Today at 10:15⏎I moved. |
     Alice⏎10:15 AM⏎I moved. |
+    # What asks something below what is pasted is the user's own again.
+    (10:15) Alice: I moved.⏎Where to? I'm in Rome. | ⏎Where to? I'm in Rome.
     See:⏎From: Alice <alice@example.com>⏎Subject: hi⏎⏎I moved. | See:⏎
     Am Mo., 3. Mai um 10:15 schrieb Alice Meier:⏎Ich zog um. |
     Le lundi, Alice <a@example.com> a écrit :⏎J'habite à Lyon. |

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import Condition, Event
 
-from memoranda.errors import MemorandaError, StoreClosed
+from memoranda.errors import StoreClosed
 from memoranda.model.models import Scope
 from memoranda.model.processes import BackgroundThread, follow_forks
 
@@ -93,8 +93,6 @@ class ConsolidationQueue:
                 work(self._thread.ending)
             except StoreClosed:
                 return
-            except MemorandaError as error:
-                log.warning("consolidation failed: %s; it is tried again later", error)
             except BaseException:  # SystemExit of an injected model, too: it would end this thread.
                 log.exception("consolidation failed; it is tried again later")
             finally:

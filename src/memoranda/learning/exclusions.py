@@ -15,7 +15,6 @@ from memoranda.learning.claims import Turn
 from memoranda.learning.sentences import cut_out, english, own_sentences
 from memoranda.text.limits import MOST_READ
 from memoranda.text.patterns import LanguageData
-from memoranda.text.secrets import has_secret
 
 _EN = LanguageData("en", "stance")
 # Things that one turn takes back: each is looked for in all that its speaker said.
@@ -145,11 +144,6 @@ class _TurnRedactor:
 def _telling(text: str) -> frozenset[str]:
     """Return the words of a text that tell it from others."""
     return value_key(text.replace("\u2019", "'")) - _EN.words("idle")
-
-
-def is_refused(text: str) -> bool:
-    """Return whether a text must not be kept, whatever it says: a secret, or an order."""
-    return has_secret(text) or is_order(text)
 
 
 def is_joke(text: str) -> bool:

@@ -17,7 +17,7 @@ from memoranda.errors import LLMError, MemorandaError, StoreClosed
 from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.consolidator import TurnReader
 from memoranda.learning.exclusions import blank_exclusions
-from memoranda.learning.llm.memory_proposal import read_lines
+from memoranda.learning.llm.claim_checking import ClaimChecker
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.changes import RecordChange
 from memoranda.model.ports import LanguageModel
@@ -189,7 +189,7 @@ class HistoryWriter:
         known = {item.text.casefold() for item in parse(memory).items}
         lines = [item.text for item in parse(update).items if item.text.casefold() not in known]
         owner = self.records.scope.user
-        claims = read_lines(lines, turns, self.entry_writer.dates, owner)
+        claims = ClaimChecker(turns, (), self.entry_writer.dates, owner).check_lines(lines)
         if notes.is_over(memory):
             shorter = read_compression(memory, update, turns, most_bytes=most)
             if shorter is not None:

@@ -20,7 +20,7 @@ from memoranda.facts.reader import FactStatement, read_facts, read_written_facts
 from memoranda.facts.requests import read_instruction
 from memoranda.facts.values import same_value
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
-from memoranda.learning.exclusions import is_joke, is_order, is_refused
+from memoranda.learning.exclusions import is_joke, is_order
 from memoranda.learning.extractor import find_event_time
 from memoranda.learning.resolution import ASKED
 from memoranda.learning.sentences import own_sentences
@@ -50,6 +50,8 @@ _OPENING, _AROUND = " \"'(\u201c\u2018\u00ab", " .,;:!?\"'()"
 MOST_DAYS = 31
 # Claims of a page, per turn of a person; a model that claims more is inventing.
 MOST_PER_TURN = 3
+# Turns that a line of notes is held to: those that share most words with it.
+TRIED = 3
 # Characters of one claim, which is a sentence.
 LONGEST = 400
 # Turns before a source that may say what it is an answer to.
@@ -175,6 +177,24 @@ class ClaimChecker:
         most = MOST_PER_TURN * sum(turn.person for turn in self.page)
         return sorted(claims.values(), key=lambda claim: places[claim.sources[0]])[:most]
 
+    def check_lines(self, lines: Iterable[str]) -> list[Claim]:
+        """Return the claims that lines of notes are which a model wrote.
+
+        Each sentence must hold by itself: one that speaks of "she" cannot be understood alone.
+        """
+        found = (each for line in lines for each in sentence_texts(line.replace("**", "")))
+        alone = (each for each in found if not ENGLISH.pattern("pronoun_opening").match(each))
+        return self.check_all(map(self._cite, alone))
+
+    def _cite(self, sentence: str) -> ClaimAnswer:
+        """Return a sentence as a claim, with the turns that say most of it."""
+        about = self.about(sentence)
+        spoken = [turn for turn in self.page[::-1] if own_words(turn)]
+        shared = {turn: len(known_terms(own_words(turn)) & about) for turn in spoken}
+        # Where no turn shares a word with it, the last one may be a yes.
+        best = sorted(filter(shared.get, spoken), key=lambda turn: -shared[turn]) or spoken[:1]
+        return ClaimAnswer(sentence, [turn.id for turn in best[:TRIED]])
+
     def check(self, drawn: ClaimAnswer) -> Claim | str:
         """Return the claim as it holds, or why it does not."""
         content, quote = _on_one_line(drawn.content), _fold(drawn.quote)
@@ -276,7 +296,7 @@ def own_words(turn: Turn) -> str:
         text
         for text, question in said
         if not (question and ENGLISH.pattern("question").match(text))
-        if not (is_joke(text) or is_refused(text))
+        if not is_joke(text)
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from memoranda.errors import LLMError
 from memoranda.learning.claims import Claim, Relation
@@ -26,13 +25,6 @@ OVER = "Does the newer statement of {id} mean that the older one is no longer tr
 SURE = 0.5
 # Pairs of one call: of more, models lose count.
 MOST_PAIRS = 20
-
-
-class PageDecisions(NamedTuple):
-    """What was decided of a page: its claims, those to drop without content, and of its pairs."""
-
-    claims: list[Claim]
-    relations: dict[tuple[int, str], Relation]
 
 
 class ModelDecider:
@@ -59,8 +51,8 @@ class ModelDecider:
 
 async def decide_page(
     decider: Decider, claims: Sequence[Claim], pairs: Mapping[tuple[int, str], Record]
-) -> PageDecisions:
-    """Return what a decider says of claims, and of pairs of a claim and a fact.
+) -> tuple[list[Claim], dict[tuple[int, str], Relation]]:
+    """Return claims, those to drop without content, and how pairs of a claim and a fact stand.
 
     Asked about are claims without an attribute that nobody asked to keep.
 
@@ -86,7 +78,7 @@ async def decide_page(
     questions = [WORTH.format(id=each["id"]) for each in statements]
     questions += [each.format(id=row["id"]) for row in rows for each in (SAME, OVER)]
     if not questions:
-        return PageDecisions([*claims], {})
+        return [*claims], {}
     state = "\n".join([fenced("statements", statements), fenced("pairs", rows)])
     answers = iter(await decider.decide(state, questions))
     dropped = {place for place in doubted if next(answers) < SURE}
@@ -94,7 +86,7 @@ async def decide_page(
         replace(claim, content="") if place in dropped else claim
         for place, claim in enumerate(claims)
     ]
-    return PageDecisions(kept, {pair: _relation(next(answers), next(answers)) for pair in asked})
+    return kept, {pair: _relation(next(answers), next(answers)) for pair in asked}
 
 
 def _relation(same: float, over: float) -> Relation:

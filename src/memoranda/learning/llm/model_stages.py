@@ -24,7 +24,7 @@ from memoranda.learning.llm.claim_checking import (
     telling_terms,
     why_unfit,
 )
-from memoranda.model.models import Kind, Record
+from memoranda.model.models import Record
 from memoranda.model.ports import LanguageModel
 from memoranda.text.calendar import in_zone
 from memoranda.text.dates.statements import DateParser
@@ -180,8 +180,10 @@ async def write_insight(
 
 
 def _memory_row(label: str, record: Record, zone: tzinfo) -> dict[str, object]:
-    at = moment(in_zone(record.event_time, zone))
-    kind = "fact" if record.kind is Kind.FACT else "talk"
-    speaker = {"speaker": record.source_role} if record.source_role else {}
-    text = shortened(record.content, LONGEST_MEMORY)
-    return {"id": label, "kind": kind, "at": at, **speaker, "text": text}
+    return {
+        "id": label,
+        "kind": record.kind,
+        "at": moment(in_zone(record.event_time, zone)),
+        "speaker": record.source_role,
+        "text": shortened(record.content, LONGEST_MEMORY),
+    }
