@@ -72,8 +72,9 @@ def places(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, int]]:
 class Graph:
     """Collects the nodes and initializers of a graph; every node has one output."""
 
-    def __init__(self) -> None:
-        """Start empty."""
+    def __init__(self, bits: int = 8) -> None:
+        """Start empty; matrices will have so many bits a number."""
+        self.bits = bits
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
         self._known: set[str] = set()
@@ -96,7 +97,7 @@ class Graph:
         """Declare a matrix of bytes, and the scales of its blocks; return their names."""
         self._shapes[name] = (rows, columns)
         blocks = columns // block
-        shape = (rows, blocks, block) if blocks > 1 else (rows, columns)
+        shape = (rows, blocks, block * self.bits // 8) if blocks > 1 else (rows, columns)
         scales = (rows * blocks,) if blocks > 1 else (rows, 1)
         self._stored(name, TensorProto.UINT8, *shape)
         return name, self._stored(name + SCALES, TensorProto.FLOAT, *scales)
@@ -148,7 +149,7 @@ class Graph:
             domain=RUNTIME,
             K=inputs,
             N=outputs,
-            bits=8,
+            bits=self.bits,
             block_size=BLOCK,
             accuracy_level=WHOLE_NUMBERS,
         )

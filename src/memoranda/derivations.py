@@ -112,12 +112,15 @@ class DerivationWorker:
     def embed_question(self, text: str) -> EmbeddedText | None:
         """Return the vector of a question with those of its tokens, where there are some.
 
+        None without a model, and of a question that it cannot read.
+
         Raises:
             EmbeddingError: the model failed.
         """
         if self.embedder is None or not self.has_model:
             return None
-        return self._embed(self.embedder, [text], query=True, hurry=True)[0]
+        made = self._embed(self.embedder, [text], query=True, hurry=True)[0]
+        return made if made.vector.any() else None
 
     @property
     def status(self) -> str:
@@ -129,6 +132,11 @@ class DerivationWorker:
             return "off"
         tokens = ", with token vectors" if self.has_tokens else ""
         return f"{model[0]} ({model[1]} dimensions{tokens})"
+
+    def describe(self, scope: Scope) -> str:
+        """Return what ``status`` says, and of how many of a user's records the model reads none."""
+        unread = self._store.count_unread(scope) if self.problem is None else 0
+        return f"{self.status}; cannot read {unread:,} records" if unread else self.status
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return where the tokens of a text stand that get vectors of their own."""

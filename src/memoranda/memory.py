@@ -803,7 +803,7 @@ class Memory:
             conversations=len(services.store.conversations(self._scope)),
             newest=newest[0].created_at if newest else None,
             pending_vectors=services.derivations.waiting(self._scope),
-            vectors=services.derivations.status,
+            vectors=services.derivations.describe(self._scope),
             size=services.store.size(),
             pending_sessions=sum(each.consolidated_at is None for each in sessions),
             llm="none" if services.models.model is None else services.models.model.name,

@@ -19,7 +19,7 @@ from typing import Any
 
 from memoranda.derivations import DerivationWorker
 from memoranda.entities.pipeline import FAST, EntityPipeline
-from memoranda.errors import ConfigError, MemorandaError, ModelUnavailable
+from memoranda.errors import ConfigError, MemorandaError, MissingExtra, ModelUnavailable
 from memoranda.maintenance.schedule import next_time, parse_times
 from memoranda.maintenance.service import STAGES
 from memoranda.model.models import Kind, Scope
@@ -29,6 +29,7 @@ from memoranda.model.reports import Check
 from memoranda.model.sessions import SessionInfo, describe_counts
 from memoranda.notes.service import WRONG
 from memoranda.providers.embedding import model_files as files
+from memoranda.providers.opening import local_embedder
 from memoranda.settings.parsing import names
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import file_of, medium
@@ -121,7 +122,7 @@ class Doctor:
     def _vectors(self) -> Finding:
         problem = self.derivations.problem
         if problem is None:
-            return True, self.derivations.status, None
+            return True, self.derivations.describe(self.scope), None
         remedy = "memoranda doctor --reembed" if "--reembed" in problem else None
         return None if self.derivations.embedder is None else False, f"off: {problem}", remedy
 
@@ -253,14 +254,15 @@ def _soundness(problems: list[str]) -> Finding:
 
 
 def _model_files(settings: Settings) -> Finding:
-    wanted = settings.embedding.model in {"auto", "local"}
+    chosen = settings.embedding.model
+    model = local_embedder(chosen)
     try:
-        found = files.find(settings.embedding.folder)
-    except ModelUnavailable as error:
-        needed = False if settings.embedding.model == "local" else None
-        remedy = files.REMEDY.removeprefix("run: ") if wanted else None
+        found = model.find(settings.embedding.folder)
+    except (MissingExtra, ModelUnavailable) as error:
+        needed = False if chosen in {"local", "multilingual"} else None
+        remedy = files.REMEDY.removeprefix("run: ") if chosen in {"auto", "local"} else None
         return needed, str(error).removesuffix(f"; {files.REMEDY}"), remedy
-    return True, f"{files.MODEL} in {found}", None
+    return True, f"{model.name} in {found}", None
 
 
 def _language(model: LanguageModel | None) -> Finding:

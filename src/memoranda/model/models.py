@@ -502,6 +502,8 @@ class Why:
         when, speaker: when it happened, and who said it.
         before, after: the turns around it in its session, shortened.
         words: which of its words answer which of the query, the most telling first.
+        unread: ``question`` or ``record``, whichever the embedding model cannot read, so that
+            words, names and times stand for its meaning; ``None`` where it reads both.
     """
 
     arms: Mapping[str, ArmEvidence]
@@ -513,6 +515,7 @@ class Why:
     before: str | None = None
     after: str | None = None
     words: Sequence[TokenMatch] = field(default=(), compare=False)
+    unread: str | None = None
 
     def __str__(self) -> str:
         """One line: the arms, largest share first."""

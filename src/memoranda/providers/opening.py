@@ -19,6 +19,7 @@ from memoranda.providers.llm.spec import parse_spec, require_key
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
+    from memoranda.providers.embedding.local_model import LocalEmbedder
     from memoranda.settings.sections import EmbeddingSettings, LLMSettings, RetrievalSettings
 
 MATRYOSHKA = {"text-embedding-3-large": 256, "text-embedding-3-small": 256}
@@ -42,12 +43,10 @@ def open_embedder(
     breaker = None
     try:
         match kind:
-            case "auto" | "local":
-                from memoranda.providers.embedding.minilm import MiniLM
-                from memoranda.providers.embedding.model_files import find
-
-                found: Embedder = MiniLM(settings.folder, threads=settings.threads)
-                find(settings.folder)  # Say now, not at the first search, if there are no files.
+            case "auto" | "local" | "multilingual":
+                model = local_embedder(kind)
+                found: Embedder = model(settings.folder, threads=settings.threads)
+                model.find(settings.folder)  # Say now, not at the first search, if there is none.
             case "openai" if name:
                 from memoranda.providers.embedding.openai_embedder import OpenAIEmbedder
 
@@ -59,13 +58,24 @@ def open_embedder(
                 )
                 breaker = CircuitBreaker(settings.base_url or kind, settings.timeout)
             case _:
-                known = "auto, local, none or openai:NAME"
+                known = "auto, local, multilingual, none or openai:NAME"
                 raise ConfigError(f"embedding.model={settings.model!r} is unknown; use {known}")
     except (MissingExtra, ModelUnavailable) as error:
         if kind != "auto":
             raise
         return None, str(error)
     return CachedEmbedder(found, owned=True, breaker=breaker), None
+
+
+def local_embedder(name: str) -> type[LocalEmbedder]:
+    """Return the kind of model on this machine that ``embedding.model`` names."""
+    if name == "multilingual":
+        from memoranda.providers.embedding.multilingual import MultilingualE5
+
+        return MultilingualE5
+    from memoranda.providers.embedding.minilm import MiniLM
+
+    return MiniLM
 
 
 def require_model(settings: RetrievalSettings, off_because: str | None) -> None:

@@ -75,6 +75,7 @@ def show_reasons(hit: Hit, view: Display) -> RenderableType:
            for name, arm in arms},
         "factors": "  ".join(f"{name} x{x:.2f}" for name, x in factors.items() if x != 1),
         "words": "  ".join(words),
+        "model": f"cannot read the {why.unread}" if why.unread else "",
         "before": view.brief(why.before or ""),
         "after": view.brief(why.after or ""),
     }  # fmt: skip

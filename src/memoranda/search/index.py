@@ -54,6 +54,7 @@ FAINTEST = 0.02  # weights below this are left out
 # Places between two turns of a session beyond which candidates do not stand around each other.
 FARTHEST_CANDIDATES = 3
 FARTHEST = 8  # turns; farther ones add nothing that can be measured
+UNREAD = np.float32(1e-30)  # the scale of zeros
 LARGEST = np.float32(127)  # of a number of one byte
 SOON_MS = 30 * 60_000  # between two episodes of one talk, where no session says so
 
@@ -125,7 +126,8 @@ class QuantizedVectors:
     Attributes:
         codes: whole numbers from -127 to 127, shape (records, dimensions); zeros where there is
             none yet.
-        scales: by what the codes of each record are multiplied.
+        scales: by what the codes of each record are multiplied; ``UNREAD`` where the model cannot
+            read the text.
     """
 
     codes: npt.NDArray[np.int8]
@@ -150,6 +152,12 @@ class QuantizedVectors:
         """Whether each record has one."""
         return bool(self.scales.all())
 
+    @property
+    def read(self) -> Mask:
+        """Which records have one that says something."""
+        known: Mask = self.scales > UNREAD
+        return known
+
     def extended(self, count: int) -> QuantizedVectors:
         """Return a copy with room for so many in all."""
         made = self.zeros(count, self.dimensions)
@@ -163,7 +171,7 @@ class QuantizedVectors:
         damaged = ~np.isfinite(largest)
         numbers[damaged], largest[damaged] = 0, 0
         numbers *= (LARGEST / np.maximum(largest, np.float32(1e-30)))[:, None]
-        self.scales[rows] = largest / LARGEST
+        self.scales[rows] = np.maximum(largest / LARGEST, UNREAD) * ~damaged
         self.codes[rows] = np.rint(numbers, out=numbers)
 
     def dequantize(self, row: int) -> Vector:

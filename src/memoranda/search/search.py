@@ -36,7 +36,7 @@ from memoranda.search.attributes import (
     put_first,
 )
 from memoranda.search.evidence import WITHIN, ScoredRecords
-from memoranda.search.index import NO_NUMBER, Floats, IndexCache, Mask, Places, Rows
+from memoranda.search.index import NO_NUMBER, UNREAD, Floats, IndexCache, Mask, Places, Rows
 from memoranda.search.late_interaction import (
     FUNCTION_WORD,
     MOST_CANDIDATES,
@@ -336,9 +336,17 @@ class SingleSearch:
                 before=before,
                 after=after,
                 words=TokenMatches(partial(self._match_words, row)),
+                unread=self._unread(row),
             )
             hits.append(Hit(records[row], float(scored.score[row]), why))
         return hits
+
+    def _unread(self, row: int) -> str | None:
+        """Return what the model cannot read, if that is why words stand for the meaning."""
+        derivations, unread = self.parts.derivations, self.rows.vectors.scales[row] == UNREAD
+        if self.embedded is None and derivations.has_model and derivations.problem is None:
+            return "question"
+        return "record" if self.embedded is not None and unread else None
 
     def _beside(self, rows: Sequence[int]) -> dict[int, list[str | None]]:
         """Return the beginnings of the visible turns before and after each record, by row."""
@@ -463,7 +471,7 @@ class SingleSearch:
     def _likeness(self, row: int, other: int) -> float:
         """Return how like another record one is: by their vectors, or their words without."""
         vectors = self.rows.vectors
-        if self._vector is None:
+        if self._vector is None or not vectors.read[[row, other]].all():
             return self._stated(row).likeness(self._stated(other))
         return float(np.vecdot(vectors.dequantize(row), vectors.dequantize(other)))
 
@@ -585,10 +593,10 @@ class SingleSearch:
         if self._with_assistant and not ranked:  # Whose turns stand more for themselves.
             words = np.float32(0.5) * (words + self.words.coverage(around=False))
         likeness = evidence.likeness(rows, self._vector)
-        if likeness is not None and not rows.vectors.complete:
-            # A record without a vector yet is as like as the share of the words that it holds.
+        if likeness is not None and not rows.vectors.read.all():
+            # A record without a vector is as like as the share of the words that it holds.
             share = self.words.coverage(around=False) * likeness.max(initial=0)
-            likeness = np.where(rows.vectors.scales > 0, likeness, share)
+            likeness = np.where(rows.vectors.read, likeness, share)
         nothing = np.zeros(len(rows), np.float32)
         found = {"lexical": words, "vector": nothing if likeness is None else likeness}
         if not ranked:

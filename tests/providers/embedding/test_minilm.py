@@ -13,15 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memoranda.errors import EmbeddingError, InvalidInput, ModelUnavailable
-from memoranda.providers.embedding.minilm import (
-    GRAPH,
+from memoranda.providers.embedding.local_model import (
     LOADED,
     MOST_TOKENS,
     TOKEN_DIMENSIONS,
     TOKENS_PER_BATCH,
-    MiniLM,
     batches,
 )
+from memoranda.providers.embedding.minilm import GRAPH, MiniLM
 
 ROOT = Path(__file__).parents[3]
 LONG = "Ana told me about her trip to Lisbon, the food and the late flight. " * 40
@@ -34,6 +33,38 @@ TEXTS = [
     "Ünïcödé naïveté — Straße, مرحبا بالعالم, こんにちは",
     LONG,
 ]
+UNREAD = TEXTS[1:3] + TEXTS[5:6]
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("Who is Ana?", True),
+        ("Who is สมชาย?", False),
+        ("When did 王伟 visit the office in Lisbon?", False),
+        ("Привет, как дела", False),
+        ("Where is the 🎂?", False),
+        ("Łukasz lives in Çeşme", True),
+        ("E_CONN_42 x9f3-77aa", True),
+        ("?!", True),
+    ],
+)
+def test_a_question_is_read_where_all_of_its_words_are_known(minilm, text, known):
+    """What is unknown of it is mostly the name that is asked for; single letters are unknown."""
+    [read] = minilm.embed_tokens([text], query=True)
+    assert read.vector.any() == known
+    assert (len(read.tokens) > 0) == known
+
+
+def test_a_text_is_read_where_half_of_it_is_known(minilm):
+    """Of a mixed line the tokens that are known have vectors, and no others."""
+    [read, unread] = minilm.embed_tokens(
+        ["We met 王伟 in Lisbon yesterday 🎉", "王伟住在里斯本 now"]
+    )
+    assert read.vector.any()
+    assert read.spans == [(3, 6), (13, 19), (20, 29)]
+    assert not unread.vector.any()
+    assert not len(unread.tokens)
 
 
 def test_text_up_to_256_tokens_counts_and_no_more(minilm):
@@ -50,7 +81,8 @@ def test_rows_are_float32_of_unit_length_in_the_order_of_the_texts(minilm):
     vectors = minilm.embed(TEXTS)
     assert vectors.dtype == np.float32
     assert vectors.shape == (len(TEXTS), minilm.dimensions)
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    read = [text not in UNREAD for text in TEXTS]
+    assert np.allclose(np.linalg.norm(vectors, axis=1), read, atol=1e-6)
     one_by_one = np.concatenate([minilm.embed([text]) for text in TEXTS])
     assert np.allclose(vectors, one_by_one, atol=1e-5)
 
@@ -93,10 +125,10 @@ def test_nothing_gives_no_rows(minilm):
 @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(st.characters(exclude_categories=()), max_size=40), max_size=6))
 def test_any_unicode_is_embedded(minilm, texts):
-    """Whatever the characters, lone surrogates too, there is one finite unit row per text."""
+    """Whatever the characters, lone surrogates too, a text has a unit row, or one of zeros."""
     vectors = minilm.embed(texts)
     assert vectors.shape == (len(texts), 384)
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert all(abs(length - round(length)) < 1e-5 for length in np.linalg.norm(vectors, axis=1))
 
 
 @given(lengths=st.lists(st.integers(2, 256), max_size=40))
@@ -146,14 +178,16 @@ IMPORTING = """
 import sys
 from importlib import import_module
 from pathlib import Path
-from memoranda.errors import MissingExtra, ModelUnavailable
+from memoranda.errors import EmbeddingError, MissingExtra
 
 room = "memoranda.providers.embedding"
 import_module(f"{room}.minilm").MiniLM()
+import_module(f"{room}.multilingual").MultilingualE5()
 assert not {"onnxruntime", "tokenizers", "numpy", "openai", "torch"} & set(sys.modules)
 for name, absent, extra in (
     ("minilm.MiniLM", "onnxruntime", "local"),
     ("minilm.MiniLM", "tokenizers", "local"),
+    ("multilingual.MultilingualE5", "onnxruntime", "multilingual"),
     ("openai_embedder.OpenAIEmbedder", "openai", "openai"),
 ):
     sys.modules[absent] = None
@@ -166,11 +200,11 @@ for name, absent, extra in (
         raise SystemExit(f"made {name} without {absent}")
     del sys.modules[absent]
 try:
-    import_module(f"{room}.minilm").load(Path("nowhere"), threads=1)
-except ModelUnavailable:
+    import_module(f"{room}.local_model").open_session(Path("nowhere.onnx"), 1, "local", print)
+except EmbeddingError:
     assert "onnxruntime" in sys.modules
 else:
-    raise SystemExit("loaded a model of no files")
+    raise SystemExit("loaded a network of no file")
 """
 
 

@@ -1,4 +1,4 @@
-"""MiniLM's vectors against an independent BERT pass in float64 with the published weights.
+"""The vectors of local models against an independent BERT pass in float64, by published weights.
 
 The pass is written from the papers and takes one text at a time, so that there is
 neither padding nor a mask: a post-norm transformer encoder (Vaswani et al. 2017,
@@ -9,8 +9,11 @@ Devlin et al. 2019), then the mean of the last layer's rows, scaled to unit leng
 import math
 
 import numpy as np
+import pytest
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
+
+from memoranda.providers.embedding.multilingual import GRAPH, WEIGHTS, MultilingualE5, WeightsFile
 
 TEXTS = [
     "Ana is vegetarian and never flies before nine.",
@@ -20,6 +23,7 @@ TEXTS = [
     "Ünïcödé naïveté — Straße, مرحبا بالعالم, こんにちは",
     "Ana told me about her trip to Lisbon, the food and the late flight. " * 2,
 ]
+WORD_TABLE = "embeddings.word_embeddings.weight"
 ERF = np.frompyfunc(math.erf, 1, 1)
 
 
@@ -55,23 +59,28 @@ def attend(x, weights, name, heads=12):
     return dense(np.concatenate(mixed, axis=1), weights, f"{name}.output.dense")
 
 
-def embed(tokens, weights):
-    """Return the unit vector of one sequence of token ids."""
+def read(tokens, weights, layers):
+    """Return the mean of the last layer of one sequence of token ids, and the layer before."""
     x = (
-        weights["embeddings.word_embeddings.weight"][tokens].astype(np.float64)
+        weights[WORD_TABLE][tokens].astype(np.float64)
         + weights["embeddings.position_embeddings.weight"][: len(tokens)]
         + weights["embeddings.token_type_embeddings.weight"][0]
     )
     x = norm(x, weights, "embeddings.LayerNorm")
-    for number in range(6):
-        layer = f"encoder.layer.{number}"
+    before = x
+    for number in range(layers):
+        before, layer = x, f"encoder.layer.{number}"
         attended = x + attend(x, weights, f"{layer}.attention")
         x = norm(attended, weights, f"{layer}.attention.output.LayerNorm")
         inner = gelu(dense(x, weights, f"{layer}.intermediate.dense"))
         x = x + dense(inner, weights, f"{layer}.output.dense")
         x = norm(x, weights, f"{layer}.output.LayerNorm")
-    pooled = x.mean(0)
-    return pooled / np.linalg.norm(pooled)
+    return x.mean(0), before
+
+
+def unit(x):
+    """Return vectors of length one."""
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
 
 
 def test_vectors_are_those_of_an_independent_forward_pass(minilm, published):
@@ -80,8 +89,72 @@ def test_vectors_are_those_of_an_independent_forward_pass(minilm, published):
     tokenizer = Tokenizer.from_file(str(published.tokenizer))
     tokenizer.no_padding()
     tokenizer.enable_truncation(256)
-    expected = np.stack([embed(tokenizer.encode(text).ids, weights) for text in TEXTS])
-    vectors = minilm.embed(TEXTS)
+    ids = [tokenizer.encode(text).ids for text in TEXTS]
+    expected = np.stack([unit(read(each, weights, 6)[0]) for each in ids])
+    vectors = np.concatenate([minilm._loaded().run([each])[0] for each in ids])
     likeness = (vectors * expected).sum(axis=1)
     assert likeness.min() >= 0.997
     assert likeness.mean() >= 0.999
+
+
+# What the published file of the other model calls the tensors of a layer.
+PARTS = {
+    "attention.self.query": "q",
+    "attention.self.key": "k",
+    "attention.self.value": "v",
+    "attention.output.dense": "ao",
+    "attention.output.LayerNorm": "aln",
+    "intermediate.dense": "fi",
+    "output.dense": "fo",
+    "output.LayerNorm": "oln",
+}
+
+
+def floats(file, name, columns):
+    """Return a tensor of the published file, block by block: a scale, and 32 numbers of 4 bits."""
+    quantized, start, size = file._places[name]
+    part = bytes(file._data[start : start + size])
+    if not quantized:
+        return (
+            np.frombuffer(part, "<f4")
+            .astype(np.float64)
+            .reshape(-1, columns if name.startswith("emb") else 1)
+            .squeeze()
+        )
+    blocks = np.frombuffer(part, np.uint8).reshape(-1, 18)
+    codes = np.stack([blocks[:, 2:] % 16, blocks[:, 2:] // 16], axis=1).astype(np.float64) - 8
+    scales = np.frombuffer(blocks[:, :2].tobytes(), "<f2").astype(np.float64)
+    return (codes * scales[:, None, None]).reshape(-1, columns)
+
+
+@pytest.mark.slow
+def test_vectors_in_many_languages_are_those_of_an_independent_forward_pass(multilingual):
+    """So are its tokens', of the layer before; what all vectors share is taken from both."""
+    onnx = pytest.importorskip("onnx")
+    file = WeightsFile(MultilingualE5.find() / WEIGHTS.name)
+    weights = {
+        "embeddings.LayerNorm.weight": floats(file, "emb.ln.w", 384),
+        "embeddings.LayerNorm.bias": floats(file, "emb.ln.b", 384),
+        "embeddings.position_embeddings.weight": floats(file, "emb.pos", 384),
+        "embeddings.token_type_embeddings.weight": floats(file, "emb.type", 384),
+    }
+    for number in range(12):
+        for part, short in PARTS.items():
+            name, columns = f"encoder.layer.{number}.{part}", 1536 if short == "fo" else 384
+            matrix, bias = (floats(file, f"l{number}.{short}.{kind}", columns) for kind in "wb")
+            weights |= {f"{name}.weight": matrix, f"{name}.bias": bias.ravel()}
+    graph = onnx.load(GRAPH, load_external_data=False).graph.initializer
+    fixed = {each.name: onnx.numpy_helper.to_array(each) for each in graph if each.raw_data}
+    for text in ("Ana never flies before nine.", "安娜从不在九点之前坐飞机。", "สมชาย 🎂"):
+        model = multilingual._loaded()
+        ids, _ = model.read(text)
+        words = model.inputs(np.array([ids]))["words"][0].astype(np.float64)
+        pooled, tokens = read(range(len(ids)), weights | {WORD_TABLE: words}, 12)
+        found = model.run([ids])
+        for name, expected, vectors in zip(
+            ("embedding", "tokens"), (pooled[None], tokens), (found[0], found[1][0]), strict=True
+        ):
+            along = fixed[f"{name}_languages"].astype(np.float64)
+            own = unit(expected) - fixed[f"{name}_mean"]
+            own -= own @ along @ along.T
+            assert (unit(own) * unit(vectors)).sum(axis=-1).min() >= 0.97

@@ -31,11 +31,16 @@ TIMEOUT = 30.0
 
 @dataclass(frozen=True, slots=True)
 class PublishedFile:
-    """A file as its authors published it: ``name``, ``size`` in bytes, ``sha256``."""
+    """A file as its authors published it: ``name``, ``size`` in bytes, ``sha256``.
+
+    Beside these of which ``model`` it is, and the ``remedy`` where it is missing or another one.
+    """
 
     name: str
     size: int
     sha256: str
+    model: str = MODEL
+    remedy: str = REMEDY
 
 
 WEIGHTS = PublishedFile(
@@ -158,7 +163,7 @@ def require_genuine(path: Path, file: PublishedFile) -> None:
         with path.open("rb") as opened:
             found = hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError as error:
-        message = f"cannot read {path}: {error}; allow it, or {REMEDY}"
+        message = f"cannot read {path}: {error}; allow it, or {file.remedy}"
         raise ModelUnavailable(message) from error
     _require_hash(str(path), found, file)
 
@@ -174,6 +179,6 @@ def is_genuine(path: Path, file: PublishedFile) -> bool:
 def _require_hash(source: str, found: str, file: PublishedFile) -> None:
     if found != file.sha256:
         raise ModelUnavailable(
-            f"{source} is not the published {file.name} of {MODEL}: its sha256 is {found}, "
-            f"expected {file.sha256}; {REMEDY}"
+            f"{source} is not the published {file.name} of {file.model}: its sha256 is {found}, "
+            f"expected {file.sha256}; {file.remedy}"
         )

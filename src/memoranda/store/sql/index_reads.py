@@ -118,6 +118,7 @@ SELECT r.key, s.key FROM records r JOIN records s ON s.user_key = :user AND s.id
 WHERE r.user_key = :user AND r.superseded_by IS NOT NULL AND {which} ORDER BY r.key
 """,
 )
+UNREAD = "SELECT count(*) FROM vectors v WHERE v.user_key = :user AND v.embedding = :zeros"
 LINKED = """
 SELECT r.key, count(DISTINCT l.entity_key) AS matched FROM entity_names n
 JOIN record_entities l ON l.entity_key = n.entity_key JOIN records r ON r.key = l.record_key
@@ -221,6 +222,12 @@ class IndexReads(SqlReads):
         """Return ordinals of records that mention entities of these names; most of them first."""
         folded = dump([self.names.fold(name) for name in names])
         return self._made(scope, LINKED, folded=folded)
+
+    def count_unread(self, scope: Scope) -> int:
+        """Return how many of a user's records the model cannot read: their vectors are zeros."""
+        _, dimensions = self.vector_model() or ("", 0)
+        zeros = bytes(2 * dimensions)  # of float16
+        return int(sum(count for (count,) in self._made(scope, UNREAD, zeros=zeros)))
 
     def vector_model(self) -> tuple[str, int] | None:
         """Return name and dimensions of the stored vectors' model."""
