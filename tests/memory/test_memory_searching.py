@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda import Memory, Settings, errors
 from memoranda.providers.embedding.model_files import find
@@ -304,6 +305,16 @@ def test_what_was_recalled_counts_as_accessed(opened):
     assert recalled == {record.id}
     assert (memory.get(record.id).access_count, memory.get(record.id).last_accessed) == (1, moment)
     assert memory.get(other.id).access_count == 0
+
+
+@each_row("prompt", ["Write a haiku about autumn.", "2+2", "What is the capital of Mongolia?"])
+def test_what_asks_for_nothing_brings_nothing(meaning, prompt):
+    """Recall gives what is like the prompt, and not the best of a bad lot."""
+    meaning.remember_many(
+        ["My sister Rita writes about bridges.", "Flat 2 is ours.", "We eat at eight."]
+    )
+    assert meaning.recall(prompt).text == ""
+    assert "Rita" in meaning.recall("What is my sister called?").text
 
 
 def test_the_latest_insight_comes_with_a_recall(memory):

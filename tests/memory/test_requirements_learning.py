@@ -42,6 +42,7 @@ def test_five_facts_of_other_sessions_are_recalled():
             ("fact", "before")
         }
         assert all({"lexical", "vector"} <= hit.why.arms.keys() for hit in found.hits)
+        assert len(memory.recall("What do you know about me?").hits) == 5
         context = chat.context("What does Rita's cat like?", budget=2_000).messages[-2]["content"]
         assert context.count("likes tuna") == 5
         assert own.content not in context

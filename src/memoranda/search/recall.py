@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+from itertools import islice
+from math import inf
 
 from memoranda.facts.language import language_of, languages_in
 from memoranda.facts.stance import leaves_asserted
@@ -20,7 +22,7 @@ from memoranda.model.ports import RecallRequest, TokenCounter
 from memoranda.model.query import Filter, Order
 from memoranda.records.drafts import SecretPolicy, show_hit, show_record, show_text
 from memoranda.search.evidence import WITHIN
-from memoranda.search.search import Retriever
+from memoranda.search.search import Retriever, excerpt
 from memoranda.store.sql.store import Store
 from memoranda.text.calendar import in_zone
 from memoranda.text.recalled import FENCE, escape_fence
@@ -35,15 +37,13 @@ INSIGHT = "## Weekly insight"
 LONGEST = 600  # characters of one record; the rest is a call of get() away
 SEPARATOR_TOKENS = 2
 LEAST_TOKENS = 24
-# Evidence by arm of which one suffices: small talk reaches less against anything.
-LEAST_EVIDENCE: Mapping[str, float] = {
-    "entity": 0.0,
-    "temporal": WITHIN,
-    "attribute": 0.0,
-    "lexical": 0.1,
-    "vector": 0.2,
-    "tokens": 0.5,
-}
+# Evidence by arm of which one suffices; and where no words were compared, of which one does.
+SUFFICIENT: Mapping[str, float] = {"entity": 0.0, "temporal": WITHIN, "attribute": 0.0}
+FOUND: Mapping[str, float] = {"lexical": 0.1, "vector": 0.2}
+# Cosine and likeness of words together, of the best hit and of each. Measured on 13 histories and
+# 21 people: 403 of 816 prompts that ask for nothing there ("Write a haiku") bring nothing, and 875
+# of 888 questions their answer; without this floor 287 and 870.
+BEST_LIKENESS, LIKENESS = 0.46, 0.4
 # Hits that recall tries to fit into its budget.
 RECALLED = 20
 # The same where the setting ``retrieval.recall`` wants facts alone.
@@ -106,18 +106,15 @@ class RecallService:
             self.scope, query, where, limit=limit, min_score=least, skip=skip, prompt=prompt
         )
         facts = self._facts_from(hits)
-        hidden = {
-            turn
-            for fact in facts
-            if not is_active(fact, where.now)
-            and any(
-                each.action == CLOSED and each.record == fact.id
-                for each in self.store.history(self.scope, fact.id)
-            )
-            for turn in fact.source_ids
-        }
         left = [fact for fact in facts if is_active(fact, where.now)]
-        return list(_replace_hidden(hits, hidden, left)) if hidden else hits
+        gone = [fact for fact in facts if fact not in left and self._was_closed(fact)]
+        hidden = {turn for fact in gone for turn in fact.source_ids}
+        return _replace_hidden(hits, hidden, left) if hidden else hits
+
+    def _was_closed(self, fact: Record) -> bool:
+        """Return whether somebody, and not time, ended a fact."""
+        history = self.store.history(self.scope, fact.id)
+        return any(each.action == CLOSED and each.record == fact.id for each in history)
 
     def recall(self, request: RecallRequest, where: Filter, session: str | None = None) -> Recall:
         """Return the records that answer a question and the newest insight, as a fenced block.
@@ -134,20 +131,21 @@ class RecallService:
         """
         text, budget = clean(request.question, "prompt"), limited(request.budget, "budget")
         hits: list[Hit] = []
-        most = RECALLED
         if self.facts_only:
             other = where.exclude_session or session
-            where, most = replace(where, kinds=(Kind.FACT,), exclude_session=other), RECALLED_FACTS
-        if not is_small_talk(text):
+            where = replace(where, kinds=(Kind.FACT,), exclude_session=other)
+        if any(map(str.isalpha, text)) and not is_small_talk(text):
             skip = request.seen if request.cleared else request.seen | self.cleared_turns(session)
-            hits = self.search_for_model(text, where, limit=most, skip=skip, prompt=True)
+            hits = self.search_for_model(text, where, limit=RECALLED, skip=skip, prompt=True)
         insight = self.latest_insight(Filter(now=where.now))
+        shown = [
+            show_hit(hit, self.secrets)
+            for hit in (hits if self.facts_only else find_relevant(hits))
+            if not (insight and hit.record.id == insight.id) and not request.tells(hit.record)
+        ]
         found = pack(
-            [
-                show_hit(hit, self.secrets)
-                for hit in hits
-                if not (insight and hit.record.id == insight.id) and not request.tells(hit.record)
-            ],
+            shown,
+            most=RECALLED_FACTS if self.facts_only else RECALLED,
             budget=budget,
             counter=request.counter or self.counter,
             zone=self.zone,
@@ -205,41 +203,36 @@ class RecallService:
         return [fact for fact in found if fact.superseded_by is None]
 
 
-def _replace_hidden(
-    hits: Sequence[Hit], hidden: set[str], facts: Sequence[Record]
-) -> Iterator[Hit]:
-    """Yield hits with facts in the place of the hidden turns they were drawn from, each once."""
-    there = {hit.record.id for hit in hits}
+def _replace_hidden(hits: Sequence[Hit], hidden: set[str], facts: Sequence[Record]) -> list[Hit]:
+    """Return hits with facts in the place of the hidden turns they were drawn from, each once."""
+    shown: dict[str, Hit] = {}
     for hit in hits:
-        if hit.record.id not in hidden:
-            yield hit
-            continue
-        for fact in facts:
-            if hit.record.id in fact.source_ids and fact.id not in there:
-                there.add(fact.id)
-                yield replace(hit, record=fact)
+        drawn = [fact for fact in facts if hit.record.id in fact.source_ids]
+        for record in drawn if hit.record.id in hidden else [hit.record]:
+            shown.setdefault(record.id, replace(hit, record=record))
+    return [*shown.values()]
 
 
 def pack(
     hits: Sequence[Hit],
     *,
+    most: int = RECALLED,
     budget: int,
     counter: TokenCounter,
     zone: tzinfo,
     insight: Record | None = None,
 ) -> Recall:
-    """Return the hits, best first, as far as they fit ``budget`` tokens.
+    """Return the ``most`` best hits, best first, as far as they fit ``budget`` tokens.
 
-    Only hits that :func:`says_something`; what was said again and again is one line with its
-    times. The first that does not fit is shortened to what is left, and is the last: a weaker
-    one never takes the place of a stronger.
+    What was said again and again is one line with its times. The first that does not fit is
+    shortened to what is left, and is the last: a weaker one never takes the place of a stronger.
     ``insight`` is the latest reflection, which comes after the memories if it fits.
     """
     frame = counter.count(OPENING) + counter.count(CLOSING) + 2 * SEPARATOR_TOKENS
     left = budget - frame
     lines: list[str] = []
     kept: list[Hit] = []
-    for hit, *before in _group_restated(filter(says_something, hits)):
+    for hit, *before in islice(_group_restated(hits), most):
         line = escape_fence(remembered(hit.record, zone, before=[each.record for each in before]))
         cost = counter.count(line) + SEPARATOR_TOKENS
         if cost > left:
@@ -251,28 +244,31 @@ def pack(
         left -= cost
         if left <= 0:
             break
-    text = (
-        f"{INSIGHT}\n{in_zone(insight.event_time, zone):%Y-%m-%d %H:%M}\n{insight.content}"
-        if insight
-        else ""
-    )
-    if text and counter.count(text) + SEPARATOR_TOKENS <= left:
-        lines.append(text)
+    if insight:
+        when = in_zone(insight.event_time, zone)
+        text = f"{INSIGHT}\n{when:%Y-%m-%d %H:%M}\n{insight.content}"
+        if counter.count(text) + SEPARATOR_TOKENS <= left:
+            lines.append(text)
     if not lines:
         return NO_RECALL
     block = fenced(lines)
     return Recall(block, tuple(kept), counter.count(block))
 
 
-def says_something(hit: Hit, evidence: Mapping[str, float] = LEAST_EVIDENCE) -> bool:
-    """Return whether a hit is really relevant to the query, not merely the best of a bad lot.
+def find_relevant(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits that are really relevant to a prompt; none, where not even the best is."""
+    likeness = [_likeness(hit) for hit in hits]
+    least = LIKENESS if max(likeness, default=0) >= BEST_LIKENESS else inf
+    return [hit for hit, alike in zip(hits, likeness, strict=True) if alike >= least]
 
-    Args:
-        hit: the hit.
-        evidence: by arm, how much evidence suffices.
-    """
-    arms = hit.why.arms
-    return any(name in arms and arms[name].score >= least for name, least in evidence.items())
+
+def _likeness(hit: Hit) -> float:
+    """Return how like a prompt a hit is: by its meaning, or as like as can be by other evidence."""
+    held = {name: arm.score for name, arm in hit.why.arms.items()}
+    sufficient = SUFFICIENT if "tokens" in held else {**SUFFICIENT, **FOUND}
+    if any(held.get(name, -1) >= least for name, least in sufficient.items()):
+        return BEST_LIKENESS
+    return held["tokens"] + held.get("vector", 0) if "tokens" in held else 0
 
 
 def _group_restated(hits: Iterable[Hit]) -> Iterator[list[Hit]]:
@@ -335,9 +331,7 @@ def remembered(
     said = " ".join((record.source_role or record.kind.value).split())
     doubt = ", unverified" if record.trust is Trust.EXTERNAL else ""
     stale = f", confidence {record.confidence:.1f}" if record.confidence < 1 else ""
-    text = " ".join(record.content.split())
-    if len(text) > LONGEST:
-        text = f"{text[: LONGEST - 1]}…"
+    text = excerpt(record.content, LONGEST)
     known = f", {record.id}" if id else ""
     when = in_zone(record.event_time, zone)
     days = dict.fromkeys(f"{in_zone(each.event_time, zone):%Y-%m-%d}" for each in before)

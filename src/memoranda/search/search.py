@@ -315,7 +315,7 @@ class SingleSearch:
         order = _best(scored.score, shown, limit + len(skip))
         records = self._records(order)
         found = [row for row in order if row in records and records[row].id not in skip]
-        found = [row for row in found if min_score is None or scored.score[row] >= min_score]
+        found = [row for row in found if min_score is None or float(scored.score[row]) >= min_score]
         beside = self._beside(found[:limit])
         ranks = {name: _ranks(scored.evidence[name], found[:limit]) for name in scored.shares}
         hits = []
