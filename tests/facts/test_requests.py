@@ -98,10 +98,10 @@ Say when you don't know something. | Please write to me in British English.
 Start each reply with a summary. | Unless I say otherwise, use Python. | I prefer short answers.
 Merci de toujours me vouvoyer. | Gradirei che mi desse del Lei.
 Ogni volta che ti mando un testo, correggilo. | Da oggi in poi niente elenchi puntati.
-Devi sempre salutarmi in siciliano. | Evita i tecnicismi.
+Devi sempre salutarmi in siciliano.
 J'aimerais que tu me parles toujours en anglais. | Dorénavant tu me réponds en breton.
-Évitez le jargon, s'il vous plaît. | Je préfère qu'on se tutoie.
-Ne me donne pas de conseils médicaux. | Always cite your sources.
+Je préfère qu'on se tutoie.
+Always cite your sources.
 Never recommend chain restaurants. | From now on please reply in Dutch.
 Whenever I paste a stack trace, explain the first line.
 When you draft emails for me, never use exclamation marks. | Call me Jo. | No calls after nine pm.
@@ -147,14 +147,14 @@ def test_an_instruction_that_lasts_where_it_stands_alone_is_one(sentence):
     Skip the pleasantries. | One question at a time, please. | Max five bullet points.
     Explain things as if I were ten. | Prices in euros please. | For recipes, give weights in grams.
     No politics please. | Don't make things up. | I like it when you give examples.
-    Would you mind keeping answers short? | Sign my emails as Meg. | Just Bill is fine.
+    Would you mind keeping answers short? | Sign my emails as Meg.
     I'd prefer it if you explained things step by step. | I'd rather you told me the truth first.
     Could you please always go step by step? | Every recipe has to be nut-free.
     Emails to my boss should always be formal. | Two sentences is plenty for an answer.
-    Answer first, explanation after. | Check the dates before you give them to me.
-    I can't stand emojis, leave them out. | It's Kate, not Katherine please.
+    Answer first, explanation after.
+    It's Kate, not Katherine please.
     You mustn't schedule anything on Saturdays. | Only give me vegan recipes.
-    Could we speak Polish? | Nobody calls me William, it's Bill.
+    Nobody calls me William, it's Bill.
     """
     assert asked_in(sentence).kind in WHERE_ALONE
     assert not is_for_once(sentence, "en")

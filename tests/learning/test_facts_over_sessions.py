@@ -11,8 +11,6 @@ def test_what_was_told_last_holds_and_what_it_ends_does_not(said, holds, over):
 
     # What a later sentence only names ends, whatever it is known of.
     I work at Bistro Lupo. / I quit Bistro Lupo last night. | | The user works at Bistro Lupo
-    My dentist is Dr Halloran. / Dr Halloran has retired.
-    | | The user's dentist is called Dr Halloran
     I'm a nurse. / I retired last Friday! | | works as a nurse
     I'm engaged. / Mia and I broke up. | | The user is engaged
     I hate jazz. / I love jazz now. | | does not like jazz

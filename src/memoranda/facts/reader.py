@@ -29,8 +29,6 @@ _PICTURE = compile_pattern("[\u2600-\u27bf\U0001f1e6-\U0001faff]")
 _GROUP = compile_pattern(r"\\(\d)")
 # What is told of what was spoken of last.
 SAME, INSTRUCTION, NAME = "same", "instruction", "name"
-# That something is over, which is only named: "I quit Lupo", of whatever is known of it.
-OVER = "over"
 # Characters of a value; what is longer is a sentence.
 LONGEST = 80
 IS, WAS, ENDED, DENIED = "is", "was", "ended", "denied"
@@ -81,23 +79,6 @@ class FactStatement:
             return None
         content, start, end = known.content.replace(old, new), self.start, self.end
         return replace(known, value=new, ended=None, content=content, start=start, end=end)
-
-
-def as_over(fact: FactStatement, who: str) -> FactStatement | None:
-    """Return what ended as something that is only named, whatever it was; ``None`` if unnamed.
-
-    Args:
-        fact: that it ended.
-        who: whose it was, as facts call them.
-    """
-    says = load(fact.language, "facts")["attributes"].get(OVER, {}).get("ends")
-    if not says or not fact.ended or fact.attribute == OVER:
-        return None
-    content = says.format(who=who, value=fact.ended)
-    return replace(fact, attribute=OVER, content=content[:1].upper() + content[1:])
-
-
-# What completes a sentence, or writes it in another person.
 
 
 def read_instead(sentence: str) -> str:

@@ -35,6 +35,10 @@ class Category(StrEnum):
     STATEMENT = "statement"
 
 
+# What was asked for, and is kept whatever it ends.
+ASKED = frozenset({Category.REMEMBER, Category.INSTRUCTION})
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One episode as an extractor reads it.

@@ -14,7 +14,7 @@ from datetime import datetime
 from memoranda.facts.reader import FactStatement
 from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back
 from memoranda.facts.values import value_key
-from memoranda.learning.claims import Category, Claim, Relation
+from memoranda.learning.claims import ASKED, Category, Claim, Relation
 from memoranda.learning.judge import (
     JACCARD,
     is_carried,
@@ -25,7 +25,6 @@ from memoranda.learning.judge import (
 )
 from memoranda.learning.known_facts import KnownFact, is_quotation
 from memoranda.learning.llm.claim_checking import says_no_more
-from memoranda.learning.resolution import ASKED, ResolvedClaim, resolve_claim
 from memoranda.model.changes import Close, Insert, RecordChange, Reinforce, Reweigh, Supersede
 from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.records.drafts import Draft, parse_trust
@@ -111,20 +110,22 @@ class ConsolidationPlan:
     def make(self) -> list[RecordChange]:
         """Plan what all the claims change."""
         for index, claim in enumerate(self.claims):
-            resolved = resolve_claim(claim, self._known(index))
-            if resolved is not None:
-                self._take(index, resolved)
+            fact = claim.fact
+            if fact is None or not fact.needs_known or self._ends_known(index, fact):
+                self._take(index, claim)
+            elif claim.stands_alone or claim.category in ASKED:
+                # What it points at is not known: it is a plain statement.
+                self._take(index, replace(claim, fact=None))
         return self.actions
 
-    def _take(self, index: int, resolved: ResolvedClaim) -> None:
+    def _take(self, index: int, claim: Claim) -> None:
         """Plan what one claim changes."""
-        claim = resolved.claim
         if not _may_be_fact(claim):
             return
         if claim.fact is not None and claim.fact.takes_back:
             self._revoke(index, claim)
             return
-        clashes = [*self._clashes(index, resolved)]
+        clashes = [*self._clashes(index, claim)]
         clashes += [*self._carried(index, claim.fact, clashes)]
         same = self._same(claim, clashes)
         if same is None:
@@ -168,28 +169,33 @@ class ConsolidationPlan:
         )
         if claim.fact.content and not meant and not ended and not nameless:
             kept = replace(claim.fact, value=claim.content, ended=None)
-            self._take(index, ResolvedClaim(replace(claim, fact=kept), kept))
+            self._take(index, replace(claim, fact=kept))
 
     # Comparing
+
+    def _ends_known(self, index: int, fact: FactStatement) -> bool:
+        """Return whether a statement has to do with a fact that holds."""
+        holding = (each.record for each in self._known(index) if not each.over)
+        return any(judge_fact(each, fact) not in {None, Relation.NONE} for each in holding)
 
     def _known(self, index: int) -> list[KnownFact]:
         """Return the facts that a claim is compared with."""
         ids = [each.record.id for each in self.candidates[index]]
         return [*(self.stored[each] for each in ids if each in self.stored), *self.inserted]
 
-    def _clashes(self, index: int, resolved: ResolvedClaim) -> Iterator[_Clash]:
+    def _clashes(self, index: int, claim: Claim) -> Iterator[_Clash]:
         """Yield what has to do with a claim, and how the claim stands to it."""
         for known in self._known(index):
-            relation = self._judge(index, resolved, known)
+            relation = self._judge(index, claim, known)
             if relation is not Relation.NONE and self.only in {None, relation}:
                 yield known, relation
 
-    def _judge(self, index: int, resolved: ResolvedClaim, known: KnownFact) -> Relation:
+    def _judge(self, index: int, claim: Claim, known: KnownFact) -> Relation:
         """Return how a claim stands to a fact: by attributes, else as decided, or by words."""
-        claim, record = resolved.claim, known.record
-        if resolved.compared is not None:
+        record = known.record
+        if claim.fact is not None:
             same_time = tells_same_time(claim, record)
-            relation = judge_fact(record, resolved.compared, same_time=same_time)
+            relation = judge_fact(record, claim.fact, same_time=same_time)
             if relation is not None:
                 return relation
         decided = self.decided.get((index, record.id))

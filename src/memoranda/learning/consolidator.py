@@ -28,16 +28,15 @@ from memoranda.errors import (
 )
 from memoranda.facts.ontology import attributes
 from memoranda.facts.requests import INSTRUCTIONS
-from memoranda.learning.claims import ROLES, Claim, Relation, Turn
+from memoranda.learning.claims import ASKED, ROLES, Claim, Relation, Turn
 from memoranda.learning.consolidation_plan import ORIGIN, ConsolidationPlan
 from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.learning.exclusions import blank_exclusions
 from memoranda.learning.extractor import RuleFactExtractor
-from memoranda.learning.judge import NAMING
+from memoranda.learning.judge import GONE
 from memoranda.learning.known_facts import KnownFact, quoted_words, with_attribute
 from memoranda.learning.llm.decisions import ModelDecider, decide_page
 from memoranda.learning.llm.model_stages import extract_claims
-from memoranda.learning.resolution import ASKED
 from memoranda.learning.speakers import name_speakers
 from memoranda.learning.stage_models import StageModel, StageModels
 from memoranda.model.changes import Insert, RecordAccess, RecordChange, Reinforce, Supersede
@@ -411,7 +410,7 @@ class Consolidator:
         found = list(store.records(scope, same, limit=CANDIDATES))
         # What has an attribute of the user is compared with facts of that attribute alone.
         fact = claim.fact
-        named = fact is not None and fact.attribute not in NAMING and not fact.needs_known
+        named = fact is not None and fact.attribute != GONE and not fact.needs_known
         wide = not named or (fact is not None and fact.subject != "user")
         ended = fact.ended if fact else None
         for text in filter(None, (claim.content, ended) if by_text and wide else ()):

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns, same_roles
-from memoranda.facts.reader import INSTRUCTION, OVER, FactStatement
+from memoranda.facts.reader import INSTRUCTION, FactStatement
 from memoranda.facts.requests import replaces
 from memoranda.facts.values import is_part_of_name, same_value, stems, value_phrases
 from memoranda.learning.claims import Claim, Relation
@@ -26,8 +26,6 @@ from memoranda.text.terms import TermAnalyzer, fold, normalize
 JACCARD = 0.75
 # The attributes of who has died, and whom somebody goes to for something.
 GONE, CONTACT = "gone", "contact"
-# Those of what only names the fact that it changes, whatever attribute that has.
-NAMING = frozenset({OVER, GONE})
 # Those of what somebody likes better, does not eat, how they eat, and their animals.
 PREFERS, AVOIDS, DIET, PET = "prefers", "avoids", "diet", "pet"
 # Attributes of things rather than people: one is over with its value, or with the thing.
@@ -57,9 +55,8 @@ def judge_fact(
     """
     if old.attribute is None or old.subject is None:
         return None
-    if new.attribute in {OVER, GONE}:
-        over = _is_over(old, new) if new.attribute == OVER else _is_gone(old, new)
-        return Relation.UPDATE if over else Relation.NONE
+    if new.attribute == GONE:
+        return Relation.UPDATE if _is_gone(old, new) else Relation.NONE
     names = (new.subject, *new.aliases)
     if not any(_is_same_subject(old.subject, each, new) for each in names):
         return Relation.NONE
@@ -236,19 +233,6 @@ def _is_gone(old: Record | FactStatement, new: FactStatement) -> bool:
     told = [old.subject or "", *([old.value] if person and old.value else [])]
     names = (new.subject, *new.aliases)
     return any(same_value(one, each, new.language) for one in told for each in names)
-
-
-def _is_over(old: Record | FactStatement, new: FactStatement) -> bool:
-    """Return whether a fact's whole value, or the thing it is of, is what is named as over."""
-    if old.attribute not in attributes()[OVER].ends or old.value is None:
-        return False
-    named = [old.value] if old.subject == new.subject else []
-    if old.attribute in _OF_THINGS:
-        named = [old.value, old.subject or ""]
-    over = " ".join(
-        each for each in (new.ended or "").split() if fold(each) not in _folded("loose")
-    )
-    return any(same_value(each, over, new.language, plural=True) for each in named)
 
 
 def _ends_beside(old: Record | FactStatement, new: FactStatement) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.reader import MASK, OVER, SAME, FactStatement, read_facts
+from memoranda.facts.reader import MASK, SAME, FactStatement, read_facts
 from memoranda.facts.requests import (
     INSTRUCTIONS,
     WHERE_ALONE,
@@ -236,7 +236,7 @@ class _RequestReader:
             return
         # What hangs on a statement is no part of a value; what is quoted cannot be read.
         read = read_facts(part.shown, said) if MASK in part.shown else read_facts(content)
-        facts = [each for each in read if each.attribute not in {SAME, OVER}]
+        facts = [each for each in read if each.attribute != SAME]
         first = replace(facts[0], content=content) if facts else None
         self._out.drafts.append(ClaimDraft(content, Category.REMEMBER, first))
         for other in facts[1:]:
@@ -256,7 +256,7 @@ class _RequestReader:
         if request.end - request.start > _LONGEST_INSTRUCTION:
             return
         said = self._said(self._sentences[place])
-        other = {SAME, OVER, *INSTRUCTIONS}
+        other = {SAME, *INSTRUCTIONS}
         facts = [each for each in read_facts(shown, said) if each.attribute not in other]
         if any(
             min(each.end, request.end) - max(each.start, request.lead) > _JOINT for each in facts

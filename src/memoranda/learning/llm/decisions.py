@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from memoranda.errors import LLMError
-from memoranda.learning.claims import Claim, Relation
+from memoranda.learning.claims import ASKED, Claim, Relation
 from memoranda.learning.known_facts import when_said
 from memoranda.learning.llm.model_stages import fenced, instructions, moment, shortened
-from memoranda.learning.resolution import ASKED
 from memoranda.model.decisions import Decisions
 from memoranda.model.models import Record
 from memoranda.model.ports import Decider, LanguageModel
