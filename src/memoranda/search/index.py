@@ -34,14 +34,13 @@ from memoranda.model.query import (
     StoredFloats,
     Vector,
 )
-from memoranda.store.sql.index_reads import AT_ONCE, KINDS, NAMED, NEVER
+from memoranda.store.sql.index_reads import AT_ONCE, INDEX_ROW, KINDS, NAMED, NEVER
 from memoranda.store.sql.store import Store
 
 MEGABYTE = 2**20
-# About what an index takes beside its records, each name in it, and what is known around a record.
+# About what an index takes beside its records, and what is known around each.
 FIXED_BYTES = 8_192
-NAME_BYTES = 200
-BYTES_AROUND = 64
+BYTES_AROUND = 70
 NO_NUMBER = -1
 
 Floats = npt.NDArray[np.float32]
@@ -207,9 +206,6 @@ class Population:
     answers: Mask
 
 
-NO_PAIRS: Places = np.empty((0, 2), np.intp)
-
-
 @dataclass(frozen=True, slots=True)
 class Rows:
     """A user's records at one moment, in the order of their ordinals.
@@ -245,7 +241,7 @@ class Rows:
     @classmethod
     def of(cls, candidates: Candidates) -> Rows:
         """Return candidates as records to rank."""
-        rows = UserIndex().extended(candidates.changes)
+        rows = NO_ROWS.extended(candidates.changes)
         table, around = rows.table, rows.surroundings
         # Others may stand between two candidates of a session.
         apart = np.diff(table["position"][around.order], prepend=0) > FARTHEST_CANDIDATES
@@ -280,6 +276,27 @@ class Rows:
         """Return the row of each ordinal that is here, and of each ordinal whether it is here."""
         return find_rows(self.table["ordinal"], np.asarray(ordinals, np.int64))
 
+    def extended(self, changes: IndexChanges) -> Rows:
+        """Return the records with those that came, and with what has changed."""
+        names = {name: dict(getattr(self, f"{name}s")) for name in NAMED}
+        table = np.concatenate([self.table, _renumbered(changes.rows, changes.names, names)])
+        vectors = self.vectors.extended(len(table))
+        places, there = self.found(changes.revised["ordinal"])
+        table[places] = _renumbered(changes.revised[there], changes.names, names)
+        vectors.scales[places] = 0  # What still has a vector comes with it.
+        held = np.ascontiguousarray(table["ordinal"])  # Found quicker where they lie together.
+        for ordinals, came in changes.vectors:
+            if came.shape[1] != vectors.dimensions:
+                vectors = QuantizedVectors.zeros(len(table), came.shape[1])
+            places, there = find_rows(held, ordinals)
+            vectors.put(places, came[there])
+        around = Surroundings.of(talks_of(table), table["position"], table["length"])
+        numbers: Any = {f"{name}s": numbers for name, numbers in names.items()}
+        rows = replace(
+            self, table=table, vectors=vectors, surroundings=around, model=changes.model, **numbers
+        )
+        return rows if changes.lineage is None else rows.with_lineage(changes.lineage)
+
     def with_lineage(self, lineage: Lineage) -> Rows:
         """Return the same rows with what rests on what, as far as both are here.
 
@@ -299,13 +316,10 @@ class Rows:
         )
 
     def _pairs(self, ordinals: Sequence[tuple[int, int]]) -> Places:
-        if not ordinals:
-            return NO_PAIRS
-        firsts, seconds = zip(*ordinals, strict=True)
-        places, there = self.found(firsts)
-        others, known = self.found(seconds)
-        both: Places = np.stack([places[known[there]], others[there[known]]], axis=1)
-        return both
+        pairs = np.array(ordinals, np.int64).reshape(-1, 2)
+        there = np.isin(pairs, self.table["ordinal"]).all(axis=1)
+        rows: Places = np.searchsorted(self.table["ordinal"], pairs[there])
+        return rows
 
 
 def find_rows(known: Ordinals, wanted: Ordinals) -> tuple[Places, Mask]:
@@ -318,6 +332,19 @@ def find_rows(known: Ordinals, wanted: Ordinals) -> tuple[Places, Mask]:
 
 def _places(pairs: Iterable[tuple[int, ...]]) -> Places:
     return np.array(sorted(pairs), np.intp).reshape(-1, 2)
+
+
+def _renumbered(
+    rows: Table, names: Sequence[str | None], numbers: dict[str, dict[str, int]]
+) -> Table:
+    """Return records with a user's ``numbers`` for their names, by column; new names get one."""
+    for column, known in numbers.items():
+        own = np.full(len(names), NO_NUMBER, np.int32)
+        for number in np.flatnonzero(np.bincount(rows[column])).tolist():
+            name = names[number]
+            own[number] = NO_NUMBER if name is None else known.setdefault(name, len(known))
+        rows[column] = own[rows[column]]
+    return rows
 
 
 def talks_of(table: Table) -> Ordinals:
@@ -336,8 +363,19 @@ def talks_of(table: Table) -> Ordinals:
     return talks
 
 
+_NONE, _NO_PAIRS = np.empty(0, np.int64), np.empty((0, 2), np.intp)
+NO_ROWS = Rows(
+    np.empty(0, INDEX_ROW),
+    QuantizedVectors.zeros(0, 0),
+    Surroundings.of(_NONE, _NONE, np.empty(0, np.float32)),
+    *({}, {}, {}, {}, {}),
+    sources=_NO_PAIRS,
+    replaced=_NO_PAIRS,
+)
+
+
 class UserIndex:
-    """The arrays of one user, brought up to date by :meth:`rows`. Thread-safe.
+    """The records of one user, brought up to date by :meth:`rows`. Thread-safe.
 
     What was handed out stays as it is: whoever ranks by older rows goes on so.
 
@@ -349,12 +387,7 @@ class UserIndex:
         """Start without any record; of memories, or of items."""
         self._lock = threading.Lock()
         self._items = items
-        self._forget()
-
-    def _forget(self) -> None:
-        self.version = IndexVersion()
-        self._numbers: dict[str, dict[str, int]] = {name: {} for name in NAMED}
-        self._rows: Rows | None = None
+        self._rows, self.version = NO_ROWS, IndexVersion()
 
     def rows(self, store: Store, scope: Scope) -> Rows:
         """Return the user's records as the store has them now, or in the snapshot of a caller.
@@ -363,66 +396,20 @@ class UserIndex:
         records that came later are there, too.
         """
         with self._lock:
-            return self._apply(store.index_changes(scope, self.version, items=self._items))
-
-    def _apply(self, changes: IndexChanges) -> Rows:
-        if self._rows is not None and changes.version < self.version:
+            changes = store.index_changes(scope, self.version, items=self._items)
+            if changes.version >= self.version:
+                known = NO_ROWS if changes.reset else self._rows
+                came = changes.version.vector != self.version.vector
+                came = came or bool(len(changes.rows) or len(changes.revised))
+                self._rows = known.extended(changes) if came else known
+                self.version = changes.version
             return self._rows
-        if changes.reset:
-            self._forget()
-        came = changes.version.vector != self.version.vector
-        if self._rows is None or came or len(changes.rows) or len(changes.revised):
-            self._rows = self.extended(changes)
-        self.version = changes.version
-        return self._rows
 
     @property
     def size(self) -> int:
         """About how many bytes it takes."""
-        if self._rows is None:
-            return FIXED_BYTES
-        names = sum(map(len, self._numbers.values()))
         record = self._rows.table.itemsize + self._rows.vectors.dimensions + BYTES_AROUND
-        return FIXED_BYTES + NAME_BYTES * names + record * len(self._rows)
-
-    def extended(self, changes: IndexChanges) -> Rows:
-        """Return the records with those that came, and with what has changed."""
-        before = self._rows
-        table = self._renumbered(changes.rows, changes.names)
-        known = table[:0] if before is None else before.table
-        table = np.concatenate([known, table])
-        vectors = QuantizedVectors.zeros(0, 0) if before is None else before.vectors
-        vectors = vectors.extended(len(table))
-        places, there = find_rows(known["ordinal"], changes.revised["ordinal"])
-        table[places] = self._renumbered(changes.revised[there], changes.names)
-        vectors.scales[places] = 0  # What still has a vector comes with it.
-        held = np.ascontiguousarray(table["ordinal"])  # Found quicker where they lie together.
-        for ordinals, came in changes.vectors:
-            if came.shape[1] != vectors.dimensions:
-                vectors = QuantizedVectors.zeros(len(table), came.shape[1])
-            places, there = find_rows(held, ordinals)
-            vectors.put(places, came[there])
-        numbered: Any = {f"{name}s": dict(numbers) for name, numbers in self._numbers.items()}
-        rows = Rows(
-            table,
-            vectors,
-            Surroundings.of(talks_of(table), table["position"], table["length"]),
-            **numbered,
-            model=changes.model,
-            sources=NO_PAIRS if before is None else before.sources,
-            replaced=NO_PAIRS if before is None else before.replaced,
-        )
-        return rows if changes.lineage is None else rows.with_lineage(changes.lineage)
-
-    def _renumbered(self, rows: Table, names: Sequence[str | None]) -> Table:
-        """Return records with our numbers for their names."""
-        for column in NAMED:
-            known, own = self._numbers[column], np.full(len(names), NO_NUMBER, np.int32)
-            for number in np.flatnonzero(np.bincount(rows[column])).tolist():
-                name = names[number]
-                own[number] = NO_NUMBER if name is None else known.setdefault(name, len(known))
-            rows[column] = own[rows[column]]
-        return rows
+        return FIXED_BYTES + record * len(self._rows)
 
 
 class IndexCache:

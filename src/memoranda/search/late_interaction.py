@@ -65,7 +65,8 @@ class QuestionTokens:
         weights = np.array([weigh(word) for word in words], np.float32)
         if not weights.any():
             weights[:] = 1
-        return cls(_units(embedded.tokens), weights / weights.sum(), words)
+        vectors, lengths = _measured(embedded.tokens)
+        return cls(vectors / lengths[:, None], weights / weights.sum(), words)
 
 
 def words_at(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
@@ -212,12 +213,6 @@ def _cosines(asked: Floats, told: TokenVectors) -> Floats:
     cosines: Floats = np.concatenate(products, axis=1)
     cosines /= lengths
     return cosines
-
-
-def _units(tokens: TokenVectors) -> Floats:
-    vectors, lengths = _measured(tokens)
-    units: Floats = vectors / lengths[:, None]
-    return units
 
 
 def _measured(tokens: TokenVectors) -> tuple[Floats, Floats]:
