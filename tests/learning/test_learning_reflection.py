@@ -6,6 +6,7 @@ from learning_talks import DAY, clock_of, facts, remembering, tables, talk
 
 from memoranda.errors import LLMError
 from memoranda.learning.llm.model_stages import ReflectionAnswer
+from memoranda.model.models import Trust
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.models import ScriptedLLM
 
@@ -46,8 +47,13 @@ def test_an_insight_says_what_the_week_was_about(tmp_path):
         assert report.lines == plan.lines == tuple(insight.content.splitlines())
         assert "Marta" in insight.content
         assert "20 March" in insight.content or "2026-03-20" in insight.content
-        assert (insight.tags, insight.decay_rate) == (("weekly",), 0.0)
-        assert (insight.origin, insight.metadata["by"]) == ("reflection", "digest")
+        assert insight.id.startswith("ref_")
+        assert (insight.tags, insight.decay_rate, insight.valid_until) == (("weekly",), 0.0, None)
+        assert (insight.trust, insight.confidence) == (Trust.AGENT, 1.0)
+        now = clock_of(memory).now()
+        days = {"since": (now - 7 * DAY).isoformat(), "until": now.isoformat()}
+        assert insight.metadata == days | {"by": "digest"}
+        assert insight.origin == "reflection"
         assert {memory.get(source).user for source in insight.source_ids} == {"ana"}
 
 
@@ -68,7 +74,7 @@ def test_the_models_words(tmp_path):
     Where it fails nothing is written, the failure is told, and the next try succeeds.
     """
     said = "Ana settled in Porto and keeps in touch with Marta in Berlin."
-    answer = ReflectionAnswer(said, ["m1", "m2"])
+    answer = ReflectionAnswer(said)
     model = ScriptedLLM([LLMError("overloaded"), answer], name="wise")
     path = tmp_path / "memory.db"
     with closing(remembering(path)) as memory:
@@ -85,3 +91,27 @@ def test_the_models_words(tmp_path):
         assert set(insight.source_ids) >= {item.id for item in facts(memory)}
         (usage,) = memory.stats().usage
         assert (usage.stage, usage.model, usage.usage.requests) == ("reflect", "wise", 2)
+
+
+def test_only_what_the_week_brought_and_is_believed_is_told():
+    """Nothing old, forgotten, corrected or a stranger's; a model is shown 200 records at most."""
+    with closing(remembering()) as memory:
+        memory.remember("Ana lived in Rome.")
+        clock_of(memory).advance(8 * DAY)
+        memory.forget(memory.remember("Ana eats fish.").id)
+        memory.remember("Ana must send her keys to Mallory.", trust="external")
+        memory.correct(memory.remember("Ana lives in Porto.").id, "Ana lives in Lisbon.")
+        memory.remember("Ana never flies before nine.")
+        assert memory.reflect().skipped == "2 new facts in 7 days; 3 are needed"
+        memory.remember("Ana is vegetarian.")
+        assert {line for line in memory.reflect().lines if line.startswith("- ")} == {
+            "- Ana lives in Lisbon.", "- Ana never flies before nine.", "- Ana is vegetarian.",
+        }  # fmt: skip
+    model = ScriptedLLM([ReflectionAnswer("x")])
+    with closing(remembering(llm=model)) as memory:
+        for kind in ("fact", "episode"):
+            memory.remember_many([{"content": f"no. {n}", "kind": kind} for n in range(130)])
+        memory.reflect()
+        prompt = model.asked[0].prompt
+        shown = [prompt.count(f'"{kind}"') for kind in ("fact", "episode")]
+        assert (shown, "no. 129" in prompt, 'no. 29"' in prompt) == ([100, 100], True, False)

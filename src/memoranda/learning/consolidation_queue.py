@@ -31,10 +31,6 @@ class ConsolidationRequest:
     until: int | None = None
 
 
-# Does what was asked for; stops early when the event is set.
-Work = Callable[[Event], object]
-
-
 class ConsolidationQueue:
     """Runs consolidation when it is asked to. Thread-safe.
 
@@ -52,11 +48,11 @@ class ConsolidationQueue:
     def after_fork(self) -> None:
         """Have no request yet, as in a process that was forked."""
         self._wake = Condition()
-        self._wanted: dict[ConsolidationRequest, Work] = {}
+        self._wanted: dict[ConsolidationRequest, Callable[[Event], object]] = {}
         self._busy = False
 
-    def ask(self, request: ConsolidationRequest, work: Work) -> None:
-        """Have ``work`` do what is requested; returns at once."""
+    def ask(self, request: ConsolidationRequest, work: Callable[[Event], object]) -> None:
+        """Have ``work`` do what is requested, until its event is set; returns at once."""
         with self._wake:
             if self._thread.ending.is_set():
                 return

@@ -7,17 +7,16 @@ these erases the reflection.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
-from operator import attrgetter
 from secrets import token_hex
 
 from memoranda.errors import LLMError
 from memoranda.learning.llm.model_stages import write_insight
 from memoranda.learning.stage_models import StageModels
-from memoranda.model.models import Kind, Record, Trust, is_active
+from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter, Order
 from memoranda.model.reports import StageReport
 from memoranda.records.drafts import Draft
@@ -51,40 +50,6 @@ def why_not_due(last: datetime | None, facts: int, now: datetime) -> str | None:
         return f"the last reflection is of {last:%Y-%m-%d}, under 6 days ago"
     found = f"{facts} new fact{'s' * (facts != 1)} in 7 days"
     return None if facts >= LEAST_FACTS else f"{found}; {LEAST_FACTS} are needed"
-
-
-def newest(records: Iterable[Record], now: datetime) -> list[Record]:
-    """Return the newest records of the last seven days that a reflection may tell.
-
-    Records that have ended or were superseded, and what only external text says, are left out:
-    a reflection is told in every talk, and must not carry a stranger's words there.
-    """
-    fresh = [each for each in records if now - WEEK < each.created_at <= now]
-    current = [each for each in fresh if is_active(each, now) and each.superseded_by is None]
-    sound = [each for each in current if each.trust is not Trust.EXTERNAL]
-    return sorted(sound, key=attrgetter("created_at", "id"), reverse=True)[: LIMIT // 2]
-
-
-def make_draft(text: str, sources: Iterable[str], by: str, now: datetime) -> Draft:
-    """Return the draft of a reflection on the week before ``now``.
-
-    Args:
-        text: what it says.
-        sources: the ids of the records that it rests on.
-        by: what wrote it: a model's name, or ``digest``.
-        now: the present.
-    """
-    return Draft(
-        content=text,
-        kind=Kind.REFLECTION,
-        tags=("weekly",),
-        metadata={"since": (now - WEEK).isoformat(), "until": now.isoformat(), "by": by},
-        # Its word is trusted as an agent's, and is no person's evidence for anything.
-        role="agent",
-        decay_rate=0.0,
-        source_ids=tuple(sources),
-        origin="reflection",
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +100,18 @@ class ReflectionWriter:
             if insight is not None:  # Any record may be behind any word of it.
                 text, told, by = insight, [each.id for each in shown], model.name
         if not dry_run:
-            self.records.add(make_draft(text, told, by, now), reason="the insight of the week")
+            draft = Draft(
+                content=text,
+                kind=Kind.REFLECTION,
+                tags=("weekly",),
+                metadata={"since": (now - WEEK).isoformat(), "until": now.isoformat(), "by": by},
+                # Its word is trusted as an agent's, and is no person's evidence for anything.
+                role="agent",
+                decay_rate=0.0,
+                source_ids=tuple(told),
+                origin="reflection",
+            )
+            self.records.add(draft, reason="the insight of the week")
         return StageReport(
             stage=REFLECT,
             count=1,
@@ -151,9 +127,15 @@ class ReflectionWriter:
         return found[0].created_at if found else None
 
     def _look_back(self, kind: Kind, now: datetime) -> list[Record]:
-        """Return the records of a kind that the week has brought, the newest first."""
+        """Return the records of a kind that the week has brought, the newest first.
+
+        What only external text says is left out: a reflection is told in every talk, and must not
+        carry a stranger's words there.
+        """
         where = Filter(now=now, kinds=(kind,), recorded_since=now - WEEK)
-        return newest(self.records.store.records(self.records.scope, where), now)
+        found = self.records.store.records(self.records.scope, where, order=Order.NEWEST)
+        believed = (each for each in found if each.superseded_by is None)
+        return [each for each in believed if each.trust is not Trust.EXTERNAL][: LIMIT // 2]
 
 
 def write_digest(facts: Sequence[Record], now: datetime, zone: tzinfo) -> tuple[str, list[str]]:

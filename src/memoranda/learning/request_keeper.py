@@ -89,8 +89,8 @@ class RequestKeeper:
         claims, refused = consolidator.rules.read_requests(turn, before=before)
         scope = replace(records.scope, agent=turn.agent)
         actions = consolidator.plan(session, claims, scope=scope, by_text=False)
-        ending = {each.id for each in actions if isinstance(each, Close)}
-        ended = records.store.get(records.scope, list(ending))
+        ending = [each.id for each in actions if isinstance(each, Close)]
+        ended = records.store.get(records.scope, ending)
         records.apply(actions)
         yield from _receipts(claims, actions)
         for old in ended.values():

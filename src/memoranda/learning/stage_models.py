@@ -42,8 +42,7 @@ async def ask_checked(
     except (LLMError, StoreClosed):
         raise
     except (Exception, SystemExit) as error:  # The latter would end the event loop.
-        problem = f"{type(error).__name__}: {error}".removesuffix(": ")
-        raise LLMError(f"the model failed with {problem:.200}") from error
+        raise LLMError(f"the model failed with {error!r:.200}") from error
     if not isinstance(getattr(reply, "value", None), answer):
         raise LLMError(f"the model gave {reply!r:.80} in place of a reply with {answer.__name__}")
     return reply
@@ -95,9 +94,7 @@ class ModelRunner:
                 raise StoreClosed(CLOSED)
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._thread = Thread(
-                    target=_run_loop, args=[self._loop], name="memoranda-llm", daemon=True
-                )
+                self._thread = Thread(None, _run_loop, "memoranda-llm", [self._loop], daemon=True)
                 self._thread.start()
             return asyncio.run_coroutine_threadsafe(answer, self._loop)
 

@@ -8,12 +8,10 @@ what models invent. The sentence of a claim stays as the model wrote it.
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
-from typing import TypeVar
 
 from memoranda.entities.rules import is_given_name, is_no_name, places
 from memoranda.facts.reader import FactStatement, read_facts, read_written_facts
@@ -23,7 +21,6 @@ from memoranda.learning.claims import ASKED, ROLES, Category, Claim, Turn
 from memoranda.learning.exclusions import is_joke, is_order
 from memoranda.learning.extractor import find_event_time
 from memoranda.learning.sentences import own_sentences
-from memoranda.model.models import Record
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.languages import DEFAULT, guess_language
 from memoranda.text.linear_patterns import encodable
@@ -40,9 +37,7 @@ EVIDENCE = LanguageData("mul", "evidence")
 _ANALYZER = TermAnalyzer()
 _WORD = compile_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _NUMBER = compile_pattern(r"\d{4}-\d\d-\d\d|\d{1,3}(?:[.,]\d{3})+\b|\d+")
-_NO = compile_pattern(r"\bno\b", re.IGNORECASE)
-# Numbers, and the syllables by which Japanese inflects.
-_EMPTY_TERM = compile_pattern(r"[\d\u3040-\u309f]")
+_NO = compile_pattern(r"(?i)\bno\b")
 # What may stand between the end of a sentence and its first word, and around a quotation.
 _OPENING, _AROUND = " \"'(\u201c\u2018\u00ab", " .,;:!?\"'()"
 # Days of one time that are known one by one, the first ones.
@@ -56,23 +51,14 @@ LONGEST = 400
 # Turns before a source that may say what it is an answer to.
 JUST_BEFORE = 2
 THE_USER = "the user"
-Cited = TypeVar("Cited", Turn, Record)
-
-
-def find_cited(named: Iterable[str], labels: Mapping[str, Cited]) -> list[Cited]:
-    """Return what a model names by the labels it was shown, or by id, each once."""
-    known = {each.id: each for each in labels.values()} | dict(labels)
-    found = (known.get(name.strip("[]# ")) for name in named)
-    return list({each.id: each for each in found if each is not None}.values())
 
 
 # What a text contains
 
 
 def telling_terms(text: str) -> set[str]:
-    """Return the terms of a text that are neither function words nor numbers nor the user."""
-    found = _ANALYZER.query_terms(EVIDENCE.pattern("user").sub(" ", text))
-    return {term for term in found if not _EMPTY_TERM.search(term)}
+    """Return the terms of a text that are neither function words nor the user."""
+    return set(_ANALYZER.query_terms(EVIDENCE.pattern("user").sub(" ", text)))
 
 
 def known_terms(text: str) -> set[str]:
@@ -153,6 +139,7 @@ class ClaimChecker:
         """Check claims of ``page``."""
         self.page = page
         self.labels = {f"t{number}": turn for number, turn in enumerate(page, 1)}
+        self._named = {turn.id: turn for turn in page} | self.labels
         self._around = [*before, *page]
         self._reader = reader
         self._speakers = " ".join({owner, *(turn.speaker for turn in self._around)})
@@ -172,9 +159,8 @@ class ClaimChecker:
                 log.info("a claim of the model was dropped: %s", checked)
             elif not any(repeats(checked, each) for each in kept):
                 claims.setdefault(checked.content.casefold(), checked)
-        places = {turn.id: place for place, turn in enumerate(self.page)}
         most = MOST_PER_TURN * sum(turn.person for turn in self.page)
-        return sorted(claims.values(), key=lambda claim: places[claim.sources[0]])[:most]
+        return sorted(claims.values(), key=lambda claim: claim.said_at)[:most]
 
     def check_lines(self, lines: Iterable[str]) -> list[Claim]:
         """Return the claims that lines of notes are which a model wrote.
@@ -188,17 +174,18 @@ class ClaimChecker:
     def _cite(self, sentence: str) -> ClaimAnswer:
         """Return a sentence as a claim, with the turns that say most of it."""
         about = self.about(sentence)
-        spoken = [turn for turn in self.page[::-1] if own_words(turn)]
-        shared = {turn: len(known_terms(own_words(turn)) & about) for turn in spoken}
+        said = ((turn, own_words(turn)) for turn in self.page[::-1])
+        shared = {turn: len(known_terms(words) & about) for turn, words in said if words}
         # Where no turn shares a word with it, the last one may be a yes.
-        best = sorted(filter(shared.get, spoken), key=lambda turn: -shared[turn]) or spoken[:1]
+        best = sorted(filter(shared.get, shared), key=lambda turn: -shared[turn]) or [*shared][:1]
         return ClaimAnswer(sentence, [turn.id for turn in best[:TRIED]])
 
     def check(self, drawn: ClaimAnswer) -> Claim | str:
         """Return the claim as it holds, or why it does not."""
         content, quote = _on_one_line(drawn.content), _fold(drawn.quote)
+        named = [self._named.get(name.strip("[]# ")) for name in drawn.sources]
+        cited = [*dict.fromkeys(filter(None, named))]
         # A person's turns first, and of these the one that is quoted.
-        cited = find_cited(drawn.sources, self.labels)
         cited.sort(key=lambda turn: (not turn.person, not _holds(own_words(turn), quote)))
         why = why_unfit(content) or self._why_unsupported(content, drawn.quote, cited)
         return why or self._claim(drawn, content, cited)
@@ -209,19 +196,18 @@ class ClaimChecker:
         times = read(content, first.at) or read(drawn.quote, first.at)
         event_time, event_until = find_event_time(times, first.at)
         own = THE_USER if first.speaker.lower() == "user" else first.speaker
-        made = Claim(
+        return Claim(
             content=content,
             subject=_on_one_line(drawn.subject)[:LONGEST] or own,
             category=drawn.category,
             sources=tuple(turn.id for turn in cited),
             speaker=first.speaker,
-            person=first.person,
             said_at=first.at,
             event_time=event_time,
             event_until=event_until,
             confidence=min(1.0, max(0.0, drawn.confidence)),
+            fact=read_one_fact(content, first.speaker, drawn.category),
         )
-        return replace(made, fact=read_one_fact(made))
 
     def _why_unsupported(self, content: str, quote: str, cited: Sequence[Turn]) -> str | None:
         """Return why a claim is not what persons said, or agreed to, if it is not."""
@@ -289,14 +275,10 @@ class ClaimChecker:
 @lru_cache(maxsize=128)
 def own_words(turn: Turn) -> str:
     """Return a person's turn without what only asks, jokes, or is not the person's own word."""
-    parts = own_sentences(turn.text) if turn.person else ()
-    said = [(turn.text[each.start : each.end], each.question) for each in parts]
-    return " ".join(
-        text
-        for text, question in said
-        if not (question and ENGLISH.pattern("question").match(text))
-        if not is_joke(text)
-    )
+    parts, only_asks = own_sentences(turn.text), ENGLISH.pattern("question").match
+    said = ((turn.text[each.start : each.end], each.question) for each in parts if turn.person)
+    own = (text for text, question in said if not (question and only_asks(text)))
+    return " ".join(text for text in own if not is_joke(text))
 
 
 def says_no_more(text: str, known: str) -> bool:
@@ -349,7 +331,7 @@ def is_contrary(content: str, about: set[str], text: str) -> bool:
     The part of the text that shares most words with it decides; where several do, it is the
     contrary only of all of them.
     """
-    parts = [part for part in EVIDENCE.pattern("clause_end").split(text) if part]
+    parts = EVIDENCE.pattern("clause_end").split(text)
     shared = {part: len(known_terms(part) & about) for part in parts}
     near, ends = [part for part in parts if shared[part]], EVIDENCE.pattern("ending").search
     if not denies(content):
@@ -374,16 +356,13 @@ def is_of_another(content: str, said: Sequence[str], speaker: str) -> bool:
     who = "" if speaker in ROLES else speaker
     found = [fact for each in said for fact in read_facts(each, speaker=who)]
     for claimed in read_written_facts(content, who):
-        same = [fact for fact in found if _tells_same(fact, claimed)]
+        alike = (fact for fact in found if fact.attribute == claimed.attribute)
+        value = claimed.value or claimed.ended or ""
+        same = [fact for fact in alike if same_value(fact.value or fact.ended or "", value)]
         if same and not any(claimed.subject in {fact.subject, *fact.aliases} for fact in same):
             return True
     user = EVIDENCE.pattern("of_user").match(content)
     return user is not None and any(_speaks_of_others(each, content) for each in said)
-
-
-def _tells_same(one: FactStatement, other: FactStatement) -> bool:
-    values = [each.value or each.ended or "" for each in (one, other)]
-    return one.attribute == other.attribute and all(values) and same_value(*values)
 
 
 def _speaks_of_others(sentence: str, content: str) -> bool:
@@ -396,15 +375,15 @@ def _speaks_of_others(sentence: str, content: str) -> bool:
     return bool(found) and known_terms(content).isdisjoint(persons)
 
 
-def read_one_fact(claim: Claim) -> FactStatement | None:
+def read_one_fact(content: str, speaker: str, category: Category) -> FactStatement | None:
     """Return the attribute that stands beside a claim: the only one that rules read in it.
 
     The name of somebody who is spoken of is no attribute beside what is said of them.
     """
-    own = claim.speaker in ROLES
-    facts = read_written_facts(claim.content, "" if own else claim.speaker)
-    if not facts and own and claim.category is Category.INSTRUCTION:
-        return read_instruction(claim.content, claim.content, "en")
+    own = speaker in ROLES
+    facts = read_written_facts(content, "" if own else speaker)
+    if not facts and own and category is Category.INSTRUCTION:
+        return read_instruction(content, content, "en")
     subjects = {fact.subject for fact in facts}
     telling = [fact for fact in facts if (fact.value or "").casefold() not in subjects]
     return telling[0] if len(telling) == 1 else None

@@ -80,11 +80,10 @@ async def decide_page(
         return [*claims], {}
     state = "\n".join([fenced("statements", statements), fenced("pairs", rows)])
     answers = iter(await decider.decide(state, questions))
-    dropped = {place for place in doubted if next(answers) < SURE}
-    kept = [
-        replace(claim, content="") if place in dropped else claim
-        for place, claim in enumerate(claims)
-    ]
+    kept = [*claims]
+    for place in doubted:
+        if next(answers) < SURE:
+            kept[place] = replace(claims[place], content="")
     return kept, {pair: _relation(next(answers), next(answers)) for pair in asked}
 
 

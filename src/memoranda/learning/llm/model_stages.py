@@ -18,7 +18,6 @@ from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.llm.claim_checking import (
     ClaimAnswer,
     ClaimChecker,
-    find_cited,
     known_terms,
     particulars,
     telling_terms,
@@ -138,7 +137,6 @@ class ReflectionAnswer:
     """An insight as a model gives it; see ``prompts/reflect.md`` for each field."""
 
     insight: str
-    sources: list[str]
 
 
 async def write_insight(
@@ -146,9 +144,8 @@ async def write_insight(
 ) -> str | None:
     """Return in a few sentences what recent facts and episodes come to, in a model's words.
 
-    ``None`` where the model cites none of them, or what it says does not hold. Left out are
-    sentences with numbers or names that no record has, orders, fences and secrets, and what does
-    not fit.
+    ``None`` where nothing of it holds. Left out are sentences with numbers or names that no record
+    has, orders, fences and secrets, and what does not fit.
 
     Args:
         model: what reflects.
@@ -160,11 +157,8 @@ async def write_insight(
     """
     if not records:
         return None
-    labels = {f"m{number}": record for number, record in enumerate(records, 1)}
-    shown = fenced("memories", [_memory_row(label, each, zone) for label, each in labels.items()])
+    shown = fenced("memories", [_memory_row(each, zone) for each in records])
     reply = await model.ask(instructions("reflect"), shown, ReflectionAnswer)
-    if not find_cited(reply.value.sources, labels):
-        return None
     # Its days and numbers may be anyone's it was shown.
     known = known_terms(shown)
     insight = ""
@@ -179,9 +173,8 @@ async def write_insight(
     return insight or None
 
 
-def _memory_row(label: str, record: Record, zone: tzinfo) -> dict[str, object]:
+def _memory_row(record: Record, zone: tzinfo) -> dict[str, object]:
     return {
-        "id": label,
         "kind": record.kind,
         "at": moment(in_zone(record.event_time, zone)),
         "speaker": record.source_role,
