@@ -14,7 +14,7 @@ from tables import each_row
 
 from memoranda.text.languages import guess_language
 from memoranda.text.patterns import languages_with, words_of
-from memoranda.text.terms import TermAnalyzer, ascii_words, normalize, segment
+from memoranda.text.terms import TermAnalyzer
 
 ANALYZER = TermAnalyzer()
 PAIRS = [
@@ -109,15 +109,6 @@ def test_a_text_is_found_by_itself(text: str):
     assert set(query) <= terms
     assert len(query) == len(set(query))
     assert bool(query) == bool(terms)
-
-
-@given(st.text(alphabet=st.characters(max_codepoint=127)))
-@example("v1.2 a_b aB c++ f#x .net x.NET rock'n'roll I'LL 's")
-def test_the_fast_way_gives_the_words_of_the_thorough_one(text: str):
-    """Plain ASCII text has the same words whichever way reads it."""
-    words = ascii_words(text)
-    if words is not None:
-        assert words == [word for word, _ in segment(normalize(text))]
 
 
 def split(texts: list[str]) -> list[list[str]]:

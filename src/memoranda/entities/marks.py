@@ -28,9 +28,8 @@ _MARKS = LanguageData("mul", "marks", {"months": _month_names}).pattern(
 # What every mark has in it: most turns have nothing of this, and are done with at once.
 _ANY_MARK = compile_pattern(r"[`@#\uff03「《0-9]|://|www\.", re.IGNORECASE)
 _HEX = compile_pattern(r"[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8}", re.IGNORECASE)
-_NUMBER = compile_pattern("[0-9]+")
+_YEAR = compile_pattern("[0-9]{4}")
 _DOUBTFUL_MONTH = compile_pattern(r"\b(?:may|march|mar)\b")
-_MONTHS_A_YEAR, _DAYS_A_MONTH, _TWO_DIGITS = 12, 31, 99
 
 
 def find_marks(text: str) -> Iterator[tuple[int, int, Mention | None]]:
@@ -90,26 +89,13 @@ def _url_end(text: str, start: int, end: int) -> int:
 
 
 def _is_genuine(kind: str, mark: str) -> bool:
-    """Refuse colours, preprocessor lines and impossible or doubtful dates."""
+    """Refuse colours, preprocessor lines and doubtful dates."""
     if kind == "hashtag":
         body = mark[1:]
         if body in names.code_words or body.isdecimal():
             return False
         colour = _HEX.fullmatch(body) is not None
         return not (colour and (any(c.isdigit() for c in body) or len(set(body.lower())) == 1))
-    if kind == "date":
-        return _is_date(mark)
-    return True
-
-
-def _is_date(mark: str) -> bool:
-    numbers = [int(number) for number in _NUMBER.findall(mark)]
-    small = [number for number in numbers if number <= _TWO_DIGITS]
-    if any(number > _DAYS_A_MONTH for number in small[:2]) or 0 in small[:2]:
-        return False
-    numeric = not any(c.isalpha() for c in mark)
-    if numeric:
-        return min(small[:2]) <= _MONTHS_A_YEAR and (mark[4:5] != "-" or small[0] <= _MONTHS_A_YEAR)
     # "may 5" and "march 10" without a capital or a year are as often a verb.
-    doubtful = _DOUBTFUL_MONTH.search(mark) is not None
-    return not doubtful or len(numbers) > len(small)
+    doubtful = kind == "date" and _DOUBTFUL_MONTH.search(mark) is not None
+    return not doubtful or _YEAR.search(mark) is not None

@@ -78,19 +78,14 @@ class RuleExtractor:
     def extract(self, text: str) -> list[Mention]:
         """Return mentions in the order of their start, none overlapping."""
         text = text[:MOST_READ]
-        mentions: list[Mention] = []
-        masked: list[str] = []
-        end = 0
-        for start, stop, mention in find_marks(text):
-            masked += text[end:start], _MASK * (stop - start)
-            end = stop
-            if mention is not None:
-                mentions.append(mention)
-        masked.append(text[end:])
-        found = list(_find_names("".join(masked)))
+        masked, marks = text, list(find_marks(text))
+        for start, stop, _ in marks:
+            masked = masked[:start] + _MASK * (stop - start) + masked[stop:]
+        found = list(_find_names(masked))
         # A name has one type in the whole text: the one that a rule could tell.
         types = {name.text: name.type for name in found if name.type != "other"}
-        mentions += [replace(name, type=types.get(name.text, name.type)) for name in found]
+        mentions = [replace(name, type=types.get(name.text, name.type)) for name in found]
+        mentions += [mention for *_, mention in marks if mention is not None]
         return sorted(mentions, key=lambda mention: mention.start)
 
 

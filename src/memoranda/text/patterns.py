@@ -177,15 +177,12 @@ class LanguageData:
         self._topic = topic
         self._more = more or {}
         self._flags = flags
-        self._words: dict[str, frozenset[str]] = {}
         self._sources: dict[str, str] = {}
         self._patterns: dict[tuple[str, int], LinearPattern] = {}
 
     def words(self, name: str) -> frozenset[str]:
         """Return the words of a list as a set."""
-        if name not in self._words:
-            self._words[name] = frozenset(load(self._code, self._topic)[name])
-        return self._words[name]
+        return frozenset(load(self._code, self._topic)[name])
 
     def mapping(self, name: str) -> Mapping[str, str]:
         """Return a table of words and what stands for them."""

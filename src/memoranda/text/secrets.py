@@ -9,6 +9,7 @@ Python on the few places that it found.
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Iterator
@@ -119,10 +120,9 @@ _BEFORE_NUMBER = frozenset("0123456789.-+/_")
 def _find_numbers(text: str, lowered: str) -> Iterator[SecretSpan]:
     for found in _IBAN.finditer(text):
         given = found[0]
-        for end in range(len(given), _IBAN_LENGTHS[0] - 1, -1):
-            if not given[end : end + 1].isalnum() and _is_iban(given[:end]):
-                yield SecretSpan(found.start(), found.start() + end, "an IBAN")
-                break
+        ends = (end for end in range(len(given), 0, -1) if not given[end : end + 1].isalnum())
+        if end := next((end for end in ends if _is_iban(given[:end])), None):
+            yield SecretSpan(found.start(), found.start() + end, "an IBAN")
     for found in _CARD.finditer(text):
         start, end = found.span()
         beside = text[start - 1 : start] in _BEFORE_NUMBER or text[end : end + 1].isalnum()
@@ -399,16 +399,16 @@ _SIGNS = frozenset("!#$%&*+<=>?@\\^_|~§€")
 def _read_words(text: str, start: int, *, quoted: bool) -> tuple[int, int] | None:
     """Return where a password of plain words stands that begins at ``start``."""
     clause = _CLAUSE.match(text[start:])
-    words = clause[0].split() if clause else []
-    if not quoted:
-        joins = (n for n, word in enumerate(words) if word.lower() in _WORDS.joining)
-        words = words[: next(joins, len(words))]
-    if not words or len(words) > _PHRASE or not _is_phrase(" ".join(words).lower()):
-        return None
-    end = start
-    for word in words:
-        end = text.index(word, end) + len(word)
-    return (start, end) if end - start >= _LEAST["passwords"][0] else None
+    said = clause[0] if clause else ""
+    said = (said if quoted else _joining().split(said)[0]).rstrip()
+    fits = len(said) >= _LEAST["passwords"][0] and len(said.split()) <= _PHRASE
+    return (start, start + len(said)) if fits and _is_phrase(said.lower()) else None
+
+
+@cache
+def _joining() -> LinearPattern:
+    """Return the pattern of a word that ends a value of plain words."""
+    return compile_pattern(rf"(?:^|\s){any_of(_WORDS.joining)}(?:\s|$)", re.IGNORECASE)
 
 
 def _is_phrase(said: str) -> bool:

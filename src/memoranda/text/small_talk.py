@@ -17,8 +17,6 @@ _CLAUSES = compile_pattern("[,;:\u2013\u2014\u3001\uff0c]")
 _EDGE = " \t\n\"'”’»)]*_"
 # Characters of a text that can be small talk alone; what is longer is about something.
 LONGEST = 200
-# Characters at its end that hold its last word, if that can be small talk.
-_END = 30
 # Words of an exclamation that states nothing, whatever they are: "It's choir night!"
 FEW = 3
 # Words of an exclamation that begins as small talk does: "Happy birthday to the two of you!"
@@ -33,15 +31,10 @@ def is_small_talk(text: str) -> bool:
 
 def states_nothing(text: str) -> bool:
     """Return whether a text is made of questions and small talk alone."""
-    if len(text) > LONGEST or not _may_be_empty(text.rstrip(_EDGE)):
+    if len(text) > LONGEST:
         return False
     sentences = [each.strip(_EDGE) for each in sentence_texts(text)]
     return bool(text.strip()) and all(map(_is_empty, filter(None, sentences)))
-
-
-def _may_be_empty(text: str) -> bool:
-    """Return whether the end of a text leaves open that it states nothing: most do not."""
-    return text.endswith(_ASKS + _EXCLAIMS) or not _SAID.words.isdisjoint(_words(text[-_END:])[-1:])
 
 
 def _is_empty(sentence: str) -> bool:

@@ -174,16 +174,6 @@ LONGEST = 64
 _CLITIC = compile_scanner(
     r"(?<=[^\W_])'(?:(?:s|m|re|ll|ve|d)(?![^\W_])|(?=t(?![^\W_])))", re.IGNORECASE
 )
-# What stands between the words of a plain ASCII text, as a space each, and all in lower case.
-_ASCII_WORDS = bytes(
-    ord(char.lower()) if char.isalnum() else 32 for char in map(chr, range(128))
-).ljust(256)
-# A word inside a word, snake_case, a number with separators, C++, C#, .NET. Each alternative
-# looks back from one of a few characters, so that the engine can skip all the others.
-_ASCII_SPECIAL = compile_scanner(
-    r"[A-Z_.,+#](?:(?<=[a-z0-9][A-Z])|(?<=[A-Z])[A-Z][a-z]{2}|(?<=_)|(?<=[0-9][.,])[0-9]"
-    r"|(?<=[A-Za-z]\+)\+|(?<=[A-Za-z]#)|(?<=\.)[Nn][Ee][Tt])"
-)
 _CAMEL = compile_scanner(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
 _CAMEL_PART = compile_scanner(r"[A-Z]+(?=[A-Z][a-z]{2})|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _GROUPED = compile_scanner(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
@@ -252,22 +242,6 @@ def _cluster() -> re.Pattern[str]:
     return compile_scanner(rf"(?s:.)(?:[{basic}]++|{beyond})*+")
 
 
-def ascii_words(text: str) -> list[str] | None:
-    """Return the words of a plain ASCII text; ``None`` if it takes more than that to tell.
-
-    The fast way: most turns of a conversation in English go here, and get the
-    same words as from :func:`segment`.
-    """
-    if not text.isascii() or _ASCII_SPECIAL.search(text):
-        return None
-    if "'" in text:
-        text = _CLITIC.sub("", text)
-    words = text.encode().translate(_ASCII_WORDS).decode().split()
-    if max(map(len, words), default=0) <= LONGEST:
-        return words
-    return [word[:LONGEST] for word in words]
-
-
 def segment(text: str, *, query: bool = False) -> list[tuple[str, str]]:
     """Return the words of a normalised text in order: in lower case, and folded.
 
@@ -281,7 +255,10 @@ def segment(text: str, *, query: bool = False) -> list[tuple[str, str]]:
     words: list[tuple[str, str]] = []
     for chunk in _CLITIC.sub("", text).split():
         word = chunk.lstrip(_OPENING).rstrip(_CLOSING)
-        if word.isalnum() and max(word) < _FIRST_UNSPACED and not _CAMEL.search(word):
+        if word.isascii() and word.isalpha() and (word.islower() or word.istitle()):
+            low = word[:LONGEST].lower()
+            words.append((low, low))
+        elif word.isalnum() and max(word) < _FIRST_UNSPACED and not _CAMEL.search(word):
             words.append(_both(word))
         else:
             words += _tokens(chunk, query=query)
@@ -399,11 +376,8 @@ class TermAnalyzer:
         A word gives one term, or two where the language of the text is not English
         and stems the word differently. No text is refused.
         """
-        text = normalize(text)
-        words = ascii_words(text)
-        if words is not None and guess_language(words) == DEFAULT:
-            return list(self._stemmer(DEFAULT).stemWords(words))
-        return [term for _, terms in self._analyze(text, query=False) for term in terms]
+        words = self._analyze(normalize(text), query=False)
+        return [term for _, terms in words for term in terms]
 
     def query_terms(self, text: str) -> list[str]:
         """Return the distinct terms worth searching, in order.

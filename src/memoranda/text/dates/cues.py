@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memoranda.text.dates import words as w
 from memoranda.text.dates.expressions import DAY, Bounds, TimeExpression
@@ -18,8 +18,7 @@ _NAMES_A_DAY = frozenset({"on", "since", "until", "by", "before", "after", "from
 _OF_PEOPLE = frozenset({"for", "by", "around", "from"})
 
 
-@dataclass(frozen=True, slots=True)
-class TimeCue:
+class TimeCue(NamedTuple):
     """A word before a time expression.
 
     Attributes:
@@ -58,7 +57,9 @@ def is_time(text: str, time: TimeExpression, cue: TimeCue | None) -> bool:
     found, words = time.found, text[time.begin : time.finish]
     window = text[max(0, time.begin - REACH) : time.begin]
     goes_on = len(found.options) > 1 and w.DATES.goes_on.match(text, time.finish)
-    if goes_on or w.DATES.counted_from.search(window):
+    # Before the end of a month is not before the month.
+    vague = found.grain == "part" and cue is not None and cue.name in {"before", "after"}
+    if vague or goes_on or w.DATES.counted_from.search(window):
         return False
     if not found.needs_cue:
         return True

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from memoranda.text.dates import words as w
@@ -58,6 +58,10 @@ class RelativeCalendar:
         """Return the midnight that begins a day."""
         return datetime(year, month, day, tzinfo=self.now.tzinfo)
 
+    def day_of_year(self, year: int, month: int, day: int) -> Bounds:
+        """Return a day by its date."""
+        return self.date(year, month, day), self.date(year, month, day) + DAY
+
     def days(self, offset: int, count: int = 1) -> Bounds:
         """Return ``count`` days, the first one ``offset`` days from today."""
         return self.today + offset * DAY, self.today + (offset + count) * DAY
@@ -98,7 +102,7 @@ class TimeMeaning:
 
     Attributes:
         options: the stretches of time, in order; several where a year, month or week was not said.
-        grain: what it is: day, weekday, week, month, season, year, …
+        grain: what it is: day, weekday, week, month, part of one, season, year, …
         needs_cue: whether it means a time only behind a word such as "in" or "since".
         only: ``future`` where the words mean a time only with a verb that looks ahead.
     """
@@ -207,7 +211,7 @@ def _read_numeric(m: Match, c: RelativeCalendar) -> TimeMeaning:
     if not pointed and first != second and max(first, second) <= _MONTHS_A_YEAR:
         raise ValueError("day and month cannot be told apart")
     day, month = (second, first) if not pointed and second > _MONTHS_A_YEAR else (first, second)
-    return _yearly(m, c, lambda year: (c.date(year, month, day), c.date(year, month, day) + DAY))
+    return _yearly(m, c, partial(c.day_of_year, month=month, day=day))
 
 
 def _read_day_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
@@ -222,35 +226,23 @@ def _read_day_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
 
 def _read_holiday(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read a day with a name."""
-    month, day = next(
-        (month, day)
-        for name, month, day in load("en", "dates")["holidays"]
-        if compile_pattern(name, re.IGNORECASE).fullmatch(m["holiday"])
-    )
-    date = lambda year: (c.date(year, month, day), c.date(year, month, day) + DAY)  # noqa: E731
-    return _yearly(m, c, date, bare=False)
+    names = load("en", "dates")["holidays"]
+    fits = (compile_pattern(name, re.IGNORECASE).fullmatch(m["holiday"]) for name, _, _ in names)
+    month, day = next(date for (_, *date), found in zip(names, fits, strict=True) if found)
+    return _yearly(m, c, partial(c.day_of_year, month=month, day=day), bare=False)
 
 
 def _read_month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
     """Read a month, or the beginning, middle or end of one; "this may" is none."""
-    name, phase = m["m"].lower(), (m.get("phase") or "").lower()[:3]
+    name = m["m"].lower()
     if name == "mars" and not w.DATES.french_march.search(m.string):
         return None  # A planet, or a chocolate bar.
-    if (m.get("y") or m.get("shift")) and not phase and _is_verb(m):
+    dated = (m.get("y") or m.get("shift")) and not m.get("phase")
+    if (dated and _is_verb(m)) or (m["m"] == "may" and (m.get("shift") or "").lower() == "this"):
         return None
-    if m["m"] == "may" and (m.get("shift") or "").lower() == "this":
-        return None
-    month = w.month_number(name)
-
-    def in_year(year: int) -> Bounds:
-        start, end = c.months(year, month)
-        if phase[:2] in {"mi", "me"}:
-            return start + 10 * DAY, start + 20 * DAY
-        if phase in {"lat", "end", "fin"}:
-            return start + 20 * DAY, end
-        return start, start + 10 * DAY if phase else end
-
-    return _yearly(m, c, in_year, "month", bare=bool(phase))
+    in_year = partial(c.months, month=w.month_number(name))
+    part = m.get("phase") is not None
+    return _yearly(m, c, in_year, "part" if part else "month", bare=part)
 
 
 def _read_season(m: Match, c: RelativeCalendar) -> TimeMeaning:
@@ -279,15 +271,11 @@ def _read_weekday(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return TimeMeaning((c.days(days % 7 - 7 if shift < 0 else days + 7 * shift),), "weekday")
 
 
-def _read_weekday_on(m: Match, c: RelativeCalendar, weeks: int = 0) -> TimeMeaning:
-    """Read "a week on Friday"; the last Friday with -1 week, and the next one with none."""
+def _read_weekday_on(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "a week on Friday", "Friday week"."""
     days = w.weekday_number(m["day"]) - c.today.isoweekday()
-    if m.get("u"):
-        count = w.number_of(m.get("n") or "1")
-        weeks = 2 * count if w.unit_of(m["u"]) == "fortnight" else count
-    return TimeMeaning(
-        (c.days((days % 7 if weeks < 0 else (days - 1) % 7 + 1) + 7 * weeks),), "day"
-    )
+    weeks = w.number_of(m.get("n") or "1") * (2 if w.unit_of(m["u"]) == "fortnight" else 1)
+    return TimeMeaning((c.days((days - 1) % 7 + 1 + 7 * weeks),), "day")
 
 
 def _read_weekday_of_week(m: Match, c: RelativeCalendar, shift: int | None = None) -> TimeMeaning:

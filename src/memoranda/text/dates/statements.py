@@ -18,7 +18,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
-from functools import lru_cache, partial
+from functools import lru_cache
 from operator import itemgetter
 
 from memoranda.model.models import DateMention
@@ -46,8 +46,6 @@ WEEK = timedelta(days=8)
 RECENT, FAR = timedelta(days=60), timedelta(days=240)
 # Still farther ahead, a date without a year may be one that has just passed.
 TOO_FAR = timedelta(days=330)
-# So long ago, the day and month of a death or a wedding may be those of any year.
-OF_LATE = timedelta(days=60)
 
 _WITH_YEAR = compile_pattern(r"(?:1[5-9]|20)[0-9]{2}(?:[^0-9]|$)")
 _DAY = (
@@ -57,7 +55,6 @@ _DAY = (
 )
 _ADDED = compile_pattern(rf" \({_DAY}?(?: ?\u2013 {_DAY})?\)")
 _DATED = compile_pattern(rf"(?:['\u2019]s)?\s\((?:\u2013 )?{_DAY}")
-_SHORT_YEAR = compile_pattern("['\u2019][0-9]{2}$")
 _OWNING = frozenset({"'s", "\u2019s"})
 # Years in which no day that is near to one of them is beyond the calendar.
 _YEARS = range(200, 9800)
@@ -92,10 +89,7 @@ class DateParser:
         """
         parts, done = [], 0
         for mention in self.read(text, said_at):
-            if short := _SHORT_YEAR.search(mention.text):
-                done, begun = mention.end, done
-                parts += [text[begun : mention.start + short.start()], str(mention.since.year)]
-            elif not (_WITH_YEAR.search(mention.text) or _DATED.match(text, mention.end)):
+            if not (_WITH_YEAR.search(mention.text) or _DATED.match(text, mention.end)):
                 end = mention.end + 2 * (text[mention.end :][:2] in _OWNING)
                 parts += [text[done:end], f" ({write_date(mention, english=is_english(text))})"]
                 done = end
@@ -187,7 +181,6 @@ class DatedSentence:
     def _joined(self) -> list[TimeExpression]:
         """Return the times: those that stand side by side, or that a word links, are one."""
         joined = find_expressions(self._text, self._calendar)
-        joined = [each for each in joined if not self._is_list(each)]
         for join in (self._beside, self._linked):
             parts, joined = joined, []
             for each in parts:
@@ -196,15 +189,6 @@ class DatedSentence:
                 else:
                     joined.append(each)
         return joined
-
-    def _is_between(self, begin: int) -> bool:
-        """Return whether "between" stands before a place."""
-        return DATES.between.search(self._text, max(0, begin - 20), begin) is not None
-
-    def _is_list(self, time: TimeExpression) -> bool:
-        """Return whether "5 and 8 May" are two days and no stretch."""
-        listed = DATES.joined.search(self._text, time.begin, time.finish) is not None
-        return listed and not self._is_between(time.begin)
 
     def _beside(self, one: TimeExpression, other: TimeExpression) -> TimeExpression | None:
         """Return two expressions for the same time as one, if nothing parts them."""
@@ -221,8 +205,9 @@ class DatedSentence:
     def _linked(self, one: TimeExpression, other: TimeExpression) -> TimeExpression | None:
         """Return the stretch from one time to another, if the words between them say so."""
         text, between = self._text, (one.finish, other.begin)
+        is_between = DATES.between.search(text, max(0, one.begin - 20), one.begin)
         links = DATES.statement_link.fullmatch(text, *between) or (
-            self._is_between(one.begin) and DATES.conjunction.fullmatch(text, *between)
+            is_between and DATES.conjunction.fullmatch(text, *between)
         )
         if not links or DATES.moved_from.search(text[: one.begin]):
             return None
@@ -265,7 +250,7 @@ class DatedSentence:
             options = tuple(each for each in options if each[0] != today)
         chosen = choose_occurrence(options, self._calendar, way)
         # "My brother drowned on 8 May" is told years later as well.
-        old = chosen is not None and today - chosen[1] > OF_LATE
+        old = chosen is not None and today - chosen[1] > RECENT
         return None if old and tense.is_of_a_life(self._text) else chosen
 
     def _opened(self, bounds: Bounds, name: str, way: str) -> Bounds | None:
@@ -287,8 +272,7 @@ def agree(one: TimeMeaning, other: TimeMeaning) -> TimeMeaning | None:
     for inner, outer in ((one, other), (other, one)):
         if inner.grain == "weekday" and not grains & {"day", "week"}:
             continue
-        within = partial(_is_within, outer.options)
-        options = tuple(filter(within, inner.options))
+        options = tuple(each for each in inner.options if _is_within(outer.options, each))
         if options:
             return TimeMeaning(options, "day" if "day" in grains else inner.grain)
     # A weekday beside a date that falls on another one: nobody knows which is meant.
