@@ -1,5 +1,6 @@
 """What a later session changes of what an earlier one told, though it may say only a name."""
 
+import pytest
 from learning_talks import contents, remembering, talk
 from rule_facts import learned
 from tables import each_row
@@ -67,17 +68,22 @@ def test_what_was_told_last_holds_and_what_it_ends_does_not(said, holds, over):
     assert not over or not any(over in fact for fact in facts), facts
 
 
-def test_a_quotation_ends_where_its_speaker_tells_a_change_of_much_the_same():
-    """What is as like it and tells of no change stands beside it, and so does another matter."""
+@pytest.mark.parametrize(
+    "change",
+    [
+        "In the canteen now, no longer in the old library, my study group on roman law meets.",
+        "They moved the roman law study group to the canteen.",
+    ],
+)
+def test_a_quotation_ends_where_its_speaker_tells_a_change_of_much_the_same(change):
+    """Be that kept or not; what tells of no change stands beside it, and so does another matter."""
     first = "My study group on roman law meets in the old library."
     beside = "My study group on roman law meets in a cold library."
-    change = "In the canteen now, no longer in the old library, my study group on roman law meets."
     other = "My aunt now sells two of her forty narrow boats in Ghent."
     with remembering() as memory:
-        for session, said in enumerate((first, beside, change, other)):
+        for session, said in enumerate((first, beside, other, change)):
             talk(memory, f"s{session}", said).end()
             memory.consolidate()
             told = [text for text in contents(memory) if text.startswith("“")]
-            assert any(said in text for text in told)
-            assert any(first in text for text in told) is (session < 2)
-        assert any(change in text for text in told)
+            assert any(first in text for text in told) is (session < 3)
+        assert any(other in text for text in told)

@@ -40,7 +40,6 @@ _CONCRETE = compile_pattern(r"\d|[^.!?] [A-Z][\w'\u2019-]+")
 # Confidence of a fact that another one took the place of.
 SUPERSEDED = 0.3
 _RANK = {Trust.EXTERNAL: 0, Trust.AGENT: 1, Trust.PERSON: 2}
-_Clash = tuple[KnownFact, Relation]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,13 +99,6 @@ class ConsolidationPlan:
             if judge_text(known.record.content, claim.content) is Relation.NONE
         }
 
-    def quoted_before(self) -> Iterator[tuple[int, Record]]:
-        """Yield each claim, by its index, with what its speaker is quoted to have said before."""
-        for index, claim in enumerate(self.claims):
-            for known in self._known(index):
-                if not known.over and known.said < claim.said_at and _quotes(known.record, claim):
-                    yield index, known.record
-
     def make(self) -> list[RecordChange]:
         """Plan what all the claims change."""
         for index, claim in enumerate(self.claims):
@@ -126,10 +118,10 @@ class ConsolidationPlan:
             self._revoke(index, claim)
             return
         clashes = [*self._clashes(index, claim)]
-        clashes += [*self._carried(index, claim.fact, clashes)]
-        same = self._same(claim, clashes)
+        same = self._same(claim, [each for each, how in clashes if how is Relation.DUPLICATE])
+        excluded = [each for each, how in clashes if how is Relation.UPDATE]
         if same is None:
-            self._insert(claim, clashes)
+            self._insert(claim, [*excluded, *self._carried(index, claim.fact, excluded)])
         elif fresh := tuple(each for each in claim.sources if each not in same.sources):
             self._credit(claim, same, fresh)
 
@@ -183,7 +175,7 @@ class ConsolidationPlan:
         ids = [each.record.id for each in self.candidates[index]]
         return [*(self.stored[each] for each in ids if each in self.stored), *self.inserted]
 
-    def _clashes(self, index: int, claim: Claim) -> Iterator[_Clash]:
+    def _clashes(self, index: int, claim: Claim) -> Iterator[tuple[KnownFact, Relation]]:
         """Yield what has to do with a claim, and how the claim stands to it."""
         for known in self._known(index):
             relation = self._judge(index, claim, known)
@@ -198,8 +190,8 @@ class ConsolidationPlan:
             relation = judge_fact(record, claim.fact, same_time=same_time)
             if relation is not None:
                 return relation
-        decided = self.decided.get((index, record.id))
-        if _quotes(record, claim) and (is_outdated(record, claim) or decided is Relation.UPDATE):
+        quotes = is_quotation(record.content) and record.source_role == claim.speaker
+        if quotes and is_outdated(record, claim):
             return Relation.UPDATE
         if not _may_share_subject(claim, record):
             return Relation.NONE
@@ -207,24 +199,20 @@ class ConsolidationPlan:
         return self.decided.get((index, record.id), words)
 
     def _carried(
-        self, index: int, fact: FactStatement | None, clashes: Sequence[_Clash]
-    ) -> Iterator[_Clash]:
+        self, index: int, fact: FactStatement | None, excluded: Sequence[KnownFact]
+    ) -> Iterator[KnownFact]:
         """Yield what rests on a value that a claim ends, and was told in an earlier session."""
-        ended = {each.record.attribute for each in _excluded(clashes) if each.record.value}
+        ended = {each.record.attribute for each in excluded if each.record.value}
         if fact is None or fact.attribute not in ended:
             return
         for known in self._known(index):
             if known.record.session_id != self.session and is_carried(known.record, fact):
-                yield known, Relation.UPDATE
+                yield known
 
-    def _same(self, claim: Claim, clashes: Sequence[_Clash]) -> KnownFact | None:
+    def _same(self, claim: Claim, repeated: Sequence[KnownFact]) -> KnownFact | None:
         """Return the fact that says what a claim says, if there is one that still may."""
-        same = [
-            known
-            for known, relation in clashes
-            if relation is Relation.DUPLICATE and known.record.agent in {None, self.agent}
-            if not _says_more(claim, known.record)
-        ]
+        shared = (each for each in repeated if each.record.agent in {None, self.agent})
+        same = [each for each in shared if not _says_more(claim, each.record)]
         cited = [known for known in same if known.sources.issuperset(claim.sources)]
         # Said again after something else had taken its place, it is so anew.
         holding = [each for each in same if not each.over or claim.said_at < each.said]
@@ -232,9 +220,8 @@ class ConsolidationPlan:
 
     # Changing
 
-    def _insert(self, claim: Claim, clashes: Sequence[_Clash]) -> None:
+    def _insert(self, claim: Claim, excluded: Sequence[KnownFact]) -> None:
         """Plan a new fact, what it ends, and the later one that had taken its place already."""
-        excluded = _excluded(clashes)
         ends = [known for known in excluded if self._retires(claim, known)]
         insert = self.write(_draft(claim, self.session, self.decay_rate, ends))
         made = KnownFact(insert.record, claim.said_at, set(claim.sources))
@@ -286,11 +273,6 @@ class ConsolidationPlan:
         ]
 
 
-def _excluded(clashes: Sequence[_Clash]) -> list[KnownFact]:
-    """Return the facts that a claim excludes."""
-    return [known for known, relation in clashes if relation is Relation.UPDATE]
-
-
 def _says_more(claim: Claim, known: Record) -> bool:
     """Return whether a sentence tells more than its attribute, which a fact has, and the fact."""
     told = claim.fact is not None and without_dates(claim.content) != claim.fact.content
@@ -309,11 +291,6 @@ def _subject(name: object) -> str | None:
         return None
     plain = name.casefold().replace("\u2019", "'").removeprefix("the ").removesuffix("'s")
     return "user" if plain in {"user", "i", "me"} else plain
-
-
-def _quotes(record: Record, claim: Claim) -> bool:
-    """Return whether a fact is a quotation of the one who made a claim."""
-    return is_quotation(record.content) and record.source_role == claim.speaker
 
 
 def _may_share_subject(claim: Claim, known: Record) -> bool:

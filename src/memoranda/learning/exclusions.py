@@ -17,8 +17,6 @@ from memoranda.text.limits import MOST_READ
 from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "stance")
-# Things that one turn takes back: each is looked for in all that its speaker said.
-_MOST = 8
 _EDGE = " \t\n.,;:!?\"'()-"
 _POINTS_BACK = frozenset({"this", "that", "it"})
 _POINTS_AHEAD = frozenset({"next", "following", "about", "going"})
@@ -34,8 +32,8 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
     talk = _TurnRedactor(list(turns))
     silent = ahead = False
     for place, turn in enumerate(turns):
-        said = turn.text[:MOST_READ].replace("\u2019", "'").replace("\u2018", "'")
         if turn.person:
+            said = turn.text[:MOST_READ].replace("\u2019", "'").replace("\u2018", "'")
             withheld = find_withheld(said)
             bare = withheld is not None and _is_idle(said[: withheld[0]] + said[withheld[1] :])
             words = {word.strip(_EDGE) for word in said.lower().split()}
@@ -45,8 +43,8 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
                 withheld = withheld or (0, 0)
             silent = withheld is not None or ahead
             ahead = bare and not back
-        if turn.person:
-            talk.forget(place)
+            for found in english("forget_request").finditer(said):
+                talk.withdraw(place, found["what"])
         if silent:
             talk.blank(place)
         elif turn.person:
@@ -92,14 +90,6 @@ class _TurnRedactor:
             if each == before or not self.turns[each].person:
                 self.blank(each)
 
-    def forget(self, place: int) -> None:
-        """Withhold ``Please forget that I'm vegetarian`` and what it names."""
-        for sentence in list(own_sentences(self.turns[place].text))[:_MOST]:
-            found = english("forget_request").search(sentence.shown)
-            if found is not None:
-                self.cut(place, sentence.start, sentence.end)
-                self.withdraw(place, found["what"])
-
     def retract(self, place: int, said: str) -> None:
         """Withhold what ``I made that up`` is about: what stands before it, or the last turn."""
         mark = english("untrue").search(said)
@@ -115,12 +105,12 @@ class _TurnRedactor:
             self.blank(before)
 
     def withdraw(self, place: int, named: str) -> None:
-        """Withhold what the speaker said so far that holds all that is named."""
-        wanted = _telling(named)
+        """Withhold the sentences of the speaker, so far, that hold all that is named."""
+        wanted = value_key(named) - _EN.words("idle")
         for at in range(place + 1) if wanted else ():
             if self.turns[at].speaker == self.turns[place].speaker:
                 for sentence in list(own_sentences(self.turns[at].text)):
-                    if wanted <= _telling(sentence.shown):
+                    if wanted <= value_key(sentence.shown):
                         self.cut(at, sentence.start, sentence.end)
 
     def leave_role(self, place: int, said: str) -> None:
@@ -139,11 +129,6 @@ class _TurnRedactor:
             if not begun["once"]:
                 self.roles.add(speaker)
             self.cut(place, begun.span()[0], len(self.turns[place].text))
-
-
-def _telling(text: str) -> frozenset[str]:
-    """Return the words of a text that tell it from others."""
-    return value_key(text.replace("\u2019", "'")) - _EN.words("idle")
 
 
 def is_joke(text: str) -> bool:

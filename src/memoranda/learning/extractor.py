@@ -9,48 +9,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import cache
-from typing import Any
+from typing import NamedTuple
 
-from memoranda.facts.forms import compile_form
-from memoranda.facts.language import language_of
 from memoranda.facts.ontology import attributes
-from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import SAME, FactStatement, is_unreal, read_facts, read_instead
 from memoranda.facts.requests import asks_to_keep, find_withheld
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.exclusions import blank_exclusions, is_joke, is_order
-from memoranda.learning.requests import (
-    WITHHELD,
-    ClaimDraft,
-    RefusedRequest,
-    TurnRequests,
-    read_requests,
-)
+from memoranda.learning.requests import WITHHELD, ClaimDraft, RefusedRequest, read_requests
 from memoranda.learning.sentences import SentencePart, english, own_sentences, write_out
-from memoranda.learning.statements import (
-    count_features,
-    may_state,
-    quote,
-    split_clauses,
-    weigh_statement,
-)
+from memoranda.learning.statements import may_state, quote, split_clauses, weigh_statement
 from memoranda.model.models import DateMention
+from memoranda.search.precedence import speaks_of_change
 from memoranda.search.questions import asks
 from memoranda.text.dates.expressions import EARLIEST_YEAR
 from memoranda.text.dates.statements import DateParser, write_times
 from memoranda.text.limits import MOST_READ
-from memoranda.text.linear_patterns import encodable
 from memoranda.text.patterns import LanguageData
 from memoranda.text.secrets import has_secret
 
 _EN = LanguageData("en", "stance")
 # Confidence in what was read as an attribute or a request, and in a quotation.
 _SURE, _QUOTED = 0.9, 0.6
-# Sentences before one, of whose persons "he" may be one.
-_NEAR = 2
 _ENDS = " .!\u2026"
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
+
+
+class PageReading(NamedTuple):
+    """What a page of turns states, and which of its sentences speak of a change, kept or not."""
+
+    claims: Sequence[Claim]
+    changes: Sequence[tuple[Turn, str]] = ()
 
 
 class RuleFactExtractor:
@@ -77,9 +66,14 @@ class RuleFactExtractor:
             page: what is read.
             before: what was said before it, which helps to understand it.
         """
+        return list(self.read(page, before=before).claims)
+
+    def read(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> PageReading:
+        """Return the claims of a page of turns, and the changes that it tells; as ``extract``."""
         read = (replace(each, text=write_out(each.text[:MOST_READ])) for each in (*before, *page))
         around = blank_exclusions(list(read))
         claims: list[Claim] = []
+        changes: list[tuple[Turn, str]] = []
         last: dict[str, FactStatement] = {}
         for place, turn in enumerate(around):
             if not turn.person:
@@ -89,7 +83,8 @@ class RuleFactExtractor:
             if place >= len(before):
                 found = {each.content.casefold(): each for each in drafts[::-1]}
                 claims += [self._claim(each, turn) for each in list(found.values())[::-1]]
-        return claims
+                changes += [(turn, each) for each in reader.changes]
+        return PageReading(claims, changes)
 
     def read_requests(
         self, turn: Turn, *, before: Sequence[Turn] = ()
@@ -100,7 +95,7 @@ class RuleFactExtractor:
         if not turn.person or not asks_to_keep(turn.text):
             return [], []
         *earlier, open_turn = blank_exclusions([*before, turn])
-        reading = _requests_of(open_turn, earlier, list(own_sentences(open_turn.text)))
+        reading = read_requests(open_turn, earlier, list(own_sentences(open_turn.text)))
         claims = {each.content.casefold(): self._claim(each, turn) for each in reading.drafts}
         return list(claims.values()), reading.refused
 
@@ -143,7 +138,8 @@ class _TurnReader:
         dates: finds times.
         threshold: the weight above which a statement is kept.
         last: the attribute that had a value last, by speaker: what "it's the 10th" means.
-        lead: the sentences just before, of the same turn.
+        lead: the sentence just before, of the same turn.
+        changes: the sentences that speak of a change.
     """
 
     turn: Turn
@@ -151,12 +147,13 @@ class _TurnReader:
     dates: DateParser
     threshold: float
     last: dict[str, FactStatement]
-    lead: tuple[SentencePart, ...] = field(default=())
+    lead: str = ""
+    changes: list[str] = field(default_factory=list)
 
     def read(self) -> Iterator[ClaimDraft]:
         """Yield what the turn asks of memory, and what its sentences state."""
         sentences = list(own_sentences(self.turn.text))
-        requests = _requests_of(self.turn, self.earlier, sentences)
+        requests = read_requests(self.turn, self.earlier, sentences)
         yield from requests.drafts
         ends = [*(each.start for each in sentences[1:]), len(self.turn.text)]
         for place, sentence in enumerate(sentences):
@@ -164,7 +161,7 @@ class _TurnReader:
                 continue
             if place not in requests.covered:
                 yield from self._read_sentence(sentence)
-            self.lead = (*self.lead, sentence)[-_NEAR:]
+            self.lead = sentence.shown
 
     @property
     def _speaker(self) -> str:
@@ -174,6 +171,8 @@ class _TurnReader:
         shown, said = asserted = self._without_question(sentence)
         if not shown.strip() or has_secret(said) or is_unreal(shown):
             return
+        if speaks_of_change(shown, ("",)):
+            self.changes.append(said)
         lead = english("correction").search(shown)
         begin = lead.span()[1] if lead else 0
         shown, said = shown[begin:], said[begin:]
@@ -220,7 +219,7 @@ class _TurnReader:
 
     def _is_of_another(self, shown: str) -> bool:
         """Return whether a sentence without "I" goes on about whom the one before it is about."""
-        about = english("of_another").search(self.lead[-1].shown) if self.lead else None
+        about = english("of_another").search(self.lead)
         if about is None or about["who"].lower() in _EN.words("no_persons"):
             return False
         words = {word.partition("'")[0] for word in shown.lower().split()}
@@ -229,9 +228,8 @@ class _TurnReader:
     def _matters(self, shown: str) -> bool:
         if not may_state(shown):
             return False
-        features = count_features(shown, dated=self._is_dated(shown))
-        among = self.turn.speaker not in ROLES
-        return weigh_statement(features, among_people=among) > self.threshold
+        dated, among = self._is_dated(shown), self.turn.speaker not in ROLES
+        return weigh_statement(shown, dated=dated, among_people=among) > self.threshold
 
     def _is_dated(self, text: str) -> bool:
         """Return whether a text tells a time other than the day it is said on."""
@@ -254,7 +252,6 @@ class _TurnReader:
 
     def _read_attributes(self, shown: str, said: str) -> Iterator[FactStatement]:
         """Yield the attributes that a sentence asserts."""
-        shown, said = self._complete(shown, said)
         for each in read_facts(shown, said, speaker=self._speaker):
             last = self.last.get(self.turn.speaker)
             fact = each if each.attribute != SAME else last and each.correct(last)
@@ -264,43 +261,6 @@ class _TurnReader:
             if fact.value:
                 self.last[self.turn.speaker] = fact
             yield fact
-
-    def _complete(self, shown: str, said: str) -> tuple[str, str]:
-        """Return a sentence with whom "he" or "she" means in its place."""
-        pronoun = english("pronoun").search(shown)
-        person = self._person_before() if pronoun else ""
-        if not person or pronoun is None:
-            return shown, said
-        who = pronoun["pronoun"].lower()
-        other = "women" if who in {"he", "his"} else "men"
-        if not _EN.words(other).isdisjoint(person.lower().split()):
-            return shown, said
-        end = pronoun.span(1)[1]
-        lead = f"{person}'s" if who in {"his", "her"} else person
-        return lead + shown[end:], lead + said[end:]
-
-    def _person_before(self) -> str:
-        """Return the one person of whom the sentences before tell: "my sister Rita"."""
-        told = " ".join(each.shown for each in self.lead)
-        found = {each["whole"].strip() for each in _relative().finditer(encodable(told))}
-        return found.pop() if len(found) == 1 and len(relation_nouns(told)) == 1 else ""
-
-
-@cache
-def _relative() -> Any:
-    relation = language_of("en").fragments["relation"]
-    data = LanguageData("en", "stance", {"relation": lambda: relation})
-    return compile_form(data.source("relative"))
-
-
-def _requests_of(
-    turn: Turn, earlier: Sequence[Turn], sentences: Sequence[SentencePart]
-) -> TurnRequests:
-    """Return what the sentences of a turn ask of memory: only what an assistant is told can."""
-    if not turn.person or turn.speaker not in ROLES or not asks_to_keep(turn.text):
-        return TurnRequests()
-    before = next((each.text for each in reversed(earlier) if each.speaker == turn.speaker), "")
-    return read_requests(encodable(turn.text), sentences, encodable(before))
 
 
 def find_event_time(

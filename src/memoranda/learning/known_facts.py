@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -40,13 +41,10 @@ class KnownFact:
 
 def when_said(record: Record) -> datetime:
     """Return when the statement of a record was made, not when the fact was extracted."""
-    given = record.metadata.get("said_at")
-    try:
-        moment = datetime.fromisoformat(given) if isinstance(given, str) else None
-    except ValueError:
-        moment = None
-    if moment is not None and moment.tzinfo is not None:
-        return moment
+    with suppress(KeyError, ValueError, TypeError):
+        moment = datetime.fromisoformat(record.metadata["said_at"])
+        if moment.tzinfo is not None:
+            return moment
     # Nobody says when it was said: then it counts from when it happened, or was stored.
     return min(record.created_at, record.event_time)
 

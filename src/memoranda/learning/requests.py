@@ -7,7 +7,7 @@ what is quoted, cited, code or a text to work on was taken out before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from memoranda.facts.requests import (
     WHERE_ALONE,
     Request,
     RequestKind,
+    asks_to_keep,
     find_request,
     find_requests,
     is_aside,
@@ -29,9 +30,10 @@ from memoranda.facts.requests import (
     split_statements,
     tidy,
 )
-from memoranda.learning.claims import Category
+from memoranda.learning.claims import ROLES, Category, Turn
 from memoranda.learning.exclusions import is_joke, is_override
 from memoranda.learning.sentences import SentencePart, own_sentences
+from memoranda.text.linear_patterns import encodable
 from memoranda.text.secrets import secret_kind
 
 # Sentences that one request may be about.
@@ -40,8 +42,6 @@ _LEAST_WORDS = 3
 _LEAST_LETTERS = 5
 # Characters by which a fact reaches into what follows it: ", so".
 _JOINT = 4
-# Characters of an instruction; what is longer describes a task.
-_LONGEST_INSTRUCTION = 250
 # The kind of secret that is kept where a person asks to.
 _CODE = "a PIN or code"
 SECRET = "it seems to hold a secret; only this conversation has it"  # noqa: S105 - no password
@@ -91,15 +91,14 @@ class TurnRequests:
     covered: set[int] = field(default_factory=set)
 
 
-def read_requests(text: str, sentences: Sequence[SentencePart], before: str = "") -> TurnRequests:
-    """Return what a turn asks of memory.
-
-    Args:
-        text: what the person said.
-        sentences: those of ``text``.
-        before: what the same person said last before it.
-    """
-    return _RequestReader(text, sentences, before).read()
+def read_requests(
+    turn: Turn, earlier: Sequence[Turn], sentences: Sequence[SentencePart]
+) -> TurnRequests:
+    """Return what the sentences of a turn ask of memory: only what an assistant is told can."""
+    if not turn.person or turn.speaker not in ROLES or not asks_to_keep(turn.text):
+        return TurnRequests()
+    before = next((each.text for each in reversed(earlier) if each.speaker == turn.speaker), "")
+    return _RequestReader(encodable(turn.text), sentences, encodable(before)).read()
 
 
 class _RequestReader:
@@ -131,52 +130,27 @@ class _RequestReader:
         if not any(tidy(self._said(each), request.language) for each in pieces):
             self._elsewhere(place, request)
             return
-        *pieces, last = pieces
         for piece in pieces:
             self._keep(piece, self._text, request.language)
-        if not request.listed:
-            last = self._with_more(place, last, request.language)
-        self._keep(last, self._text, request.language)
-
-    def _with_more(
-        self, place: int, part: SentencePart, language: str, among: Sequence[int] = ()
-    ) -> SentencePart:
-        """Return a statement with the sentences after it that tell more of the same.
-
-        Those do that only point at it, too, where it is but a name, or they are asked for.
-        """
-        for other in range(place + 1, len(self._sentences)):
-            following = self._sentences[other]
-            points = other in among or only_names(tidy(self._said(part), language), language)
-            more = shows("telling_more", following.shown, language) or (
-                points and shows("pointing", following.shown, language)
-            )
-            if not more or not self._tells(other, language):
-                break
-            self._out.covered.add(other)
-            gap = " " * (following.start - part.end)
-            part = part._replace(shown=part.shown + gap + following.shown)
-        return part
 
     def _elsewhere(self, place: int, request: Request) -> None:
         """Keep what stands before a bare request, or after it, where it opens a list."""
-        said = self._said(self._sentences[place])
-        behind = [] if request.ahead else self._reaching(range(place - 1, -1, -1), request)
-        if said.rstrip().endswith((":", "\uff1a")) or not behind:
-            ahead = self._reaching(range(place + 1, len(self._sentences)), request, every=True)
-            if ahead:
-                self._cover(ahead, request)
-                return
-        if behind:
-            self._cover(behind, request)
-        elif self._before and place == 0:
+        opens = self._said(self._sentences[place]).rstrip().endswith((":", "\uff1a"))
+        behind = () if opens or request.ahead else range(place - 1, -1, -1)
+        ahead = range(place + 1, len(self._sentences))
+        found = self._reaching(behind, request) or self._reaching(ahead, request, every=True)
+        self._out.covered |= set(found)
+        for each in found:
+            self._keep(self._sentences[each], self._text, request.language)
+        if self._before and place == 0 and not found:
             earlier = list(own_sentences(self._before))
             reader = _RequestReader(self._before, earlier, "")
-            told = reader._reaching(range(len(earlier) - 1, -1, -1), request)
-            for each in told:
+            for each in reader._reaching(range(len(earlier) - 1, -1, -1), request):
                 self._keep(earlier[each], self._before, request.language)
 
-    def _reaching(self, places: range, request: Request, *, every: bool = False) -> list[int]:
+    def _reaching(
+        self, places: Iterable[int], request: Request, *, every: bool = False
+    ) -> list[int]:
         """Return the places of the statements a request is about, on one side of it."""
         found: list[int] = []
         for place in places:
@@ -187,14 +161,6 @@ class _RequestReader:
             if not (every or request.listed or shows("pointing", shown, request.language)):
                 break
         return sorted(found)
-
-    def _cover(self, places: Sequence[int], request: Request) -> None:
-        """Keep the statements at these places, in one what only points at the one before it."""
-        for place in places:
-            if place not in self._out.covered:
-                self._out.covered.add(place)
-                part = self._with_more(place, self._sentences[place], request.language, places)
-                self._keep(part, self._text, request.language)
 
     def _tells(self, place: int, language: str, *, listed: bool = False) -> bool:
         """Return whether a sentence may be what a request beside it is about.
@@ -225,11 +191,9 @@ class _RequestReader:
                 self._instructed(inner, _without_to(said))
                 return
             if 0 < inner.start < inner.end:  # A request within a request.
-                part = SentencePart(
-                    part.shown[inner.start : inner.end], part.start + inner.start, question=False
-                )
-                said = text[part.start : part.end]
-                content = tidy(said, language)
+                shown, start = part.shown[inner.start : inner.end], part.start + inner.start
+                self._keep(SentencePart(shown, start, question=False), text, language)
+                return
         because = _refusal(content, language)
         if because:
             self._out.refused.append(RefusedRequest(_without_secret(content), because))
@@ -249,11 +213,9 @@ class _RequestReader:
         """Keep an instruction that lasts, or end one that is taken back."""
         shown = self._sentences[place].shown
         alone = request.kind in WHERE_ALONE
-        if is_for_once(shown, request.language) or (alone and not self._is_alone(place)):
+        if is_for_once(shown, request.language) or (alone and not self._is_alone(place, request)):
             return
         if request.kind is RequestKind.MANNER and not self._opens(request.language):
-            return
-        if request.end - request.start > _LONGEST_INSTRUCTION:
             return
         said = self._said(self._sentences[place])
         other = {SAME, *INSTRUCTIONS}
@@ -288,17 +250,14 @@ class _RequestReader:
         if content:
             self._out.drafts.append(ClaimDraft(content, Category.INSTRUCTION, fact))
 
-    def _is_alone(self, place: int) -> bool:
+    def _is_alone(self, place: int, request: Request) -> bool:
         """Return whether a message says little beside one instruction, and sets no task."""
-        request = self._found[place]
-        language = "" if request is None else request.language
-        beside = [self._sentences[place].shown[: request.lead if request else 0]]
-        for at, other in enumerate(self._sentences):
-            if at != place and self._found[at] is None:
-                beside.append(other.shown)
-                if other.question:
-                    return False
-        return all(is_aside(each, language) for each in beside)
+        first = self._found[place] or request
+        pairs = zip(self._sentences, self._found, strict=True)
+        others = [each for each, found in pairs if found is None]
+        beside = [self._sentences[place].shown[: first.lead], *(each.shown for each in others)]
+        questions = any(each.question for each in others)
+        return not questions and all(is_aside(each, first.language) for each in beside)
 
     def _opens(self, language: str) -> bool:
         """Return whether the same person set no task before this message."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
-from typing import NamedTuple
 
 from memoranda.facts.language import language_of, languages_in
 from memoranda.facts.reader import is_momentary, is_unreal
@@ -32,42 +31,21 @@ _ENDS = '.!?"\u2026\u3002\uff01\uff1f'
 _EDGE = " \t\n.,;:!?…\"'()[]«»“”„-–—"
 
 
-class StatementFeatures(NamedTuple):
-    """What is counted in a sentence, by the names of the weights.
+def weigh_statement(sentence: str, *, dated: bool, among_people: bool) -> float:
+    """Return how likely a sentence tells what will be asked for later, as a logit.
 
-    Attributes:
-        content: words that are no function words, up to a limit, as a share of it.
-        short: whether there are fewer than two of these.
-        opens: whether it opens with its speaker, after words that only lead: "I", "my".
-        own: whether its speaker is spoken of elsewhere in it.
-        number: whether it holds a figure.
-        name: whether it holds a name within.
-        date: whether it tells a time.
-        hearer: whether it speaks to whoever listens: "you".
-        pointing: whether it points at what was said before: "that", "it", "she".
-        unsettled: whether it begins with what somebody only thinks, feels or would do.
-        momentary: whether it only tells of the moment: a meal, the weather, a mood.
-    """
-
-    content: float
-    short: bool
-    opens: bool
-    own: bool
-    number: bool
-    name: bool
-    date: bool
-    hearer: bool
-    pointing: bool
-    unsettled: bool
-    momentary: bool
-
-
-def count_features(sentence: str, *, dated: bool) -> StatementFeatures:
-    """Return what is counted in a sentence.
+    Counted are ``content``, words that are no function words, up to a limit, as a share of it;
+    ``short``, whether there are fewer than two of these; ``opens``, whether it opens with its
+    speaker, after words that only lead ("I", "my"); ``own``, whether its speaker is spoken of
+    elsewhere in it; ``number``, ``name`` and ``date``, whether it holds a figure, holds a name
+    within, tells a time; ``hearer``, whether it speaks to whoever listens; ``pointing``, whether
+    it points at what was said before ("that", "she"); ``unsettled``, whether it begins with what
+    somebody only thinks, feels or would do; ``momentary``, whether it only tells of the moment.
 
     Args:
         sentence: as it was said, without what is quoted in it.
         dated: whether it tells a time.
+        among_people: whether it is said to other people, not to an assistant.
     """
     code = languages_in(sentence)[0]
     language = language_of(code)
@@ -83,32 +61,23 @@ def count_features(sentence: str, *, dated: bool) -> StatementFeatures:
     own = {name for name in low if name in _list("own", code)}
     named = any(word[0].isupper() and word.casefold() not in own for word in words[1:])
     opens = first in own or (unspaced and _holds(sentence[:_LEAST_LETTERS], "own", code))
-    return StatementFeatures(
-        content=min(length, _MOST_WORDS) / _MOST_WORDS,
-        short=length < _LEAST_CONTENT,
-        opens=opens,
-        own=not opens and (bool(own) or (unspaced and _holds(sentence, "own", code))),
-        number=any(char.isdigit() for char in sentence),
-        name=named,
-        date=dated,
-        hearer=any(word in _list("hearer", code) for word in low),
-        pointing=any(word in _list("pointing", code) for word in head)
+    counted = {
+        "content": min(length, _MOST_WORDS) / _MOST_WORDS,
+        "short": length < _LEAST_CONTENT,
+        "opens": opens,
+        "own": not opens and (bool(own) or (unspaced and _holds(sentence, "own", code))),
+        "number": any(char.isdigit() for char in sentence),
+        "name": named,
+        "date": dated,
+        "hearer": any(word in _list("hearer", code) for word in low),
+        "pointing": any(word in _list("pointing", code) for word in head)
         or (not named and any(word in _list("persons", code) for word in head))
         or any(word in _list("pointing_at_ends", code) for word in (*low[:1], *low[-1:])),
-        unsettled=any(word in _list("unsettled", code) for word in head),
-        momentary=is_momentary(sentence),
-    )
-
-
-def weigh_statement(features: StatementFeatures, *, among_people: bool) -> float:
-    """Return how likely a sentence tells what will be asked for later, as a logit.
-
-    Args:
-        features: what is counted in it.
-        among_people: whether it is said to other people, not to an assistant.
-    """
-    weights = _weights("people" if among_people else "assistant")
-    counted: Mapping[str, float] = features._asdict()
+        "unsettled": any(word in _list("unsettled", code) for word in head),
+        "momentary": is_momentary(sentence),
+    }
+    kind = "people" if among_people else "assistant"
+    weights: Mapping[str, float] = load("mul", "statements")[kind]
     return weights["bias"] + sum(weights[name] * value for name, value in counted.items())
 
 
@@ -171,8 +140,3 @@ def _list(name: str, code: str) -> frozenset[str]:
     """Return a list of words of a language."""
     lists: Mapping[str, Mapping[str, tuple[str, ...]]] = load("mul", "statements")["words"]
     return frozenset(lists[name].get(code, ()))
-
-
-def _weights(kind: str) -> Mapping[str, float]:
-    weights: Mapping[str, float] = load("mul", "statements")[kind]
-    return weights
