@@ -225,8 +225,14 @@ def test_what_is_asked_to_be_kept_is_kept_as_it_was_said(text, kept):
 
 @each_row
 def test_a_sentence_is_read_with_what_was_said_before_it(said, told):
-    """A correction counts for what stands just before it; a stroke parts the turns.
+    """That is "she" with the one who can be meant, and a correction; a stroke parts the turns.
 
+    My sister Ana lives in Berlin. She works at Siemens.
+    | The user's sister Ana lives in Berlin. The user's sister Ana works at Siemens.
+    My son is 5 years old. He loves dinosaurs.
+    | The user's son is 5 years old. The user's son likes dinosaurs.
+    My son is 5 years old. She loves dinosaurs. | The user's son is 5 years old.
+    My son Leo met my brother Tom. He lives in Berlin. |
     I'm vegan and allergic to hazelnuts. | The user is vegan. The user is allergic to hazelnuts.
     # Corrections within a sentence, and of the one before it.
     My boss isn't Tom, it's Tim. |

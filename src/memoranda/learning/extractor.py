@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
+from memoranda.facts.forms import compile_form
+from memoranda.facts.language import language_of
 from memoranda.facts.ontology import attributes
+from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import SAME, FactStatement, is_unreal, read_facts, read_instead
 from memoranda.facts.requests import asks_to_keep, find_withheld
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
@@ -252,6 +256,7 @@ class _TurnReader:
 
     def _read_attributes(self, shown: str, said: str) -> Iterator[FactStatement]:
         """Yield the attributes that a sentence asserts."""
+        shown, said = self._with_person(shown, said)
         for each in read_facts(shown, said, speaker=self._speaker):
             last = self.last.get(self.turn.speaker)
             fact = each if each.attribute != SAME else last and each.correct(last)
@@ -261,6 +266,27 @@ class _TurnReader:
             if fact.value:
                 self.last[self.turn.speaker] = fact
             yield fact
+
+    def _with_person(self, shown: str, said: str) -> tuple[str, str]:
+        """Return a sentence with the one relative of the sentence before in place of "he"."""
+        pronoun = english("pronoun").search(shown)
+        if pronoun is None:
+            return shown, said
+        found = {each["whole"].strip() for each in _relative().finditer(self.lead)}
+        person = found.pop() if len(found) == len(relation_nouns(self.lead)) == 1 else ""
+        who, end = pronoun["pronoun"].lower(), pronoun.span(1)[1]
+        other = "women" if who in {"he", "his"} else "men"
+        if not person or not _EN.words(other).isdisjoint(person.lower().split()):
+            return shown, said
+        lead = f"{person}'s" if who in {"his", "her"} else person
+        return lead + shown[end:], lead + said[end:]
+
+
+@cache
+def _relative() -> Any:
+    relation = language_of("en").fragments["relation"]
+    data = LanguageData("en", "stance", {"relation": lambda: relation})
+    return compile_form(data.source("relative"))
 
 
 def find_event_time(
