@@ -143,6 +143,8 @@ def test_what_only_looks_like_a_secret_is_left_alone(text):
     login: see /docs / 2026
     The alarm code changed on 12-03-26.
     They walk, talk, and laugh about what they can still remember from that year.
+    Assign: distribute test cases among team members. Cover all features. Handle errors.
+    tired today, tired tomorrow: tired next week, tired next month, tired next year, tired next life
     Person0, Person1, Person2, Person3, Person4, Person5, Person6, Person7, Person8, Person9
     """
     assert find_secrets(text) == ()

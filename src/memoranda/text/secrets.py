@@ -147,23 +147,25 @@ def _luhn(number: str) -> bool:
 # Seed phrases
 
 _SEED_WORDS = 12
-# Of these so many are different: nobody's phrase is one word again and again.
-_DIFFERENT = 8
+_LONGEST_SEED = 8  # letters of a word
+# So many of them are different: nobody's phrase is a few words again and again.
+_DIFFERENT = 0.67
 _WORD = compile_pattern(r"\S+")
 _SPACED = str.maketrans(dict.fromkeys(".,;:|()[]\"'`*-0123456789", " "))
 
 
 def _find_seeds(lowered: str) -> Iterator[SecretSpan]:
-    beginnings = _seed_beginnings()
     words = _WORD.finditer(lowered.translate(_SPACED))
-    for is_listed, run in groupby(words, key=lambda word: word[0][:4] in beginnings):
-        found = list(run)
-        if (
-            is_listed
-            and len(found) >= _SEED_WORDS
-            and len({each[0] for each in found}) >= _DIFFERENT
-        ):
+    for is_listed, run in groupby(words, key=lambda word: _is_listed(word[0])):
+        found = list(run) if is_listed else []
+        different = {each[0] for each in found}
+        if len(found) >= _SEED_WORDS and len(different) >= _DIFFERENT * len(found):
             yield SecretSpan(found[0].start(), found[-1].end(), "a seed phrase")
+
+
+def _is_listed(word: str) -> bool:
+    """Return whether a word has the length and the beginning of one of a seed phrase."""
+    return len(word) <= _LONGEST_SEED and word[:4] in _seed_beginnings()
 
 
 @cache
@@ -278,6 +280,19 @@ _VALUE = compile_pattern(
     rf"\s{{0,3}}[*_(]{{0,3}}(?:{_QUOTES}([^{_MARKS}\n]{{1,200}}){_QUOTES}"
     rf"|([^\s,;<>{_MARKS}\u3001\u3002\uff0c\uff1b]{{1,200}}))"
 )
+# A login, which is a name, a slash between blanks, and the password.
+_LOGIN = compile_pattern(
+    lambda: rf"\b{any_of(_WORDS.logins)}\s?[:=]\s?\S{{1,60}}\s/\s(\S*[a-z]\S*[^\s.])"
+)
+# A password before its name: "tulip22 is my password".
+_GIVEN_BEFORE = compile_pattern(
+    lambda: (
+        rf"([^\s{_MARKS}]+){_QUOTES}?\s{any_of(_WORDS.verbs)}\s{any_of(_WORDS.whose)}\s"
+        rf"(?:\S+\s+){{0,3}}{any_of(_WORDS.passwords)}\b"
+    )
+)
+# What ends a value of plain words.
+_JOINING = compile_pattern(lambda: rf"(?:^|\s){any_of(_WORDS.joining)}(?:\s|$)", re.IGNORECASE)
 # How the values are written that have figures.
 _NUMBER = compile_pattern(r"\s{0,3}[\"'#*]{0,2}([A-Za-z]{0,2}[0-9](?:[ -]?[0-9]){2,23})")
 _CLAUSE = compile_pattern(r"[^.,;:!?()\n\"“”«»]{1,120}")
@@ -325,25 +340,10 @@ def _find_named_values(text: str, lowered: str) -> Iterator[SecretSpan]:
         end, label = found.end(), str(found.lastgroup)
         if value := read(text[end : end + _LONGEST_VALUE], label):
             yield SecretSpan(end + value[0], end + value[1], LABELLED[label])
-    for pattern, joined in ((_login(), True), (_given_before(), False)):
+    for pattern, joined in ((_LOGIN, True), (_GIVEN_BEFORE, False)):
         for found in pattern.finditer(lowered):
             if _is_value(found[1], "passwords", joined=joined):
                 yield SecretSpan(*found.span(1), LABELLED["passwords"])
-
-
-@cache
-def _login() -> LinearPattern:
-    """Return the pattern of a login, a name, a slash between blanks, and the password."""
-    return compile_pattern(
-        rf"\b{any_of(_WORDS.logins)}\s?[:=]\s?\S{{1,60}}\s/\s(\S*[a-z]\S*[^\s.])"
-    )
-
-
-@cache
-def _given_before() -> LinearPattern:
-    """Return the pattern of a value before its name: "tulip22 is my password"."""
-    words = rf"\s{any_of(_WORDS.verbs)}\s{any_of(_WORDS.whose)}\s(?:\S+\s+){{0,3}}"
-    return compile_pattern(rf"([^\s{_MARKS}]+){_QUOTES}?{words}{any_of(_WORDS.passwords)}\b")
 
 
 def _read_after(text: str, label: str) -> tuple[int, int] | None:
@@ -400,15 +400,9 @@ def _read_words(text: str, start: int, *, quoted: bool) -> tuple[int, int] | Non
     """Return where a password of plain words stands that begins at ``start``."""
     clause = _CLAUSE.match(text[start:])
     said = clause[0] if clause else ""
-    said = (said if quoted else _joining().split(said)[0]).rstrip()
+    said = (said if quoted else _JOINING.split(said)[0]).rstrip()
     fits = len(said) >= _LEAST["passwords"][0] and len(said.split()) <= _PHRASE
     return (start, start + len(said)) if fits and _is_phrase(said.lower()) else None
-
-
-@cache
-def _joining() -> LinearPattern:
-    """Return the pattern of a word that ends a value of plain words."""
-    return compile_pattern(rf"(?:^|\s){any_of(_WORDS.joining)}(?:\s|$)", re.IGNORECASE)
 
 
 def _is_phrase(said: str) -> bool:

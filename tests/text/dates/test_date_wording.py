@@ -24,8 +24,8 @@ I stayed until March. | I stayed until March (\u2013 31 March 2023).
 Gestern war ich in Rom. | Gestern (2023-05-07) war ich in Rom.
 El mes pasado fui a Roma. | El mes pasado (2023-04) fui a Roma.
 我昨天去了罗马。 | 我昨天 (2023-05-07)去了罗马。
-It ends on the 3rd of November '28. | It ends on the 3rd of November '28 (3 November 2028).
-I sat it in March '19. | I sat it in March '19 (March 2019).
+It ends on the 3rd of November '28. | It ends on the 3rd of November 2028.
+I sat it in March '19. | I sat it in March 2019.
 I was born on 5 May 1990. | I was born on 5 May 1990.
 I've worked there since 2016. | I've worked there since 2016.
 I retired at Easter. | I retired at Easter.

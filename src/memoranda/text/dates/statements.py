@@ -55,6 +55,7 @@ _DAY = (
 )
 _ADDED = compile_pattern(rf" \({_DAY}?(?: ?\u2013 {_DAY})?\)")
 _DATED = compile_pattern(rf"(?:['\u2019]s)?\s\((?:\u2013 )?{_DAY}")
+_SHORT_YEAR = compile_pattern("['\u2019][0-9]{2}$")
 _OWNING = frozenset({"'s", "\u2019s"})
 # Years in which no day that is near to one of them is beyond the calendar.
 _YEARS = range(200, 9800)
@@ -89,7 +90,10 @@ class DateParser:
         """
         parts, done = [], 0
         for mention in self.read(text, said_at):
-            if not (_WITH_YEAR.search(mention.text) or _DATED.match(text, mention.end)):
+            if short := _SHORT_YEAR.search(mention.text):
+                done, begun = mention.end, done
+                parts += [text[begun : mention.start + short.start()], str(mention.since.year)]
+            elif not (_WITH_YEAR.search(mention.text) or _DATED.match(text, mention.end)):
                 end = mention.end + 2 * (text[mention.end :][:2] in _OWNING)
                 parts += [text[done:end], f" ({write_date(mention, english=is_english(text))})"]
                 done = end
