@@ -37,7 +37,7 @@ CORE = frozenset(
 )
 METRICS = ("recall@5", "recall@10", "all@5", "all@10", "ndcg@10")
 DEEPEST = 50  # no metric looks further down
-LEAN = Weights(length=0.0, temporal=0.0, user=0.0)
+LEAN = Weights(temporal=0.0, user=0.0)
 RANKINGS: Mapping[str, Ranking] = {
     "lexical alone (BM25)": Ranking(fusion="rrf", only=frozenset({"lexical"})),
     "vector alone": Ranking(fusion="rrf", only=frozenset({"vector"})),
@@ -47,7 +47,7 @@ RANKINGS: Mapping[str, Ranking] = {
     "rrf, k = 5, lexical and vector": Ranking(
         fusion="rrf", rrf_k=5, only=frozenset({"lexical", "vector"})
     ),
-    "blend without length, temporal, user": Ranking(weights=LEAN),
+    "blend without temporal, user": Ranking(weights=LEAN),
     "blend without temporal": Ranking(weights=Weights(temporal=0.0)),
     "default": Ranking(),
 }

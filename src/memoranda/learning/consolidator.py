@@ -40,8 +40,8 @@ from memoranda.model.reports import StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.records.pages import session_episodes
 from memoranda.records.service import RecordService
-from memoranda.search.precedence import speaks_of_change, things_in
 from memoranda.search.recall import RecallService
+from memoranda.search.statements import speaks_of_change
 from memoranda.settings.sections import ConsolidationSettings
 from memoranda.text import recalled as recalled_text
 from memoranda.text.dates.statements import DateParser
@@ -444,7 +444,7 @@ def _may_be_outdated(hit: Hit, turn: Turn, text: str) -> bool:
     if not before or told in {record.content, text} or "vector" not in hit.why.arms:
         return False
     near = hit.why.arms["vector"].score >= NEAR
-    return near and speaks_of_change(text, tuple(things_in(told)))
+    return near and speaks_of_change(text)
 
 
 def _attributes_of(claim: Claim) -> Iterator[str]:

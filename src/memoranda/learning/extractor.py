@@ -24,8 +24,8 @@ from memoranda.learning.requests import WITHHELD, ClaimDraft, RefusedRequest, re
 from memoranda.learning.sentences import SentencePart, english, own_sentences, write_out
 from memoranda.learning.statements import may_state, quote, split_clauses, weigh_statement
 from memoranda.model.models import DateMention
-from memoranda.search.precedence import speaks_of_change
 from memoranda.search.questions import asks
+from memoranda.search.statements import speaks_of_change
 from memoranda.text.dates.expressions import EARLIEST_YEAR
 from memoranda.text.dates.statements import DateParser, write_times
 from memoranda.text.limits import MOST_READ
@@ -175,7 +175,7 @@ class _TurnReader:
         shown, said = asserted = self._without_question(sentence)
         if not shown.strip() or has_secret(said) or is_unreal(shown):
             return
-        if speaks_of_change(shown, ("",)):
+        if speaks_of_change(shown):
             self.changes.append(said)
         lead = english("correction").search(shown)
         begin = lead.span()[1] if lead else 0

@@ -31,7 +31,6 @@ from memoranda.text.patterns import compile_pattern
 K1, B = 1.2, 0.75  # BM25 (Robertson and Zaragoza 2009), as in FTS5
 _WORD = compile_pattern(r"\w+")
 ROLES = frozenset({"user", "assistant", "system", "tool", "developer", "agent"})
-FULL_LENGTH = 200.0  # characters from which a text counts as substantial
 DAY_MS = 86_400_000
 SHORT_MS = 40 * DAY_MS  # a stretch of time outside which evidence fades
 FADE_MS = 7 * DAY_MS  # over which it falls to 1/e
@@ -182,13 +181,6 @@ def happened(rows: Rows, since_ms: int, until_ms: int) -> Mask:
     return met
 
 
-def substance(rows: Rows) -> Floats:
-    """Return how far each text is long enough (0 to 1) to say something of its own."""
-    length: Floats = rows.table["length"]
-    share: Floats = np.minimum(1, length / np.float32(FULL_LENGTH)).astype(np.float32)
-    return share
-
-
 def said_by_person(rows: Rows) -> Floats:
     """Return 1 for each record that the user said, or of which nobody knows who did, else 0."""
     spoken, number = rows.table["speaker"], rows.speakers.get("user")
@@ -257,15 +249,19 @@ class ScoredRecords:
             return self
         return self.moved({row: factor * float(self.score[row]) for row in rows.tolist()})
 
-    def raised(self, name: str, score: Mapping[int, float]) -> ScoredRecords:
-        """Return the same with higher scores of some records, by full evidence of an arm."""
-        rows = list(score)
-        new, held = self.score.copy(), np.zeros_like(self.score)
-        new[rows], held[rows] = list(score.values()), 1
+    def put_first(self, name: str, first: Sequence[int], shown: Mask) -> ScoredRecords:
+        """Return the same with some records above the others, by full evidence of an arm."""
+        if not first:
+            return self
+        score, held = self.score.copy(), np.zeros_like(self.score)
+        over = np.float32(score[shown].max(initial=0.0))
+        for row in reversed(first):
+            score[row] = over = np.nextafter(over, np.float32(2))
+        held[first] = 1
         factors = self.recency * self.confidence * self.precedence
-        share: Floats = ((new - self.score) / np.maximum(factors, 1e-9)).astype(np.float32)
+        share: Floats = ((score - self.score) / np.maximum(factors, 1e-9)).astype(np.float32)
         evidence, shares = {**self.evidence, name: held}, {**self.shares, name: share}
-        return replace(self, evidence=evidence, shares=shares, score=new)
+        return replace(self, evidence=evidence, shares=shares, score=score)
 
     def lent(self, name: str, evidence: Floats) -> ScoredRecords:
         """Return the same where each record scores at least its ``evidence`` of a new arm."""
@@ -292,7 +288,6 @@ class Weights:
     context: float = 1.0
     entity: float = 0.0
     temporal: float = 0.3
-    length: float = 0.2
     user: float = 0.1
     tokens: float = 0.0
     question: float = 0.0
@@ -309,7 +304,6 @@ TOKEN_WEIGHTS = Weights(
     vector=0.03,
     context=0.5,
     temporal=0.2,
-    length=0.0,
     user=0.05,
     question=0.3,
     speaker=0.02,
@@ -397,3 +391,14 @@ def _reciprocal(values: Floats, wanted: Mask, k: int) -> Floats:
     order = found[np.argsort(-values[found], kind="stable")][:LONGEST_LIST]
     share[order] = 1 / (k + np.arange(1, len(order) + 1))
     return share
+
+
+def best_rows(score: Floats, wanted: Mask, limit: int) -> list[int]:
+    """Return the wanted records with the highest scores, best first."""
+    rows = np.flatnonzero(wanted)
+    if limit < len(rows):
+        part = np.argpartition(-score[rows], limit - 1)
+        edge = score[rows[part[limit - 1]]]
+        rows = rows[score[rows] >= edge]
+    ranked: list[int] = rows[np.argsort(-score[rows], kind="stable")][:limit].tolist()
+    return ranked

@@ -1,19 +1,28 @@
-"""Questions: whether a text asks, and whether it asks for what the assistant said."""
+"""Questions: whether a text asks, and for what: how things are now or were, and which values."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
 from functools import cache
 
 from memoranda.text.linear_patterns import LinearPattern
-from memoranda.text.patterns import LanguageData, WordLists, languages_with, load
+from memoranda.text.patterns import LanguageData, WordLists, compile_pattern, languages_with, load
+from memoranda.text.terms import fold, normalize
 
 LONGEST_QUESTION = 200  # characters of a question without its mark
+
+SHORTEST_STEM = 3  # letters from which a common beginning means a common word
 
 _TOPIC = "questions"
 _WORDS = WordLists(_TOPIC)
 _ASKS = ("?", "\uff1f", "\u061f")
 # Around a question.
 _EDGE = " .\t\n\"'”’»)]*_"
+
+ASKED = LanguageData("en", _TOPIC)
+_QUESTION_WORD = compile_pattern(r"[^\W_]+")
 
 
 def asks(text: str) -> bool:
@@ -39,3 +48,64 @@ def _unmarked() -> tuple[LinearPattern, ...]:
         for code in languages_with(_TOPIC)
         if "unmarked" in load(code, _TOPIC)
     )
+
+
+class QuestionTense(Enum):
+    """Which state of things a question is about."""
+
+    NOW = "now"
+    THEN = "then"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuestion:
+    """A question, as far as it matters which of two answers is the newer.
+
+    Attributes:
+        text: normalised.
+        terms: those that tell something.
+        beginnings: what the inflections of its telling words begin with.
+        tense: which state of things it is about.
+    """
+
+    text: str
+    terms: frozenset[str]
+    beginnings: tuple[str, ...]
+    tense: QuestionTense
+
+    @classmethod
+    def read(cls, query: str, terms: Collection[str], *, ended: bool = False) -> ParsedQuestion:
+        """Return what a question asks for.
+
+        Args:
+            query: the question.
+            terms: those of its terms that tell something.
+            ended: whether it names a time that is over.
+        """
+        generic = ASKED.words("generic")
+        stems = [term for term in terms if not any(each.startswith(term) for each in generic)]
+        return cls(
+            text=" ".join(normalize(query).split()),
+            terms=frozenset(terms),
+            beginnings=tuple(term.removesuffix("i") for term in stems),
+            tense=QuestionTense.THEN if ended else read_tense(query),
+        )
+
+    def share(self, sentence: str) -> float:
+        """Return which share of its telling words ``sentence`` holds, at little cost."""
+        text = sentence.lower() if sentence.isascii() else fold(sentence)
+        held = sum(beginning in text for beginning in self.beginnings)
+        return held / max(len(self.beginnings), 1)
+
+
+def read_tense(query: str) -> QuestionTense:
+    """Return which state of things ``query`` is about."""
+    text = normalize(query)
+    done = ASKED.done.search(text)
+    if done is not None and (done["verb"] or "").strip() not in ASKED.words("telling"):
+        text = f"{done['counted']}do {text[done.start('who') :]}"  # What is done goes on.
+    if ASKED.past.search(text):
+        return QuestionTense.THEN
+    now = ASKED.state.search(text) and ASKED.present.search(text)
+    return QuestionTense.NOW if now else QuestionTense.OPEN

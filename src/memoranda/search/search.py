@@ -27,16 +27,10 @@ from memoranda.model.query import (
     TokenVectors,
     Vector,
 )
-from memoranda.search import evidence, precedence
-from memoranda.search.attributes import (
-    asked_attributes,
-    asks_for_many,
-    choose_tellers,
-    find_asked_facts,
-    put_first,
-)
+from memoranda.search import evidence
+from memoranda.search.attributes import asked_attributes
 from memoranda.search.evidence import WITHIN, ScoredRecords
-from memoranda.search.index import NO_NUMBER, UNREAD, Floats, IndexCache, Mask, Places, Rows
+from memoranda.search.index import NO_NUMBER, UNREAD, Floats, IndexCache, Mask, Rows
 from memoranda.search.late_interaction import (
     FUNCTION_WORD,
     MOST_CANDIDATES,
@@ -48,19 +42,12 @@ from memoranda.search.late_interaction import (
     weigh_question_before,
     words_at,
 )
-from memoranda.search.precedence import (
-    ParsedQuestion,
-    QuestionTense,
-    StatedText,
-    read_question,
-    state_of,
-)
-from memoranda.search.questions import asks, names_assistant
+from memoranda.search.precedence import CurrentFirst, find_superseded
+from memoranda.search.questions import ParsedQuestion, asks, names_assistant
 from memoranda.store.sql.database import read_again
 from memoranda.store.sql.index_reads import KINDS, NEVER
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
-from memoranda.text.small_talk import states_nothing
 from memoranda.text.terms import TermAnalyzer, shorten_question
 
 log = logging.getLogger("memoranda.search")
@@ -71,19 +58,11 @@ MOST_MATCHES = 20_000
 MOST_TERMS = 256  # of a query; whoever pastes a book gets answers to its beginning
 EXCERPT = 120
 FEW = 16  # records up to which counting the better ones is faster than sorting all
-REPEATED = 0.7  # what is left of the score of a weekly insight, which repeats facts
-ASKS = 0.6  # and of that of a turn that only asks
 FEWER_CANDIDATES = 50  # of a large user, where no tokens are compared
 TWICE = 2  # candidates of a large user for each answer that is wanted, at least
-FOLLOWED = 3  # of the best records, those of which it is looked whether they changed
-MOST_CHANGES = 8  # in all, and looks that find none
 SHORT_TURN = 1_000  # characters; one vector of a longer turn blurs what it says
-SAME = ("speaker", "kind")  # of a record and the one that brings it up to date
-# Share of the best score from which one of many instructions can be what is asked.
-COMPARABLE = 0.6
-SUPERSEDED = 0.9  # what is left of the score of a record whose replacement is found, too
 # Evidence that does not depend on the query.
-PRIORS = frozenset({"length", "user", "speaker", "statement"})
+PRIORS = frozenset({"user", "speaker", "statement"})
 FADING = ("fact", "context")  # kinds of which the newer one is the truer one
 RECENCY = 0.05  # of its score, what a very old one of these loses against a new one
 RECENCY_DAYS = 30.0  # after which it has lost half of that
@@ -243,7 +222,6 @@ class SingleSearch:
         matches: which of them hold which terms of the query, where that is known.
         read: the records that were read so far, by row.
         contents: what records say that were asked for that, by row.
-        stated: what was understood of these, by row.
         tokens: the vectors of the candidates' tokens, by ordinal, once they were read.
     """
 
@@ -257,7 +235,6 @@ class SingleSearch:
     matches: TermMatches | None = None
     read: dict[int, Record] = field(default_factory=dict)
     contents: dict[int, str] = field(default_factory=dict)
-    stated: dict[int, StatedText] = field(default_factory=dict)
     tokens: Mapping[int, TokenVectors] = field(default_factory=dict)
 
     @cached_property
@@ -312,7 +289,7 @@ class SingleSearch:
             return []
         by_meaning = self.parts.ranking.fusion == "cosine"
         scored, shown = self._by_meaning() if by_meaning else self._by_all_arms()
-        order = _best(scored.score, shown, limit + len(skip))
+        order = evidence.best_rows(scored.score, shown, limit + len(skip))
         records = self._records(order)
         found = [row for row in order if row in records and records[row].id not in skip]
         found = [row for row in found if min_score is None or float(scored.score[row]) >= min_score]
@@ -371,7 +348,7 @@ class SingleSearch:
             scored = evidence.score_alone("vector", likeness)
         shown = self.wanted & _told(scored.evidence)
         if not self.where.retired:
-            shown[precedence.find_superseded(self.rows, self.visible)] = False
+            shown[find_superseded(self.rows, self.visible)] = False
         return scored, shown
 
     def _by_all_arms(self) -> tuple[ScoredRecords, Mask]:
@@ -381,137 +358,21 @@ class SingleSearch:
         found = self.wanted & _told(own.evidence)
         if not ranking.precedence or ranking.only:
             return evidence.merge_facts(rows, own, found)
-        own = own.lowered(np.flatnonzero(_of_kinds(rows, [Kind.REFLECTION])), REPEATED)
-        own = own.lowered(self._asking(own, found), ASKS)
-        scored = own
-        if self._tense is not QuestionTense.THEN:
-            scored = own.lowered(precedence.find_superseded(rows, found), SUPERSEDED)
-        scored, shown = evidence.merge_facts(rows, scored, found)
-        scored, shown = self._with_asked_facts(own, scored, shown) or (scored, shown)
-        return self._with_updates_first(scored, shown), shown
-
-    def _asking(self, scored: ScoredRecords, found: Mask) -> Places:
-        """Return the turns among the best that ask and state nothing: no evidence of anything."""
-        best = _best(scored.score, found, precedence.DEPTH)
-        said = _of_kinds(self.rows, [Kind.EPISODE]) & self.rows.table["asks"]
-        texts = self._texts(row for row in best if said[row])
-        return np.array([row for row, text in texts.items() if states_nothing(text)], np.intp)
-
-    @cached_property
-    def _tense(self) -> QuestionTense:
-        """Which state of things the query is about."""
-        long_ago = self.named is not None and self.named[1] <= to_ms(self.where.now)
-        return QuestionTense.THEN if long_ago else state_of(self.query)
-
-    def _with_updates_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
-        """Return scores in which what brings one of the best up to date goes before it."""
-        if self._tense is QuestionTense.THEN:
-            return scored
-        best, place = _best(scored.score, shown, precedence.DEPTH), 0
-        one = self._asks_for_one(scored)
-        for _ in range(MOST_CHANGES):
-            if place == min(FOLLOWED, len(best)):
-                break
-            old = sorted(best, key=lambda row: -scored.score[row])[place]
-            new = self._find_correction(old, scored, shown)
-            new = self._find_update(old, best, scored) if new is None and one else new
-            if new is None or scored.score[new] > scored.score[old]:
-                place += 1
-                continue
-            over = np.nextafter(scored.score[old], np.float32(2))
-            scored = scored.moved({new: float(over)})
-        return scored
-
-    def _asks_for_one(self, scored: ScoredRecords) -> bool:
-        """Return whether a person asks an assistant for what has one right answer."""
-        asked = self._tense is QuestionTense.NOW or asks(self.query)
-        if self._among_people or not asked or self._parsed.many or self.named is not None:
-            return False
-        return "attribute" not in scored.evidence or not asks_for_many(self.query)
-
-    def _find_correction(self, top: int, scored: ScoredRecords, shown: Mask) -> int | None:
-        """Return the best shown record that replaced ``top``, or a fact drawn from it."""
-        rows = self.rows
-        told = [top, *rows.sources[rows.sources[:, 1] == top, 0].tolist()]
-        replaced = rows.replaced[np.isin(rows.replaced[:, 0], told), 1].tolist()
-        fits = [row for row in replaced if shown[row] and not self._is_rival(row)]
-        return max(fits, key=lambda row: scored.score[row], default=None)
-
-    def _find_update(self, top: int, best: Sequence[int], scored: ScoredRecords) -> int | None:
-        """Return the one of the best records that brings ``top`` up to date, if one does."""
-        table, old = self.rows.table, self._stated(top)
-        # When it was said: what a fact tells happens at another time.
-        said = table["event" if table["kind"][top] == KINDS[Kind.EPISODE] else "created"]
-        short = table["length"] <= precedence.LONGEST
-        told = [
-            row
-            for row in best
-            if short[row] and all(table[name][row] == table[name][top] for name in SAME)
-        ]
-        known = frozenset[tuple[str, str]]()
-        if old.values:
-            before = (self._stated(row).values for row in told if said[row] <= said[top])
-            known = known.union(*before)
-        fits: dict[int, float] = {}
-        for row in (row for row in told if short[top] and said[row] > said[top]):
-            share = float(scored.score[row] / scored.score[top])
-            fit = self._likeness(row, top) + precedence.SHARE * share
-            new = self._stated(row) if fit >= precedence.LEAST else None
-            if new is not None and not new.repeats(old, known):
-                fits[row] = fit + new.renews(old, self._parsed, known)
-        enough = [row for row, fit in fits.items() if fit >= precedence.ENOUGH]
-        enough.sort(key=lambda row: -fits[row])
-        return next((row for row in enough if not self._is_rival(row)), None)
-
-    def _is_rival(self, row: int) -> bool:
-        """Return whether a record is about another thing than the question."""
-        text, terms = self._texts([row])[row], self._stated(row).terms
-        return precedence.competes(self._parsed, text, terms, self.parts.analyzer)
-
-    def _likeness(self, row: int, other: int) -> float:
-        """Return how like another record one is: by their vectors, or their words without."""
-        vectors = self.rows.vectors
-        if self._vector is None or not vectors.read[[row, other]].all():
-            return self._stated(row).likeness(self._stated(other))
-        return float(np.vecdot(vectors.dequantize(row), vectors.dequantize(other)))
-
-    def _stated(self, row: int) -> StatedText:
-        """Return what a record says, as far as it may bring another one up to date."""
-        if row not in self.stated:
-            text = self._texts([row]).get(row, "")
-            self.stated[row] = StatedText.read(text, self._parsed, self.parts.analyzer)
-        return self.stated[row]
-
-    def _with_asked_facts(
-        self, own: ScoredRecords, scored: ScoredRecords, shown: Mask
-    ) -> tuple[ScoredRecords, Mask] | None:
-        """Return scores in which the facts that a question asks for come first, if any is known.
-
-        Args:
-            own: the scores of all records, each by itself.
-            scored: the same, with what facts lend to turns.
-            shown: which of them to show.
-        """
-        past = self._tense is QuestionTense.THEN
-        analyzer, read = self.parts.analyzer, self._records
-        facts = find_asked_facts(self.query, self.rows, self.visible, analyzer, read, past=past)
-        if not facts:
-            return None
-        share = self.words.share()
-
-        def fits(row: int) -> tuple[float, float]:
-            return float(share[row]), float(own.score[row])
-
-        facts = sorted(facts, key=fits, reverse=True)
-        chosen = choose_tellers(self.rows, facts, self.wanted, fits, read)
-        least = COMPARABLE * float(own.score[self.wanted].max())
-        chosen = {
-            row: told
-            for row, told in chosen.items()
-            if read([told[0]])[told[0]].attribute != INSTRUCTION
-            or max(own.score[[row, *told]]) >= least
-        }
-        return put_first(scored, shown, chosen) if chosen else None
+        words = zip(self.terms, self.words.weights.tolist(), strict=True)
+        ended = self.named is not None and self.named[1] <= to_ms(self.where.now)
+        telling = [term for term, weight in words if weight]
+        return CurrentFirst(
+            question=ParsedQuestion.read(self.query, telling, ended=ended),
+            rows=rows,
+            visible=self.visible,
+            wanted=self.wanted,
+            share=self.words.share(),
+            one=not self._among_people and self.named is None,
+            by_vectors=self._vector is not None,
+            analyzer=self.parts.analyzer,
+            texts=self._texts,
+            records=self._records,
+        ).rank(own, found)
 
     def _fused(self) -> ScoredRecords:
         """Return the evidence of all arms as one score, the newer and surer facts first."""
@@ -543,7 +404,7 @@ class SingleSearch:
         if question is None:
             return {}
         counted = int(self.visible.sum()) if rows.population is None else rows.total
-        best = _best(score, self.wanted & _told(found), count_candidates(counted))
+        best = evidence.best_rows(score, self.wanted & _told(found), count_candidates(counted))
         ordinals = rows.table["ordinal"][best].tolist()
         texts, self.tokens = self.parts.store.texts_with_tokens(self.scope, ordinals)
         self._keep(self.contents, texts)
@@ -601,7 +462,7 @@ class SingleSearch:
         found = {"lexical": words, "vector": nothing if likeness is None else likeness}
         if not ranked:
             told = nothing if names_assistant(self.query) else evidence.said_by_person(rows)
-            found |= {"length": evidence.substance(rows), "user": told}
+            found["user"] = told
             around = rows.surroundings.mean
             found["context"] = nothing if likeness is None else around(likeness, self.visible)
             if likeness is not None and INSTRUCTION in rows.attributes:
@@ -614,10 +475,6 @@ class SingleSearch:
             found["temporal"] = evidence.temporal(rows, *self.named)
         asked = {arm: found[arm] for arm in found if not ranking.only or arm in ranking.only}
         return asked or {"lexical": nothing}
-
-    @cached_property
-    def _parsed(self) -> ParsedQuestion:
-        return read_question(self.query, self.terms, self.words.weights.tolist())
 
     @property
     def _vector(self) -> Vector | None:
@@ -723,16 +580,6 @@ def _told(evidence: Mapping[str, Floats]) -> Mask:
     ]
     told: Mask = np.any(answers, axis=0)
     return told
-
-
-def _best(score: Floats, wanted: Mask, limit: int) -> list[int]:
-    rows = np.flatnonzero(wanted)
-    if limit < len(rows):
-        part = np.argpartition(-score[rows], limit - 1)
-        edge = score[rows[part[limit - 1]]]
-        rows = rows[score[rows] >= edge]
-    ranked: list[int] = rows[np.argsort(-score[rows], kind="stable")][:limit].tolist()
-    return ranked
 
 
 def _ranks(values: Floats, rows: Sequence[int]) -> dict[int, int]:

@@ -1,0 +1,220 @@
+"""Statements: what a text states of what a question asks: its sentences, values, and rivals.
+
+A text is about a rival where it has another word in the place of one of the question's: "the
+flight to Rome" is not "the flight to Oslo".
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from memoranda.model.ports import Analyzer
+from memoranda.search.questions import ASKED, ParsedQuestion
+from memoranda.text.calendar import calendar_numbers, month_numbers
+from memoranda.text.languages import DEFAULT
+from memoranda.text.patterns import LanguageData, compile_pattern, load, stands_alone
+from memoranda.text.sentences import sentence_texts
+from memoranda.text.terms import normalize, stop_words
+
+LONGEST = 2_500  # characters of a text that are read
+MOST_SENTENCES = 40
+
+_STATED = LanguageData(
+    "en",
+    "statements",
+    {"month": lambda: month_numbers("en"), "weekday": lambda: calendar_numbers("weekdays", "en")},
+)
+_CODE = compile_pattern(r"```.*?(?:```|\Z)", re.DOTALL)
+_VALUE = _STATED.pattern("value")
+_FIRST_NUMBER_WORD = 2
+_SEPARATOR = compile_pattern(r"[\s,.-]+$")
+_GROUPS = compile_pattern(r"(\d),(\d)")
+_LETTERS = compile_pattern(r"[a-z]+")
+_SPACE = compile_pattern(r"[\s,-]+")
+
+LONGEST_AIM = 12
+MOSTLY = 0.5  # of the words of a question, what is in a sentence that may answer it
+AFTER, BEFORE = 8, 4  # words from what is asked for to its value, and from a value to it
+_BARE_WORD = compile_pattern(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class StatedValue:
+    """A value in a sentence.
+
+    Attributes:
+        sort: date, clock, share (of a hundred), money, version, span (of time), measure, number.
+        plain: in lower case, its number in digits and without separators.
+        start, end: its first character, and the character after it.
+    """
+
+    sort: str
+    plain: str
+    start: int
+    end: int
+
+
+def stated_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences at the beginning of ``text`` that are not questions, without code."""
+    text = normalize(text[: 4 * LONGEST])
+    prose = (_CODE.sub("\n", text) if "```" in text else text)[:LONGEST]
+    stated = (one for one in sentence_texts(prose) if not _STATED.asks.fullmatch(one))
+    for _, sentence in zip(range(MOST_SENTENCES), stated, strict=False):
+        yield sentence
+
+
+def speaks_of_change(sentence: str) -> bool:
+    """Return whether a sentence says that something is not as it was."""
+    return _STATED.change.search(sentence) is not None
+
+
+def values(sentence: str) -> list[StatedValue]:
+    """Return the values in a sentence, in order, without those that are only aimed at."""
+    return [
+        StatedValue(match.lastgroup or "", _plain(match[0]), match.start(), match.end())
+        for match in _VALUE.finditer(sentence)
+        if stands_alone(sentence[: match.end()].replace(".", "_"), *match.span())
+        if not _STATED.aim.search(sentence, max(0, match.start() - LONGEST_AIM), match.start())
+    ]
+
+
+def _plain(value: str) -> str:
+    plain = _GROUPS.sub(lambda each: each[1] + each[2], _SEPARATOR.sub("", value.lower()))
+    word = _LETTERS.match(plain)
+    spelled = load("en", "statements")["number_words"]
+    if word is not None and word[0] in spelled:
+        plain = f"{spelled.index(word[0]) + _FIRST_NUMBER_WORD}{plain[word.end() :]}"
+    return _SPACE.sub(" ", plain)
+
+
+_WORD = compile_pattern(r"[^\W_]+|[^\w\s']")
+
+
+@dataclass(frozen=True, slots=True)
+class TermedWord:
+    """A word or a sign of a text, with its terms."""
+
+    text: str
+    terms: frozenset[str]
+
+
+def competes(
+    question: ParsedQuestion, sentence: str, held: frozenset[str], analyzer: Analyzer
+) -> bool:
+    """Return whether ``sentence``, which holds the terms ``held``, speaks of a rival.
+
+    Only words of the question that it lacks can have one.
+    """
+    asked = _words(question.text, analyzer)
+    missing = [
+        place
+        for place, word in enumerate(asked)
+        if not word.terms.isdisjoint(question.terms)
+        and word.terms.isdisjoint(held)
+        and word.text.lower() not in ASKED.words("generic")
+    ]
+    if not missing:
+        return False
+    said = _words(sentence, analyzer)
+    return any(
+        _replaced(asked, place, said, step, question) for place in missing for step in (-1, 1)
+    )
+
+
+def _words(text: str, analyzer: Analyzer) -> list[TermedWord]:
+    return [TermedWord(word, frozenset(analyzer.terms(word))) for word in _WORD.findall(text)]
+
+
+def _replaced(
+    asked: Sequence[TermedWord],
+    place: int,
+    said: Sequence[TermedWord],
+    step: int,
+    question: ParsedQuestion,
+) -> bool:
+    """Return whether another word always stands where ``asked[place]`` would.
+
+    That place is after the word before it with a step of 1 ("flight to Oslo"), and before the
+    word after it with -1 ("blue bicycle").
+    """
+    anchor, linked = _beside(asked, place, -step)
+    if anchor is None or anchor.terms.isdisjoint(question.terms) or (linked and step < 0):
+        return False
+    spots = [spot for spot, word in enumerate(said) if word.terms & anchor.terms]
+    there = [_beside(said, spot, step) for spot in spots]
+    named = step > 0 and not linked
+    return bool(there) and all(
+        word is not None and link == linked and _is_rival(word, asked[place], question, named=named)
+        for word, link in there
+    )
+
+
+def _beside(words: Sequence[TermedWord], place: int, step: int) -> tuple[TermedWord | None, bool]:
+    """Return the nearest word in one direction that is no link, and whether links are between."""
+    linked = False
+    place += step
+    while 0 <= place < len(words) and words[place].text.lower() in _STATED.words("links"):
+        linked = True
+        place += step
+    return (words[place] if 0 <= place < len(words) else None), linked
+
+
+def _is_rival(
+    word: TermedWord, missing: TermedWord, question: ParsedQuestion, *, named: bool
+) -> bool:
+    """Return whether ``word`` can only mean another thing; ``named`` if just a name does."""
+    text, other = word.text, missing.text
+    if text.isdigit() or other.isdigit():
+        return text.isdigit() and other.isdigit()
+    if named and not (text[0].isupper() and other[0].isupper()):
+        return False
+    known = text.lower() in stop_words(DEFAULT) or not word.terms.isdisjoint(question.terms)
+    is_date = _STATED.part_of_date.fullmatch(text) is not None
+    return text.isalpha() and not (known or is_date or speaks_of_change(text))
+
+
+@dataclass(frozen=True, slots=True)
+class StatedText:
+    """A text, as far as it may bring another one up to date.
+
+    Attributes:
+        terms: its terms.
+        changes: whether it says that something is not as it was.
+        values: sort and plain form of the values near what is asked for.
+    """
+
+    terms: frozenset[str]
+    changes: bool
+    values: frozenset[tuple[str, str]]
+
+    @classmethod
+    def read(cls, text: str, question: ParsedQuestion, analyzer: Analyzer) -> StatedText:
+        """Return what a text says of what a question asks."""
+        terms, sentences = frozenset(analyzer.terms(text)), tuple(stated_sentences(text))
+        answering = (each for each in sentences if question.share(each) >= MOSTLY)
+        found = (value for each in answering for value in _answering_values(question, each))
+        return cls(terms, any(map(speaks_of_change, sentences)), frozenset(found))
+
+    def likeness(self, other: StatedText) -> float:
+        """Return how like another text this one is (0 to 1), by their words."""
+        sizes = len(self.terms) * len(other.terms)
+        return len(self.terms & other.terms) / sizes**0.5 if sizes else 0.0
+
+    def renews(self, old: StatedText, known: frozenset[tuple[str, str]]) -> bool:
+        """Return whether it gives a value not ``known`` before, of a sort that ``old`` gives."""
+        sorts = {sort for sort, _ in old.values}
+        return any(sort in sorts for sort, _ in self.values - known)
+
+
+def _answering_values(question: ParsedQuestion, sentence: str) -> Iterator[tuple[str, str]]:
+    """Yield the values that stand near what is asked for, by sort and plain form."""
+    words = [(word[0].lower(), word.start()) for word in _BARE_WORD.finditer(sentence)]
+    starts = [start for _, start in words]
+    named = [place for place, (word, _) in enumerate(words) if word.startswith(question.beginnings)]
+    for value in values(sentence) if named else ():
+        place = bisect_left(starts, value.start)
+        if any(-AFTER <= each - place <= BEFORE for each in named):
+            yield value.sort, value.plain
