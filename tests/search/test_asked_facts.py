@@ -121,7 +121,6 @@ home |  | Where do I live? | Wo wohne ich jetzt? | Waar woon ik nu? | ¿Dónde v
 | Où est-ce que j'habite ? | J'habite dans quelle ville maintenant ? | 今どこに住んでる?
 | 我現在住哪裡? | Dove vivo adesso?
 employer |  | Which company do we work for now? | Bei welcher Firma bin ich? | Je bosse où ?
-called |  | What do they call me?
 price | rent | How much is my rent?
 date | board meeting | When is the board meeting?
 partner |  | What's my wife's name? | Met wie heb ik verkering? | Comment s'appelle ma femme ?
