@@ -12,9 +12,6 @@ from enum import StrEnum
 
 from memoranda.facts.reader import FactStatement
 
-# Speakers that are no names.
-ROLES = frozenset({"user", "assistant", "tool", "system"})
-
 
 class Category(StrEnum):
     """The category of a claim; decides how fast it decays, and what can contradict it."""

@@ -21,7 +21,7 @@ import numpy as np
 from memoranda.errors import ConfigError, Conflict, LLMError, MemorandaError, NotFound, StoreClosed
 from memoranda.facts.ontology import attributes
 from memoranda.facts.requests import INSTRUCTIONS
-from memoranda.learning.claims import ASKED, ROLES, Claim, Relation, Turn
+from memoranda.learning.claims import ASKED, Claim, Relation, Turn
 from memoranda.learning.consolidation_plan import ORIGIN, ConsolidationPlan
 from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.learning.exclusions import blank_exclusions
@@ -34,7 +34,7 @@ from memoranda.learning.speakers import name_speakers
 from memoranda.learning.stage_models import StageModel, StageModels
 from memoranda.model.changes import Close, Insert, RecordAccess, RecordChange, Reinforce, Supersede
 from memoranda.model.checks import clean, content_hash
-from memoranda.model.models import Hit, Kind, Record, Scope, Trust, is_active
+from memoranda.model.models import ROLES, Hit, Kind, Record, Scope, Trust, is_active
 from memoranda.model.query import Filter, Order
 from memoranda.model.reports import StageReport
 from memoranda.model.sessions import SessionInfo

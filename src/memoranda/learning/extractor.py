@@ -18,12 +18,12 @@ from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import SAME, FactStatement, is_unreal, read_facts, read_instead
 from memoranda.facts.requests import asks_to_keep, find_withheld
-from memoranda.learning.claims import ROLES, Category, Claim, Turn
+from memoranda.learning.claims import Category, Claim, Turn
 from memoranda.learning.exclusions import blank_exclusions, is_joke, is_order
 from memoranda.learning.requests import WITHHELD, ClaimDraft, RefusedRequest, read_requests
 from memoranda.learning.sentences import SentencePart, english, own_sentences, write_out
 from memoranda.learning.statements import may_state, quote, split_clauses, weigh_statement
-from memoranda.model.models import DateMention
+from memoranda.model.models import ROLES, DateMention
 from memoranda.search.questions import asks
 from memoranda.search.statements import speaks_of_change
 from memoranda.text.dates.expressions import EARLIEST_YEAR

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.facts.requests import find_memory_change
-from memoranda.learning.claims import ROLES, Claim, Turn
+from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.consolidator import BEFORE, Consolidator
 from memoranda.learning.memory_changer import MemoryChanger
 from memoranda.model.changes import Close, Insert, RecordChange
-from memoranda.model.models import Message, Record
+from memoranda.model.models import ROLES, Message, Record
 from memoranda.model.reports import RequestOutcome, RequestReceipt
 
 log = logging.getLogger("memoranda.requests")

@@ -30,9 +30,10 @@ from memoranda.facts.requests import (
     split_statements,
     tidy,
 )
-from memoranda.learning.claims import ROLES, Category, Turn
+from memoranda.learning.claims import Category, Turn
 from memoranda.learning.exclusions import is_joke, is_override
 from memoranda.learning.sentences import SentencePart, own_sentences
+from memoranda.model.models import ROLES
 from memoranda.text.linear_patterns import encodable
 from memoranda.text.secrets import secret_kind
 

@@ -10,6 +10,8 @@ from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import Any, Self
 
+# Speakers that are no names.
+ROLES = frozenset({"user", "assistant", "system", "tool", "developer", "agent"})
 NO_METADATA: Mapping[str, Any] = MappingProxyType({})
 
 

@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from memoranda.facts.reader import INSTRUCTION
+from memoranda.model.models import ROLES
 from memoranda.model.query import TermMatches, Vector
 from memoranda.search.index import FAINTEST, NO_NUMBER, Floats, Mask, Places, Rows
 from memoranda.text.patterns import compile_pattern
 
 K1, B = 1.2, 0.75  # BM25 (Robertson and Zaragoza 2009), as in FTS5
 _WORD = compile_pattern(r"\w+")
-ROLES = frozenset({"user", "assistant", "system", "tool", "developer", "agent"})
 DAY_MS = 86_400_000
 SHORT_MS = 40 * DAY_MS  # a stretch of time outside which evidence fades
 FADE_MS = 7 * DAY_MS  # over which it falls to 1/e

@@ -17,7 +17,7 @@ from memoranda.derivations import DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.checks import content_hash, to_ms
-from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, TokenMatch, Why
+from memoranda.model.models import ROLES, ArmEvidence, Hit, Kind, Record, Scope, TokenMatch, Why
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor
 from memoranda.model.query import (
     CandidateQuery,
@@ -444,7 +444,7 @@ class SingleSearch:
     @property
     def _among_people(self) -> bool:
         """Whether people with names talk here, and not one person with an assistant."""
-        return not evidence.ROLES.issuperset(self.rows.speakers)
+        return not ROLES.issuperset(self.rows.speakers)
 
     def _evidence(self) -> dict[str, Floats]:
         """Return the evidence of each arm that is asked."""

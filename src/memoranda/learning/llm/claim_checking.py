@@ -17,10 +17,11 @@ from memoranda.entities.rules import is_given_name, is_no_name, places
 from memoranda.facts.reader import FactStatement, read_facts, read_written_facts
 from memoranda.facts.requests import read_instruction
 from memoranda.facts.values import same_value
-from memoranda.learning.claims import ASKED, ROLES, Category, Claim, Turn
+from memoranda.learning.claims import ASKED, Category, Claim, Turn
 from memoranda.learning.exclusions import is_joke, is_order
 from memoranda.learning.extractor import find_event_time
 from memoranda.learning.sentences import own_sentences
+from memoranda.model.models import ROLES
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.languages import DEFAULT, guess_language
 from memoranda.text.linear_patterns import encodable
