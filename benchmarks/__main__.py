@@ -18,6 +18,7 @@ from benchmarks import (
     facts,
     frozen,
     history_entries,
+    languages,
     learning,
     ner,
     postgres,
@@ -35,7 +36,18 @@ from benchmarks.torture.runner import run as torture
 from memoranda.conversation.strategies import STRATEGIES
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
-QUALITY = ("retrieval", "updates", "facts", "dates", "names", "replay", "notes", "postgres", "quiz")
+QUALITY = (
+    "retrieval",
+    "updates",
+    "facts",
+    "dates",
+    "names",
+    "replay",
+    "notes",
+    "postgres",
+    "quiz",
+    "languages",
+)
 SPEED: dict[str, Callable[..., None]] = {
     "adding": adding.run,
     "searching": searching.run,
@@ -100,6 +112,7 @@ def measure(name: str, asked: argparse.Namespace) -> None:
         "replay": lambda: replays(asked.shared, quick=quick),
         "notes": lambda: history_entries.run(data, quick=quick),
         "postgres": lambda: postgres.run(quick=quick),
+        "languages": languages.run,
         "quiz": lambda: [quiz.run(path) for path in quiz.HISTORIES],
     }
     runs[name]()

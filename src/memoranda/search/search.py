@@ -48,6 +48,7 @@ from memoranda.store.sql.database import read_again
 from memoranda.store.sql.index_reads import KINDS, NEVER
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
+from memoranda.text.languages import mixes_scripts
 from memoranda.text.terms import TermAnalyzer, shorten_question
 
 log = logging.getLogger("memoranda.search")
@@ -426,11 +427,12 @@ class SingleSearch:
 
     def _weights(self, *, by_tokens: bool) -> evidence.Weights:
         """Return the weights of the arms, where tokens are compared or not."""
-        ranking = self.parts.ranking
-        if not self._with_assistant:
-            return ranking.token_weights if by_tokens else ranking.weights
-        told = replace(ranking.weights, user=evidence.TOLD)
-        return ranking.assistant_weights if by_tokens else told
+        ranking, alone = self.parts.ranking, self._with_assistant
+        if not by_tokens:
+            return replace(ranking.weights, user=evidence.TOLD) if alone else ranking.weights
+        weights = ranking.assistant_weights if alone else ranking.token_weights
+        mixed = mixes_scripts(self.query)
+        return replace(weights, lexical=evidence.MIXED_LEXICAL) if mixed else weights
 
     @cached_property
     def _with_assistant(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from unicodedata import category
 
 from memoranda.text.patterns import compile_pattern, languages_with, words_of
 
@@ -14,6 +15,7 @@ _EDGE = " \t\n.,;:!?\u2026\u3001\u3002\u00a1\u00bf\"'`*_()[]\u201c\u201d\u201e\u
 # The letters of languages with a script of their own.
 _SCRIPTS = {"ja": compile_pattern("[\u3041-\u30ff]"), "zh": compile_pattern("[\u4e00-\u9fff]")}
 _LAST_LATIN = "\u024f"
+_PICTURE = "So"  # the category of emoji
 # Letters that stand behind an apostrophe in English: "they're".
 _ELIDED = 2
 # So many function words fewer, and a language is none that a text may be in.
@@ -45,6 +47,12 @@ def is_english(text: str) -> bool:
     """Return whether a text is more likely English than in any other language, of any script."""
     other = any(char.isalpha() and char > _LAST_LATIN for char in text)
     return rank_languages(text)[0] == DEFAULT and not other
+
+
+def mixes_scripts(text: str) -> bool:
+    """Return whether letters of another script, or a picture, stand among those of ours."""
+    beyond = {char > _LAST_LATIN for char in text if char.isalpha() or category(char) == _PICTURE}
+    return len(beyond) > 1
 
 
 def spoken_words(text: str) -> frozenset[str]:
