@@ -307,6 +307,16 @@ def test_what_was_recalled_counts_as_accessed(opened):
     assert memory.get(other.id).access_count == 0
 
 
+def test_what_the_model_cannot_read_is_found_by_its_words(meaning):
+    """A long record with all words of the query goes before what only looks like it."""
+    user = meaning.as_user("mixed")
+    record, _ = user.remember_many(
+        ["重跑gen-itgc后50条悬空引用清零修复已验证", "Emel tatilde çay içer, bir de gazete okur"]
+    )
+    user.embed_pending()
+    assert user.search("itgc", limit=1)[0].record == record
+
+
 @each_row("prompt", ["2+2", "Write a regex for numbers."])
 def test_what_asks_for_nothing_brings_nothing(meaning, prompt):
     """Recall gives what is like the prompt, and not the best of a bad lot."""

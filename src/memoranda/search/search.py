@@ -158,19 +158,21 @@ class Retriever:
         until = time.monotonic() + self.wait
         said = query if prompt or asks(query) else None
         query = shorten_question(query)
-        embedded = self._embed(query)
+        terms, embedded = self.analyzer.query_terms(query)[:MOST_TERMS], self._embed(query)
         if self.reads_entities:
             self.derivations.finish_soon(scope, ENTITIES, self.wait)
 
         def read(*, patient: bool) -> list[Hit] | None:
             with self.store.snapshot():
                 most = TWICE * (limit + offset + len(skip))
-                rows, matches = self._rows(scope, query, where, embedded, most)
+                rows, matches = self._rows(scope, query, terms, where, embedded, most=most)
                 self.derivations.compare_model(rows.model)
                 told = embedded if self.derivations.has_model else None
                 if patient and told is not None and not rows.vectors.complete:
                     return None
-                search = SingleSearch(self, scope, query, where, rows, told, said, matches)
+                search = SingleSearch(
+                    self, scope, query, terms, where, rows, matches, embedded=told, said=said
+                )
                 return search.hits(limit=offset + limit, min_score=min_score, skip=skip)[offset:]
 
         hits = read_again(partial(read, patient=True))
@@ -182,19 +184,27 @@ class Retriever:
         return hits or []
 
     def _rows(
-        self, scope: Scope, query: str, where: Filter, embedded: EmbeddedText | None, most: int
-    ) -> tuple[Rows, TermMatches | None]:
-        """Return the user's records; of one with too many to rank them all, what may answer.
+        self,
+        scope: Scope,
+        query: str,
+        terms: Sequence[str],
+        where: Filter,
+        embedded: EmbeddedText | None,
+        *,
+        most: int,
+    ) -> tuple[Rows, TermMatches]:
+        """Return the user's records, and which of them hold which terms of the query.
 
-        Of these ``most`` may answer, or more: so many as are compared by their tokens. The second
-        value is which of them hold which terms of the query, where that is known.
+        Of a user with too many to rank them all it is what may answer: ``most`` records, or more,
+        so many as are compared by their tokens.
         """
-        items = of_items(where)
+        items = Kind.ITEM in where.kinds
         if items or not self.store.is_large(scope):
-            return self.cache.of(scope.user, items=items).rows(self.store, scope), None
+            rows = self.cache.of(scope.user, items=items).rows(self.store, scope)
+            return rows, self.store.match_terms(scope, terms, limit=MOST_MATCHES, items=items)
         by_tokens = embedded is not None and embedded.tokens is not None
         question = CandidateQuery(
-            terms=self.analyzer.query_terms(query)[:MOST_TERMS],
+            terms=terms,
             vector=None if embedded is None else embedded.vector,
             attributes=asked_attributes(query) | {INSTRUCTION},
             most=max(most, MOST_CANDIDATES if by_tokens else FEWER_CANDIDATES),
@@ -217,10 +227,11 @@ class SingleSearch:
     Attributes:
         parts: what searches.
         scope, query, where: whose records, what is asked, and which records count.
+        terms: the distinct terms of the query.
         rows: the user's records.
+        matches: which of them hold which of the terms.
         embedded: what the model says of the query; ``None`` without one.
         said: the query, if it may be a turn itself, which is no evidence then.
-        matches: which of them hold which terms of the query, where that is known.
         read: the records that were read so far, by row.
         contents: what records say that were asked for that, by row.
         tokens: the vectors of the candidates' tokens, by ordinal, once they were read.
@@ -229,11 +240,12 @@ class SingleSearch:
     parts: Retriever
     scope: Scope
     query: str
+    terms: Sequence[str]
     where: Filter
     rows: Rows
+    matches: TermMatches
     embedded: EmbeddedText | None
-    said: str | None = None
-    matches: TermMatches | None = None
+    said: str | None
     read: dict[int, Record] = field(default_factory=dict)
     contents: dict[int, str] = field(default_factory=dict)
     tokens: Mapping[int, TokenVectors] = field(default_factory=dict)
@@ -265,18 +277,9 @@ class SingleSearch:
         return passing
 
     @cached_property
-    def terms(self) -> list[str]:
-        """The distinct terms of the query."""
-        return self.parts.analyzer.query_terms(self.query)[:MOST_TERMS]
-
-    @cached_property
     def words(self) -> evidence.LexicalEvidence:
-        """What they say about each record."""
-        items, store = of_items(self.where), self.parts.store
-        matches = self.matches
-        if matches is None:
-            matches = store.match_terms(self.scope, self.terms, limit=MOST_MATCHES, items=items)
-        return evidence.LexicalEvidence(self.rows, matches, self.visible)
+        """What the terms say about each record."""
+        return evidence.LexicalEvidence(self.rows, self.matches, self.visible)
 
     @cached_property
     def named(self) -> tuple[int, int] | None:
@@ -331,11 +334,8 @@ class SingleSearch:
         beside = {row: [self.rows.beside(row, step) for step in (-1, 1)] for row in rows}
         others = {other for pair in beside.values() for other in pair if other is not None}
         texts = self._texts(other for other in others if self.visible[other])
-        lines = {row: excerpt(text, EXCERPT) for row, text in texts.items()}
-        return {
-            row: [lines.get(-1 if each is None else each) for each in pair]
-            for row, pair in beside.items()
-        }
+        lines: dict[int | None, str] = {row: excerpt(each, EXCERPT) for row, each in texts.items()}
+        return {row: [lines.get(other) for other in pair] for row, pair in beside.items()}
 
     def _by_meaning(self) -> tuple[ScoredRecords, Mask]:
         """Return scores by the cosine alone, or by the words where there are no vectors now.
@@ -343,10 +343,9 @@ class SingleSearch:
         The second value is which records to show.
         """
         likeness = evidence.likeness(self.rows, self._vector)
-        if likeness is None:
-            scored = evidence.score_alone("lexical", self.words.coverage(around=False))
-        else:
-            scored = evidence.score_alone("vector", likeness)
+        words = self.words.coverage(around=False)
+        found = {"lexical": words} if likeness is None else {"vector": likeness}
+        scored = evidence.score_alone(*found.popitem())
         shown = self.wanted & _told(scored.evidence)
         if not self.where.retired:
             shown[find_superseded(self.rows, self.visible)] = False
@@ -411,11 +410,13 @@ class SingleSearch:
         self._keep(self.contents, texts)
         if not self.tokens:
             return {}
-        # What has no vectors of its own yet is judged by that of the whole text.
-        alike = np.zeros(len(rows), np.float32)
-        alike[best] = found["vector"][best]
-        asked = self.words.coverage(around=False)
+        asked, alike = self.words.coverage(around=False), np.zeros(len(rows), np.float32)
         places, around, own = compare_tokens(question, rows, self.tokens)
+        # What has no vectors of tokens is judged by that of its text, or by the words it holds.
+        held = np.where(
+            rows.vectors.read, found["vector"], self.words.share() * around.max(initial=0)
+        )
+        alike[best] = held[best]
         alike[places] = around
         asked[places] = (asked[places] + own) / 2
         return {
@@ -458,13 +459,14 @@ class SingleSearch:
         likeness = evidence.likeness(rows, self._vector)
         if likeness is not None and not rows.vectors.read.all():
             # A record without a vector is as like as the share of the words that it holds.
-            share = self.words.coverage(around=False) * likeness.max(initial=0)
-            likeness = np.where(rows.vectors.read, likeness, share)
+            held = self.words.share() * likeness.max(initial=0)
+            likeness = np.where(rows.vectors.read, likeness, held)
         nothing = np.zeros(len(rows), np.float32)
         found = {"lexical": words, "vector": nothing if likeness is None else likeness}
         if not ranked:
-            told = nothing if names_assistant(self.query) else evidence.said_by_person(rows)
-            found["user"] = told
+            found["user"] = (
+                nothing if names_assistant(self.query) else evidence.said_by_person(rows)
+            )
             around = rows.surroundings.mean
             found["context"] = nothing if likeness is None else around(likeness, self.visible)
             if likeness is not None and INSTRUCTION in rows.attributes:
@@ -497,12 +499,10 @@ class SingleSearch:
 
     def _match_words(self, row: int) -> tuple[TokenMatch, ...]:
         """Return which words of a record answer which of the query."""
-        tokens, content = (
-            self.tokens.get(int(self.rows.table["ordinal"][row])),
-            self.read[row].content,
-        )
+        tokens = self.tokens.get(int(self.rows.table["ordinal"][row]))
         if tokens is None or self.question is None:
             return ()
+        content = self.read[row].content
         words = words_at(content, self.parts.derivations.token_spans(content))
         return explain_match(self.question, tokens, words)
 
@@ -529,11 +529,6 @@ class SingleSearch:
         """Keep by row what was read by ordinal."""
         rows, _ = self.rows.found([*found])
         known |= zip(rows.tolist(), found.values(), strict=True)
-
-
-def of_items(where: Filter) -> bool:
-    """Return whether items are asked for, and not memories."""
-    return Kind.ITEM in where.kinds
 
 
 def _visible(rows: Rows, scope: Scope, where: Filter) -> Mask:
