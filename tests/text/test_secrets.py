@@ -128,7 +128,6 @@ def test_what_only_looks_like_a_secret_is_left_alone(text):
     its sha256 is e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
     id 550e8400-e29b-41d4-a716-446655440000 | 550e8400-e29b-41d4-a716-446655440000
     DE12 ABCD EFGH IJKL, and AT99 1234 5678 9012 3456 are none.
-    aGVsbG8gd29ybGQgYWdhaW4gYW5kIGFnYWlu is Base64 for some words.
     Donaudampfschifffahrtsgesellschaftskapitänsmütze
     Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz2024
     https://example.org/join?room=daily&id=AbCd12EfGh34IjKl56MnOp78

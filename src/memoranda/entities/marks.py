@@ -74,18 +74,16 @@ _BESIDE = {
 }
 
 
+_OPENING = {")": "(", "]": "[", "}": "{"}
+_PUNCTUATION = ".,;:!?'\"*_~…’>|"
+
+
 def _url_end(text: str, start: int, end: int) -> int:
     """Leave out the punctuation of the sentence, and brackets that the URL did not open."""
-    url = text[start:end]
-    closing = {close: url.count(close) - url.count(open_) for open_, close in ("()", "[]", "{}")}
-    while end > start:
-        last = text[end - 1]
-        if closing.get(last, 0) > 0:
-            closing[last] -= 1
-        elif last not in ".,;:!?'\"*_~…’>|":
-            break
-        end -= 1
-    return end
+    url = text[start:end].rstrip(_PUNCTUATION)
+    while url[-1:] in _OPENING and url.count(url[-1]) > url.count(_OPENING[url[-1]]):
+        url = url[:-1].rstrip(_PUNCTUATION)
+    return start + len(url)
 
 
 def _is_genuine(kind: str, mark: str) -> bool:

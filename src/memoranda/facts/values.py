@@ -6,20 +6,16 @@ or something else: pine nuts are no nuts, Jersey is not New Jersey, and Ana is n
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import dropwhile, groupby
 
-import Stemmer
-
 from memoranda.text.patterns import compile_pattern, languages_with, load
-from memoranda.text.terms import fold, normalize
+from memoranda.text.terms import fold, normalize, stemmer
 
 _WORD = compile_pattern(r"[^\W_]+(?:[.@'’+#-]+[^\W_]+)*[+#]*")
 _EDGE = " \t\n.,;:!?()[]\"'*_`\u3001\u3002\uff01\uff1f\u300c\u300d"
-_local = threading.local()
 
 
 @lru_cache(maxsize=4096)
@@ -73,17 +69,9 @@ def value_phrases(value: str, language: str, between: frozenset[str]) -> list[tu
 
 def stems(words: Sequence[str], language: str = "en") -> list[str]:
     """Return the Snowball stems of words; the words, in a language that has none."""
-    stemmer = _stemmer(language)
-    return [*words] if stemmer is None else [fold(each) for each in stemmer.stemWords([*words])]
-
-
-def _stemmer(language: str) -> Stemmer.Stemmer | None:
-    """Return this thread's stemmer of a language: it keeps state, so threads cannot share one."""
-    stemmers: dict[str, Stemmer.Stemmer | None] = _local.__dict__
-    if language not in stemmers:
-        with suppress(KeyError):
-            stemmers[language] = Stemmer.Stemmer(language)
-    return stemmers.setdefault(language, None)
+    with suppress(KeyError):
+        return [fold(each) for each in stemmer(language).stemWords([*words])]
+    return [*words]
 
 
 @lru_cache(maxsize=4096)

@@ -10,8 +10,6 @@ Python on the few places that it found.
 from __future__ import annotations
 
 import re
-from base64 import b64decode
-from binascii import Error as NotBase64
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import groupby
@@ -177,8 +175,7 @@ def _seed_beginnings() -> frozenset[str]:
 
 # Codes that look random
 
-# What words beside a code call a commit, an order or the like is none, nor is what stands in a URL,
-# nor plain text in Base64.
+# What words beside a code call a commit, an order or the like is none, nor is what stands in a URL.
 _CODES = compile_pattern(r"[A-Za-z0-9+/_=-]{16,}")
 _MOST_RANDOM = 200  # characters; what is longer is data
 _SPELLED = compile_pattern(r"[A-Z][a-z]{2,}|[a-z]{4,}")
@@ -219,11 +216,9 @@ def _is_random(code: str) -> bool:
     if not (long and (mixed or plain)) or figures < 2 or code.startswith("AAAA"):  # noqa: PLR2004
         return False  # The last is the beginning of a public key of SSH.
     spelled = sum(map(len, _SPELLED.findall(code)))
-    return (
-        max(map(len, code.translate(_JOINTS).split())) >= _LONG_PART
-        and spelled <= _MOST_SPELLED * len(code)
-        and not _is_plain_base64(code)
-    )
+    return max(
+        map(len, code.translate(_JOINTS).split())
+    ) >= _LONG_PART and spelled <= _MOST_SPELLED * len(code)
 
 
 def _share_of_switches(code: str) -> float:
@@ -248,15 +243,6 @@ def _is_in_address(text: str, start: int) -> bool:
     """Return whether a code is part of a URL, or of the name of a file."""
     before = text[max(0, start - _MOST_RANDOM) : start].rpartition(" ")[2]
     return "://" in before or before.startswith("www.") or text.startswith("/", start)
-
-
-def _is_plain_base64(text: str) -> bool:
-    """Return whether plain text stands in Base64."""
-    padded = text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4)
-    try:
-        return b64decode(padded, altchars=b"-_").decode().isprintable()
-    except (NotBase64, UnicodeDecodeError):
-        return False
 
 
 # Values beside the names of secrets

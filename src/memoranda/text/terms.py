@@ -195,8 +195,8 @@ _UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Han
     "\U00016fe0-\U00018d7f\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
 )
-
-
+# A part of a run of word characters, by whether its script has spaces.
+_PIECE = compile_scanner(rf"(?P<unspaced>[{_UNSPACED}]+)|[^{_UNSPACED}]+")
 _FIRST_UNSPACED = "\u0e00"
 _OPENING = "\"'([{<*"
 _CLOSING = "\"')]}>*.,:;!?"
@@ -227,12 +227,6 @@ def _token() -> re.Pattern[str]:
         r"|(?P<dotnet>(?<!\w)\.[Nn][Ee][Tt](?!\w)|\.NET(?!\w))"
         rf"|(?P<run>(?:[\w{basic}]++|{beyond})++)"
     )
-
-
-@cache
-def _piece() -> re.Pattern[str]:
-    """Return the pattern that parts a run of word characters by whether its script has spaces."""
-    return compile_scanner(rf"(?P<unspaced>[{_UNSPACED}]+)|[^{_UNSPACED}]+")
 
 
 @cache
@@ -284,7 +278,7 @@ def _tokens(chunk: str, *, query: bool) -> Iterator[tuple[str, str]]:
 
 def _run(run: str, *, query: bool) -> Iterator[tuple[str, str]]:
     """Yield the terms of letters, digits, marks and underscores that stand together."""
-    for piece in _piece().finditer(run):
+    for piece in _PIECE.finditer(run):
         if piece.lastgroup:
             yield from _pairs(piece[0], query=query)
         else:
@@ -354,16 +348,28 @@ _LANGUAGES = {
 }
 
 
+_STEMMERS = threading.local()
+
+
+def stemmer(language: str) -> Stemmer.Stemmer:
+    """Return this thread's stemmer of a language: they keep state, so threads cannot share one.
+
+    Raises:
+        KeyError: there is none.
+    """
+    found = getattr(_STEMMERS, language, None)
+    if found is None:
+        found = Stemmer.Stemmer(language)
+        setattr(_STEMMERS, language, found)
+    return found
+
+
 class TermAnalyzer:
     """Snowball stems for the languages of the world, bigrams for those without spaces.
 
     Terms hold lower-case letters, digits and vowel signs only, at most 64 of them.
     Safe to share between threads.
     """
-
-    def __init__(self) -> None:
-        """Make an analyzer; stemmers are loaded when their language first occurs."""
-        self._stemmers = threading.local()
 
     @property
     def name(self) -> str:
@@ -420,19 +426,11 @@ class TermAnalyzer:
 
     def _stems(self, language: str, words: list[str]) -> list[str]:
         """Return the folded stems; the word itself where a stemmer would leave nothing of it."""
-        stems = self._stemmer(language).stemWords(words)
+        stems = stemmer(language).stemWords(words)
         return [
             stem if stem.isascii() and stem else (fold(stem) or fold(word))[:LONGEST]
             for stem, word in zip(stems, words, strict=True)
         ]
-
-    def _stemmer(self, language: str) -> Stemmer.Stemmer:
-        """Return this thread's stemmer: they keep state, so threads cannot share one."""
-        stemmer = getattr(self._stemmers, language, None)
-        if stemmer is None:
-            stemmer = Stemmer.Stemmer(language)
-            setattr(self._stemmers, language, stemmer)
-        return stemmer
 
 
 def _script(word: str) -> str:
