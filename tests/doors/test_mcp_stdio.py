@@ -42,6 +42,7 @@ KNOWN = dict.fromkeys(("query", "content", "memory_id", "name", "marker", "sessi
     "tags": st.none() | st.lists(TEXTS, max_size=2),
     "since": TEXTS | st.sampled_from(["2025-03-31", "0001-01-01T00:00+14:00", "9999-12-31"]),
     "until": TEXTS | st.sampled_from(["2025-03-31T18:30Z", "2025-03-31T18:30", None]),
+    "valid_until": TEXTS | st.sampled_from(["2025-03-31", "0001-01-01T00:00+14:00", None]),
     "limit": st.integers(-1, 60),
     "budget": st.integers(0, 30_000),
 }

@@ -135,7 +135,7 @@ def test_a_search_does_not_wait_for_other_writers(path, open_store):
         memory.remember("I drink tea.")
         with open_store().transact():
             (hit,) = memory.search("tea")
-        assert (set(hit.why.arms), memory.stats().pending_vectors) == ({"lexical", "length"}, 1)
+        assert (set(hit.why.arms), memory.stats().pending_vectors) == ({"lexical"}, 1)
         memory.derive()
         (hit,) = memory.search("tea")
         assert "vector" in hit.why.arms

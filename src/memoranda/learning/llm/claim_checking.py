@@ -39,6 +39,8 @@ _ANALYZER = TermAnalyzer()
 _WORD = compile_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _NUMBER = compile_pattern(r"\d{4}-\d\d-\d\d|\d{1,3}(?:[.,]\d{3})+\b|\d+")
 _NO = compile_pattern(r"(?i)\bno\b")
+# The syllables by which Japanese inflects; numbers are compared as such.
+_EMPTY_TERM = compile_pattern(r"[\d\u3040-\u309f]")
 # What may stand between the end of a sentence and its first word, and around a quotation.
 _OPENING, _AROUND = " \"'(\u201c\u2018\u00ab", " .,;:!?\"'()"
 # Days of one time that are known one by one, the first ones.
@@ -58,8 +60,9 @@ THE_USER = "the user"
 
 
 def telling_terms(text: str) -> set[str]:
-    """Return the terms of a text that are neither function words nor the user."""
-    return set(_ANALYZER.query_terms(EVIDENCE.pattern("user").sub(" ", text)))
+    """Return the terms of a text that are neither function words nor numbers nor the user."""
+    found = _ANALYZER.query_terms(EVIDENCE.pattern("user").sub(" ", text))
+    return {term for term in found if not _EMPTY_TERM.search(term)}
 
 
 def known_terms(text: str) -> set[str]:
