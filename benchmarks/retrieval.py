@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from types import ModuleType
@@ -22,7 +21,7 @@ from benchmarks.retrieval_plugin import MemorandaArm
 from memoranda import Memory
 from memoranda.model.models import Scope
 from memoranda.model.query import Filter
-from memoranda.search.evidence import TOKEN_WEIGHTS, Weights
+from memoranda.search.evidence import WEIGHTS
 from memoranda.search.search import Ranking, Retriever
 from memoranda.text.terms import TermAnalyzer
 
@@ -37,39 +36,20 @@ CORE = frozenset(
 )
 METRICS = ("recall@5", "recall@10", "all@5", "all@10", "ndcg@10")
 DEEPEST = 50  # no metric looks further down
-LEAN = Weights(temporal=0.0, user=0.0)
+ARMS = frozenset({*WEIGHTS, "entity", "precedence"})
 RANKINGS: Mapping[str, Ranking] = {
-    "lexical alone (BM25)": Ranking(fusion="rrf", only=frozenset({"lexical"})),
-    "vector alone": Ranking(fusion="rrf", only=frozenset({"vector"})),
-    "entity alone": Ranking(fusion="rrf", only=frozenset({"entity"})),
-    "rrf, k = 60": Ranking(fusion="rrf", rrf_k=60),
-    "rrf, k = 5": Ranking(fusion="rrf", rrf_k=5),
-    "rrf, k = 5, lexical and vector": Ranking(
-        fusion="rrf", rrf_k=5, only=frozenset({"lexical", "vector"})
-    ),
-    "blend without temporal, user": Ranking(weights=LEAN),
-    "blend without temporal": Ranking(weights=Weights(temporal=0.0)),
+    "lexical alone (BM25)": Ranking("rrf", without=ARMS - {"lexical"}),
+    "vector alone": Ranking("rrf", without=ARMS - {"vector"}),
+    "entity alone": Ranking("rrf", without=ARMS - {"entity"}),
+    "rrf, k = 60": Ranking("rrf"),
+    "rrf, k = 5": Ranking("rrf", rrf_k=5),
+    "rrf, k = 5, lexical and vector": Ranking("rrf", rrf_k=5, without=ARMS - {"lexical", "vector"}),
     "default": Ranking(),
 }
 ABLATIONS: Mapping[str, Ranking] = {
     "default": Ranking(),
-    "without precedence": Ranking(precedence=False),
-    **{
-        f"without {arm}": Ranking(token_weights=replace(TOKEN_WEIGHTS, **{arm: 0.0}))
-        for arm in (
-            "tokens",
-            "lexical",
-            "vector",
-            "context",
-            "temporal",
-            "question",
-            "speaker",
-            "statement",
-            "user",
-            "instruction",
-        )
-    },
-    "rrf": Ranking(fusion="rrf"),
+    **{f"without {arm}": Ranking(without=frozenset({arm})) for arm in (*WEIGHTS, "precedence")},
+    "rrf": Ranking("rrf"),
 }
 Row = tuple[str, str, dict[str, float]]
 

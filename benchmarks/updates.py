@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import show
-from benchmarks.retrieval import retriever
+from benchmarks.retrieval import ARMS, retriever
 from benchmarks.retrieval_cases import UPDATES, Case
 from benchmarks.retrieval_contrasts import CONTRASTS, LISTS, PAST, TALK
 from memoranda import Memory, Settings
@@ -34,10 +34,11 @@ QUIET = Settings(
 )
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 PLAN_MARK = re.compile(r"\s*->->[^\n]*\s*$")
+UNMOVED = Ranking(without=frozenset({"precedence"}))
 RANKINGS: Mapping[str, Ranking] = {
-    "lexical alone (BM25)": Ranking(fusion="rrf", only=frozenset({"lexical"})),
-    "vector alone": Ranking(fusion="rrf", only=frozenset({"vector"})),
-    "default without precedence": Ranking(precedence=False),
+    "lexical alone (BM25)": Ranking("rrf", without=ARMS - {"lexical"}),
+    "vector alone": Ranking("rrf", without=ARMS - {"vector"}),
+    "default without precedence": UNMOVED,
     "default": Ranking(),
 }
 FURTHER = (
@@ -181,7 +182,7 @@ def _chat(data: Path, chat: str, path: Path) -> Chat:
 
 def _own() -> None:
     with talk() as memory:
-        plain = searching(memory, Ranking(precedence=False))
+        plain = searching(memory, UNMOVED)
         rows = []
         for name, ranking in RANKINGS.items():
             search = searching(memory, ranking)

@@ -119,13 +119,9 @@ class KnownVectors:
         """Return the same with random vectors of 192 numbers for the longer words."""
         del query  # They are the same words.
         return [
-            EmbeddedText(row, _drawn_tokens(text), self.token_spans(text))
+            EmbeddedText(row, _drawn_tokens(text), [m.span() for m in LONGER_WORDS.finditer(text)])
             for text, row in zip(texts, self.embed(texts), strict=True)
         ]
-
-    def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return where the longer words stand."""
-        return [match.span() for match in LONGER_WORDS.finditer(text)]
 
 
 def _drawn_tokens(text: str) -> TokenVectors:

@@ -138,11 +138,6 @@ class DerivationWorker:
         unread = self._store.count_unread(scope) if self.problem is None else 0
         return f"{self.status}; cannot read {unread:,} records" if unread else self.status
 
-    def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return where the tokens of a text stand that get vectors of their own."""
-        wanted = self.embedder if self._tokens else None
-        return [] if wanted is None else wanted.token_spans(text)
-
     def finish(
         self, scope: Scope | None, work: str = VECTORS, *, progress: Progress | None = None
     ) -> int:

@@ -1,15 +1,13 @@
 """Fusion: shares that add up to scores, by weights or by ranks."""
 
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.search.evidence import LONGEST_LIST, Weights, blend, rrf, total
+from memoranda.search.evidence import LONGEST_LIST, WEIGHTS, blend, rrf, total
 
-ARMS = [name for name, weight in asdict(Weights()).items() if weight or name == "entity"]
+ARMS = [*WEIGHTS]
 VALUES = st.lists(st.floats(0, 1, width=32), min_size=6, max_size=6)
 EVIDENCE = st.dictionaries(st.sampled_from(ARMS), VALUES, min_size=1).map(
     lambda arms: {name: np.array(values, np.float32) for name, values in arms.items()}
@@ -22,7 +20,7 @@ MASKS = st.lists(st.booleans(), min_size=6, max_size=6)
 @given(evidence=EVIDENCE)
 def test_blended_shares_add_up_and_full_evidence_is_one(evidence):
     """The score is the sum of the shares; full evidence of every arm that counts gives 1."""
-    weights = Weights(entity=0.5)
+    weights = dict.fromkeys(ARMS, 0.5)
     shares = blend(evidence, weights)
     np.testing.assert_allclose(total(shares), sum(shares.values()), atol=1e-6)
     assert (total(shares) <= 1 + 1e-6).all()
@@ -35,7 +33,7 @@ def test_more_evidence_never_lowers_a_blend(evidence):
     """Raising what one arm says raises the score or leaves it."""
     name = next(iter(evidence))
     more = evidence | {name: evidence[name] + np.float32(0.5)}
-    weights = Weights(entity=1)
+    weights = dict.fromkeys(ARMS, 0.5)
     assert (total(blend(more, weights)) >= total(blend(evidence, weights))).all()
 
 

@@ -47,9 +47,9 @@ def test_rows_hold_what_ranking_needs(memory, store):
     assert len(rows) == 4
     assert table["kind"].tolist() == [KINDS[k] for k in ("fact", "episode", "episode", "context")]
     assert table["length"].tolist() == [6, 6, 6, 1]
-    session = rows.sessions["s"]
+    session = rows.names["session"]["s"]
     assert table["session"].tolist() == [NO_NUMBER, session, session, NO_NUMBER]
-    assert table["speaker"].tolist()[1] == rows.speakers["user"]
+    assert table["speaker"].tolist()[1] == rows.names["speaker"]["user"]
     assert table["until"].tolist()[:3] == [NEVER] * 3
     assert table["until"][3] < NEVER
     assert table["confidence"].tolist() == [0.5, 1, 1, 1]

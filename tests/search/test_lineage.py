@@ -110,7 +110,9 @@ def test_who_asks_for_the_past_gets_no_precedence(memory, told):
     """A question about how it was leaves the order as it is."""
     supersede(memory, told[1])
     question = "Where did Ana live before?"
-    assert found(memory, question=question) == found(memory, question=question, precedence=False)
+    assert found(memory, question=question) == found(
+        memory, question=question, without={"precedence"}
+    )
 
 
 def test_a_replacement_that_is_about_something_else_is_not_raised(memory):

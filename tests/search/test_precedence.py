@@ -107,7 +107,7 @@ def test_a_question_about_the_past_or_many_things_is_not_reordered(memory, quest
     What is my monthly grocery budget in January 2026? | How many tickets did I say were open?
     monthly grocery budget in euros
     """
-    with_it, without = found(memory, question), found(memory, question, precedence=False)
+    with_it, without = found(memory, question), found(memory, question, without={"precedence"})
     assert [(h.record.id, h.score) for h in with_it] == [(h.record.id, h.score) for h in without]
 
 
@@ -116,7 +116,7 @@ def test_nothing_else_moves_and_scores_are_explained(memory, question):
     """Without what was raised, the order is the one without precedence; no assistant raises."""
     hits = found(memory, question)
     raised = {hit.record.id for hit in hits if hit.why.precedence != 1}
-    plain = [h.record.id for h in found(memory, question, precedence=False)]
+    plain = [h.record.id for h in found(memory, question, without={"precedence"})]
     assert [h.record.id for h in hits if h.record.id not in raised] == [
         each for each in plain if each not in raised
     ]

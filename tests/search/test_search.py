@@ -11,7 +11,7 @@ from memoranda.errors import EmbeddingError
 from memoranda.model.models import Scope
 from memoranda.model.query import Filter
 from memoranda.providers.embedding.cache import CachedEmbedder
-from memoranda.search.evidence import Weights
+from memoranda.search.evidence import WEIGHTS
 from memoranda.search.search import RECENCY
 from memoranda.testing.embedders import HashEmbedder
 
@@ -28,18 +28,11 @@ def memory():
 
 @each_row(("fusion", "arm"), [(f, a) for f in ("blend", "rrf") for a in ("lexical", "vector")])
 def test_an_arm_can_be_asked_alone(memory, fusion, arm):
-    """``only`` leaves one arm, whose share is the whole score; without a word, it finds nothing."""
-    hits = found(memory, "tea number 7", fusion=fusion, only=frozenset({arm}))
+    """What is left out is in no score and no reason: the share of one arm is the whole score."""
+    hits = found(memory, "tea number 7", fusion=fusion, without={*WEIGHTS, "entity"} - {arm})
     assert hits
-    assert all(set(hit.why.arms) == {arm} and adds_up(hit) for hit in hits)
-    assert found(memory, "tea", fusion=fusion, only=frozenset({"entity"})) == []
-
-
-def test_an_arm_of_no_weight_is_not_heard(memory):
-    """A weight of zero takes an arm out of score and reasons."""
-    hits = found(memory, "tea", weights=Weights(vector=0, context=0))
-    assert hits
-    assert all("vector" not in hit.why.arms for hit in hits)
+    assert all({*hit.why.arms} <= {arm} and adds_up(hit) for hit in hits)
+    assert arm in hits[0].why.arms
 
 
 def test_what_is_skipped_makes_room_for_the_next(memory):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import Enum, StrEnum
@@ -483,15 +483,6 @@ class ArmEvidence:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class TokenMatch:
-    """A word of the query and the word of the record that is most like it, by their cosine."""
-
-    asked: str
-    found: str
-    cosine: float
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
     """Why a record was found: its score is the arms' shares, times the three factors.
@@ -503,7 +494,6 @@ class Why:
         precedence: above 1, it brings another hit up to date; below 1, one does so with it.
         when, speaker: when it happened, and who said it.
         before, after: the turns around it in its session, shortened.
-        words: which of its words answer which of the query, the most telling first.
         unread: ``question`` or ``record``, whichever the embedding model cannot read, so that
             words, names and times stand for its meaning; ``None`` where it reads both.
     """
@@ -516,7 +506,6 @@ class Why:
     speaker: str | None = None
     before: str | None = None
     after: str | None = None
-    words: Sequence[TokenMatch] = field(default=(), compare=False)
     unread: str | None = None
 
     def __str__(self) -> str:

@@ -76,9 +76,6 @@ class TokenEmbedder(Embedder, Protocol):
             EmbeddingError: the model failed; the message says what to do.
         """
 
-    def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return where the tokens of ``embed_tokens`` stand in a text, without embedding it."""
-
 
 class EntityExtractor(Protocol):
     """Finds the named things in a text."""

@@ -448,8 +448,7 @@ def show_hit(hit: Hit, policy: SecretPolicy) -> Hit:
     """Return a hit as it may be shown, with the turns around it."""
     record, why = show_record(hit.record, policy), hit.why
     before, after = (text and show_text(text, policy) for text in (why.before, why.after))
-    words = why.words if record is hit.record else ()
-    return replace(hit, record=record, why=replace(why, before=before, after=after, words=words))
+    return replace(hit, record=record, why=replace(why, before=before, after=after))
 
 
 def mask_metadata(value: Any, name: str = "") -> Any:

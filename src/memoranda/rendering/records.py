@@ -69,12 +69,10 @@ def show_reasons(hit: Hit, view: Display) -> RenderableType:
     why = hit.why
     arms = sorted(why.arms.items(), key=lambda item: -item[1].share)
     factors = {"recency": why.recency, "confidence": why.confidence, "precedence": why.precedence}
-    words = (f"{each.asked} = {each.found} {each.cosine:.2f}" for each in why.words)
     rows = {
         **{name: f"rank {arm.rank}, score {arm.score:.2f}, share {arm.share:.3f}"
            for name, arm in arms},
         "factors": "  ".join(f"{name} x{x:.2f}" for name, x in factors.items() if x != 1),
-        "words": "  ".join(words),
         "model": f"cannot read the {why.unread}" if why.unread else "",
         "before": view.brief(why.before or ""),
         "after": view.brief(why.after or ""),

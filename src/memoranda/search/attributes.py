@@ -14,12 +14,8 @@ from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import read_asked
 from memoranda.model.models import Record
 from memoranda.search.evidence import pairs_among
-from memoranda.search.index import NO_NUMBER, Mask, Rows
+from memoranda.search.index import Mask, Rows
 
-# Facts that are put first; who has more than that is asked about one of them.
-MOST_FIRST = 8
-# Of a record, how much of the question's words it holds, and its score by itself.
-FitsQuestion = Callable[[int], tuple[float, float]]
 ReadRecords = Callable[[Iterable[int]], Mapping[int, Record]]
 
 
@@ -55,9 +51,8 @@ def find_asked_facts(
         and not each.former
         and (not past or known[each.attribute].dated or each.language != "en")
     ]
-    numbers = [rows.attributes.get(each.attribute, NO_NUMBER - 1) for each in asked]
-    held = np.isin(rows.table["attribute"], numbers) & visible
-    held &= rows.table["subject"] == rows.subjects.get("user", NO_NUMBER - 1)
+    held = rows.named("attribute", *(each.attribute for each in asked)) & visible
+    held &= rows.named("subject", "user")
     held[pairs_among(rows.replaced, visible)[:, 0]] = False
     told = read(np.flatnonzero(held).tolist())
     nouns = {noun for each in asked for noun in each.nouns}

@@ -183,11 +183,10 @@ def happened(rows: Rows, since_ms: int, until_ms: int) -> Mask:
 
 def said_by_person(rows: Rows) -> Floats:
     """Return 1 for each record that the user said, or of which nobody knows who did, else 0."""
-    spoken, number = rows.table["speaker"], rows.speakers.get("user")
-    if number is None:
+    if "user" not in rows.names["speaker"]:
         return np.zeros(len(rows), np.float32)
-    said: Floats = ((spoken == number) | (spoken == NO_NUMBER)).astype(np.float32)
-    return said
+    said: Mask = rows.named("speaker", "user") | (rows.table["speaker"] == NO_NUMBER)
+    return said.astype(np.float32)
 
 
 def said_by_named(rows: Rows, query: str) -> Floats:
@@ -195,16 +194,16 @@ def said_by_named(rows: Rows, query: str) -> Floats:
 
     All 0 where it names none, or several. The roles of a chat are no names.
     """
-    spoken = rows.table["speaker"]
     words = frozenset(_WORD.findall(query.casefold()))
     named = [
-        number
-        for speaker, number in rows.speakers.items()
-        if speaker not in ROLES and words.issuperset(_WORD.findall(speaker.casefold()))
+        speaker
+        for speaker in rows.names["speaker"].keys() - ROLES
+        if words.issuperset(_WORD.findall(speaker.casefold()))
     ]
     if len(named) != 1:
         return np.zeros(len(rows), np.float32)
-    return np.where(spoken == NO_NUMBER, 0, np.where(spoken == named[0], 1, -1)).astype(np.float32)
+    others = np.where(rows.table["speaker"] == NO_NUMBER, 0, -1)
+    return np.where(rows.named("speaker", *named), 1, others).astype(np.float32)
 
 
 def like_instructions(rows: Rows, likeness: Floats, visible: Mask) -> Floats:
@@ -213,8 +212,7 @@ def like_instructions(rows: Rows, likeness: Floats, visible: Mask) -> Floats:
     "Always name the version when I ask about libraries" shares less with a question about libraries
     than what was said of them, and should be found with it.
     """
-    given = rows.table["attribute"] == rows.attributes.get(INSTRUCTION, NO_NUMBER - 1)
-    given &= visible
+    given = rows.named("attribute", INSTRUCTION) & visible
     given[rows.sources[given[rows.sources[:, 0]], 1]] = True
     return np.where(given, likeness, np.float32(0))
 
@@ -276,60 +274,38 @@ class ScoredRecords:
 LONGEST_LIST = 1_000  # a rank below this adds next to nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What full evidence of each arm adds to a score before it is divided by their sum.
-
-    Measured on LoCoMo (turns) and BEAM (rounds) at once: see docs/retrieval.md.
-    """
-
-    lexical: float = 0.9
-    vector: float = 1.0
-    context: float = 1.0
-    entity: float = 0.0
-    temporal: float = 0.3
-    user: float = 0.1
-    tokens: float = 0.0
-    question: float = 0.0
-    speaker: float = 0.0
-    statement: float = 0.0
-    instruction: float = 0.3
-
-
-# The same where the tokens of a query are compared with those of the records, of talk among people,
-# who answer each other: much of what a turn says stands in its neighbours.
-TOKEN_WEIGHTS = Weights(
-    tokens=1.0,
-    lexical=0.12,
-    vector=0.03,
-    context=0.5,
-    temporal=0.2,
-    user=0.05,
-    question=0.3,
-    speaker=0.02,
-    statement=0.03,
-    instruction=0.15,
-)
-# The same of talk with an assistant, whose turns stand for themselves and whose words only the
-# model can read that a person uses for the same thing on another day.
-TOLD = 0.3  # of what the person said, beside what the assistant only says again
+# What full evidence of each arm adds to a score, before it is divided by the sum of these: by texts
+# alone, among people and with an assistant; and where tokens are compared, among people and with an
+# assistant. People answer each other, so that much of what a turn says stands in its neighbours.
+# What is told to an assistant stands for itself, and the model alone can read that a person uses
+# other words for it on another day. Measured on LoCoMo and BEAM at once: see docs/retrieval.md.
+WEIGHTS: Mapping[str, tuple[float, float, float, float]] = {
+    "tokens": (0.0, 0.0, 1.0, 1.0),
+    "lexical": (0.9, 0.9, 0.12, 0.12),
+    "vector": (1.0, 1.0, 0.03, 0.8),
+    "context": (1.0, 1.0, 0.5, 0.3),
+    "temporal": (0.3, 0.3, 0.2, 0.2),
+    "user": (0.1, 0.3, 0.05, 0.3),
+    "question": (0.0, 0.0, 0.3, 0.3),
+    "speaker": (0.0, 0.0, 0.02, 0.02),
+    "statement": (0.0, 0.0, 0.03, 0.03),
+    "instruction": (0.3, 0.3, 0.15, 0.15),
+}
 # In a question of several scripts the name of another one is what is asked for, and a model that
 # reads it takes others of its script for much the same.
 MIXED_LEXICAL = 0.6
-ASSISTANT_WEIGHTS = replace(TOKEN_WEIGHTS, vector=0.8, context=0.3, user=TOLD)
 
 
-def blend(evidence: Mapping[str, Floats], weights: Weights) -> dict[str, Floats]:
+def blend(evidence: Mapping[str, Floats], weights: Mapping[str, float]) -> dict[str, Floats]:
     """Return what each arm adds to the scores: its ``evidence`` by its share of the weights.
 
     They add up to 1 for a record with full evidence of every arm that was asked.
     """
-    used: dict[str, float] = {name: getattr(weights, name) for name in evidence}
+    used = {name: weights[name] for name in evidence if weights.get(name)}
     whole = sum(used.values()) or 1.0
     return {
         name: (evidence[name] * (weight / whole)).astype(np.float32)
         for name, weight in used.items()
-        if weight
     }
 
 

@@ -17,9 +17,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -214,11 +213,7 @@ class Rows:
         table: one structured row (``INDEX_ROW``) a record.
         vectors: of the records, as far as there are any.
         surroundings: how much each record's neighbours say about it.
-        sessions: number of each session in ``table["session"]``.
-        agents: number of each agent in ``table["agent"]``.
-        speakers: number of each speaker in ``table["speaker"]``.
-        subjects: number of each subject of facts in ``table["subject"]``.
-        attributes: number of each attribute of facts in ``table["attribute"]``.
+        names: the number of each session, agent, speaker, subject and attribute, by column.
         sources: shape (pairs, 2): a fact, and an episode that it was drawn from and agrees with.
         replaced: shape (pairs, 2): a record, and one that took its place.
         model: name and dimensions of the model that the vectors are of.
@@ -228,11 +223,7 @@ class Rows:
     table: Table
     vectors: QuantizedVectors
     surroundings: Surroundings
-    sessions: dict[str, int]
-    agents: dict[str, int]
-    speakers: dict[str, int]
-    subjects: dict[str, int]
-    attributes: dict[str, int]
+    names: Mapping[str, Mapping[str, int]]
     sources: Places
     replaced: Places
     model: tuple[str, int] | None = None
@@ -264,6 +255,12 @@ class Rows:
         """How many records the user has."""
         return len(self) if self.population is None else self.population.records
 
+    def named(self, column: str, *names: str) -> Mask:
+        """Return which records have one of these names in a column: "user" as their speaker."""
+        known = self.names[column]
+        held: Mask = np.isin(self.table[column], [known[name] for name in names if name in known])
+        return held
+
     def beside(self, row: int, step: int) -> int | None:
         """Return the record ``step`` turns after ``row`` in its talk (before, if negative)."""
         around = self.surroundings
@@ -278,7 +275,7 @@ class Rows:
 
     def extended(self, changes: IndexChanges) -> Rows:
         """Return the records with those that came, and with what has changed."""
-        names = {name: dict(getattr(self, f"{name}s")) for name in NAMED}
+        names = {column: dict(self.names[column]) for column in NAMED}
         table = np.concatenate([self.table, _renumbered(changes.rows, changes.names, names)])
         vectors = self.vectors.extended(len(table))
         places, there = self.found(changes.revised["ordinal"])
@@ -291,9 +288,13 @@ class Rows:
             places, there = find_rows(held, ordinals)
             vectors.put(places, came[there])
         around = Surroundings.of(talks_of(table), table["position"], table["length"])
-        numbers: Any = {f"{name}s": numbers for name, numbers in names.items()}
         rows = replace(
-            self, table=table, vectors=vectors, surroundings=around, model=changes.model, **numbers
+            self,
+            table=table,
+            vectors=vectors,
+            surroundings=around,
+            names=names,
+            model=changes.model,
         )
         return rows if changes.lineage is None else rows.with_lineage(changes.lineage)
 
@@ -368,7 +369,7 @@ NO_ROWS = Rows(
     np.empty(0, INDEX_ROW),
     QuantizedVectors.zeros(0, 0),
     Surroundings.of(_NONE, _NONE, np.empty(0, np.float32)),
-    *({}, {}, {}, {}, {}),
+    {column: {} for column in NAMED},
     sources=_NO_PAIRS,
     replaced=_NO_PAIRS,
 )

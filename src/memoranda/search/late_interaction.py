@@ -11,12 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from memoranda.model.models import TokenMatch
 from memoranda.model.query import EmbeddedText, TokenVectors
 from memoranda.search.index import NO_NUMBER, Floats, Mask, Places, Rows
 
@@ -30,8 +27,6 @@ AROUND = 0.7  # the share of the evidence that may come from neighbours; the res
 FADE = 1000.0  # characters over which what a neighbour says falls to 1/e
 FARTHEST = 6  # turns; farther ones are no neighbours here
 SMALL = 200_000  # multiplications that one thread does
-MOST_MATCHES = 5  # pairs of words that explain a hit
-LEAST_MATCH = 0.3  # cosine from which two words explain something
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +36,10 @@ class QuestionTokens:
     Attributes:
         vectors: shape (tokens, dimensions), rows of unit length.
         weights: how rare the word of each is among the user's records; they add up to 1.
-        words: the word that each belongs to.
     """
 
     vectors: Floats
     weights: Floats
-    words: Sequence[str]
 
     @classmethod
     def of(
@@ -61,15 +54,14 @@ class QuestionTokens:
         """
         if embedded.tokens is None or not len(embedded.tokens):
             return None
-        words = words_at(text, embedded.spans)
-        weights = np.array([weigh(word) for word in words], np.float32)
+        weights = np.array([weigh(word) for word in _words_at(text, embedded.spans)], np.float32)
         if not weights.any():
             weights[:] = 1
         vectors, lengths = _measured(embedded.tokens)
-        return cls(vectors / lengths[:, None], weights / weights.sum(), words)
+        return cls(vectors / lengths[:, None], weights / weights.sum())
 
 
-def words_at(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
+def _words_at(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
     """Return for each token of a text the word that it is a part of."""
     words: list[str] = []
     first = 0
@@ -127,44 +119,6 @@ def _are_others(speakers: Places, others: Places) -> Mask:
     """Return of each pair of turns whether two people said them, or nobody knows who did."""
     found: Mask = (speakers != others) | (speakers == NO_NUMBER)
     return found
-
-
-class TokenMatches(Sequence[TokenMatch]):
-    """The words of a record that answer those of a query, compared when somebody asks for them."""
-
-    def __init__(self, compare: Callable[[], Sequence[TokenMatch]]) -> None:
-        """Take what compares the words."""
-        self._compare = compare
-
-    @cached_property
-    def _found(self) -> Sequence[TokenMatch]:
-        return self._compare()
-
-    def __getitem__(self, place: Any) -> Any:
-        """Return the match at a place, or those of a slice."""
-        return self._found[place]
-
-    def __len__(self) -> int:
-        """Return how many matches there are."""
-        return len(self._found)
-
-
-def explain_match(
-    question: QuestionTokens, tokens: TokenVectors, words: Sequence[str]
-) -> tuple[TokenMatch, ...]:
-    """Return which words of a record answer which of the question, the most telling first."""
-    if not len(tokens) or len(words) != len(tokens):
-        return ()
-    alike = _cosines(question.vectors, tokens)
-    best = alike.argmax(axis=1)
-    matches: dict[str, tuple[float, TokenMatch]] = {}
-    for token, (asked, place) in enumerate(zip(question.words, best, strict=True)):
-        cosine = float(alike[token, place])
-        value = cosine * float(question.weights[token])
-        if cosine >= LEAST_MATCH and value > matches.get(asked, (0.0, None))[0]:
-            matches[asked] = value, TokenMatch(asked, words[place], cosine)
-    ordered = sorted(matches.values(), key=lambda each: -each[0])
-    return tuple(match for _, match in ordered[:MOST_MATCHES])
 
 
 def _most_alike(question: QuestionTokens, tokens: Sequence[TokenVectors]) -> Floats:

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import tzinfo
 from functools import cached_property, partial
 from typing import TypeVar
@@ -17,16 +17,9 @@ from memoranda.derivations import DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.checks import content_hash, to_ms
-from memoranda.model.models import ROLES, ArmEvidence, Hit, Kind, Record, Scope, TokenMatch, Why
+from memoranda.model.models import ROLES, ArmEvidence, Hit, Kind, Record, Scope, Why
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor
-from memoranda.model.query import (
-    CandidateQuery,
-    EmbeddedText,
-    Filter,
-    TermMatches,
-    TokenVectors,
-    Vector,
-)
+from memoranda.model.query import CandidateQuery, EmbeddedText, Filter, TermMatches, Vector
 from memoranda.search import evidence
 from memoranda.search.attributes import asked_attributes
 from memoranda.search.evidence import WITHIN, ScoredRecords
@@ -35,12 +28,9 @@ from memoranda.search.late_interaction import (
     FUNCTION_WORD,
     MOST_CANDIDATES,
     QuestionTokens,
-    TokenMatches,
     compare_tokens,
     count_candidates,
-    explain_match,
     weigh_question_before,
-    words_at,
 )
 from memoranda.search.precedence import CurrentFirst, find_superseded
 from memoranda.search.questions import ParsedQuestion, asks, names_assistant
@@ -58,7 +48,6 @@ LEAST_WAIT = 1 / 3  # of the wait, what is left for new records however slow the
 MOST_MATCHES = 20_000
 MOST_TERMS = 256  # of a query; whoever pastes a book gets answers to its beginning
 EXCERPT = 120
-FEW = 16  # records up to which counting the better ones is faster than sorting all
 FEWER_CANDIDATES = 50  # of a large user, where no tokens are compared
 TWICE = 2  # candidates of a large user for each answer that is wanted, at least
 SHORT_TURN = 1_000  # characters; one vector of a longer turn blurs what it says
@@ -76,21 +65,14 @@ class Ranking:
     Attributes:
         fusion: ``blend`` or ``rrf``; or ``cosine``, which is meaning alone, and of all else
             here takes nothing into account.
-        weights: of the arms, for ``blend``.
-        token_weights: the same where tokens are compared, of talk among people.
-        assistant_weights: and of talk with an assistant.
         rrf_k: the constant of ``rrf``.
-        only: the arms to ask; empty is all of them.
-        precedence: whether what is true now goes before what it brought up to date.
+        without: arms that are left out, to measure what each is worth; ``precedence`` is one of
+            them, by which what is true now goes before what it brought up to date.
     """
 
     fusion: str = "blend"
-    weights: evidence.Weights = field(default_factory=evidence.Weights)
-    token_weights: evidence.Weights = evidence.TOKEN_WEIGHTS
-    assistant_weights: evidence.Weights = evidence.ASSISTANT_WEIGHTS
     rrf_k: int = 60
-    only: frozenset[str] = frozenset()
-    precedence: bool = True
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,7 +216,6 @@ class SingleSearch:
         said: the query, if it may be a turn itself, which is no evidence then.
         read: the records that were read so far, by row.
         contents: what records say that were asked for that, by row.
-        tokens: the vectors of the candidates' tokens, by ordinal, once they were read.
     """
 
     parts: Retriever
@@ -248,7 +229,6 @@ class SingleSearch:
     said: str | None
     read: dict[int, Record] = field(default_factory=dict)
     contents: dict[int, str] = field(default_factory=dict)
-    tokens: Mapping[int, TokenVectors] = field(default_factory=dict)
 
     @cached_property
     def visible(self) -> Mask:
@@ -316,7 +296,6 @@ class SingleSearch:
                 speaker=records[row].source_role,
                 before=before,
                 after=after,
-                words=TokenMatches(partial(self._match_words, row)),
                 unread=self._unread(row),
             )
             hits.append(Hit(records[row], float(scored.score[row]), why))
@@ -356,7 +335,7 @@ class SingleSearch:
         ranking, rows = self.parts.ranking, self.rows
         own = self._fused()
         found = self.wanted & _told(own.evidence)
-        if not ranking.precedence or ranking.only:
+        if "precedence" in ranking.without:
             return evidence.merge_facts(rows, own, found)
         words = zip(self.terms, self.words.weights.tolist(), strict=True)
         ended = self.named is not None and self.named[1] <= to_ms(self.where.now)
@@ -379,7 +358,8 @@ class SingleSearch:
         ranking, table = self.parts.ranking, self.rows.table
         found = self._evidence()
         if ranking.fusion == "rrf":
-            shares = evidence.rrf(found, self.wanted, ranking.rrf_k)
+            arms = {arm: each for arm, each in found.items() if arm not in ranking.without}
+            shares = evidence.rrf(arms, self.wanted, ranking.rrf_k)
         else:
             shares = evidence.blend(found, self._weights(by_tokens=False))
             tokens = self._token_evidence(found, evidence.total(shares))
@@ -400,18 +380,18 @@ class SingleSearch:
         Of the best candidates by ``score`` alone, which are read from the store; nothing where
         there are none, or where the question has none.
         """
-        rows, question = self.rows, None if self.parts.ranking.only else self.question
+        rows, question = self.rows, self.question
         if question is None:
             return {}
         counted = int(self.visible.sum()) if rows.population is None else rows.total
         best = evidence.best_rows(score, self.wanted & _told(found), count_candidates(counted))
         ordinals = rows.table["ordinal"][best].tolist()
-        texts, self.tokens = self.parts.store.texts_with_tokens(self.scope, ordinals)
+        texts, tokens = self.parts.store.texts_with_tokens(self.scope, ordinals)
         self._keep(self.contents, texts)
-        if not self.tokens:
+        if not tokens:
             return {}
         asked, alike = self.words.coverage(around=False), np.zeros(len(rows), np.float32)
-        places, around, own = compare_tokens(question, rows, self.tokens)
+        places, around, own = compare_tokens(question, rows, tokens)
         # What has no vectors of tokens is judged by that of its text, or by the words it holds.
         held = np.where(
             rows.vectors.read, found["vector"], self.words.share() * around.max(initial=0)
@@ -426,19 +406,18 @@ class SingleSearch:
             "statement": (~rows.table["asks"]).astype(np.float32),
         }
 
-    def _weights(self, *, by_tokens: bool) -> evidence.Weights:
+    def _weights(self, *, by_tokens: bool) -> dict[str, float]:
         """Return the weights of the arms, where tokens are compared or not."""
-        ranking, alone = self.parts.ranking, self._with_assistant
-        if not by_tokens:
-            return replace(ranking.weights, user=evidence.TOLD) if alone else ranking.weights
-        weights = ranking.assistant_weights if alone else ranking.token_weights
-        mixed = mixes_scripts(self.query)
-        return replace(weights, lexical=evidence.MIXED_LEXICAL) if mixed else weights
+        column, table = 2 * by_tokens + self._with_assistant, evidence.WEIGHTS
+        weights = {arm: table[arm][column] for arm in table.keys() - self.parts.ranking.without}
+        if by_tokens and mixes_scripts(self.query):
+            weights["lexical"] = evidence.MIXED_LEXICAL
+        return weights
 
     @cached_property
     def _with_assistant(self) -> bool:
         """Whether it is known that one person talks with an assistant here, in short turns."""
-        if not self.rows.speakers or self._among_people:
+        if not self.rows.names["speaker"] or self._among_people:
             return False
         told = self.visible & (evidence.said_by_person(self.rows) > 0)
         length: Floats = self.rows.table["length"][told]
@@ -447,7 +426,7 @@ class SingleSearch:
     @property
     def _among_people(self) -> bool:
         """Whether people with names talk here, and not one person with an assistant."""
-        return not ROLES.issuperset(self.rows.speakers)
+        return not ROLES.issuperset(self.rows.names["speaker"])
 
     def _evidence(self) -> dict[str, Floats]:
         """Return the evidence of each arm that is asked."""
@@ -469,7 +448,7 @@ class SingleSearch:
             )
             around = rows.surroundings.mean
             found["context"] = nothing if likeness is None else around(likeness, self.visible)
-            if likeness is not None and INSTRUCTION in rows.attributes:
+            if likeness is not None and INSTRUCTION in rows.names["attribute"]:
                 found["instruction"] = evidence.like_instructions(rows, likeness, self.visible)
         if self.parts.reads_entities:
             names = [mention.text for mention in self.parts.extractor.extract(self.query)]
@@ -477,8 +456,7 @@ class SingleSearch:
             found["entity"] = evidence.entities(rows, mentions, len(names))
         if self.named is not None:
             found["temporal"] = evidence.temporal(rows, *self.named)
-        asked = {arm: found[arm] for arm in found if not ranking.only or arm in ranking.only}
-        return asked or {"lexical": nothing}
+        return found
 
     @property
     def _vector(self) -> Vector | None:
@@ -496,15 +474,6 @@ class SingleSearch:
             return max((rarity.get(term, FUNCTION_WORD) for term in terms(word)), default=0.0)
 
         return QuestionTokens.of(self.query, self.embedded, weigh)
-
-    def _match_words(self, row: int) -> tuple[TokenMatch, ...]:
-        """Return which words of a record answer which of the query."""
-        tokens = self.tokens.get(int(self.rows.table["ordinal"][row]))
-        if tokens is None or self.question is None:
-            return ()
-        content = self.read[row].content
-        words = words_at(content, self.parts.derivations.token_spans(content))
-        return explain_match(self.question, tokens, words)
 
     def _records(self, wanted: Iterable[int]) -> dict[int, Record]:
         """Return records by row."""
@@ -540,8 +509,7 @@ def _visible(rows: Rows, scope: Scope, where: Filter) -> Mask:
     elif not where.retired:
         visible &= (table["until"] == NEVER) | (table["until"] > moment)
     if scope.agent is not None:
-        own = rows.agents.get(scope.agent, NO_NUMBER)
-        visible &= (table["agent"] == NO_NUMBER) | (table["agent"] == own)
+        visible &= (table["agent"] == NO_NUMBER) | rows.named("agent", scope.agent)
     return visible
 
 
@@ -551,9 +519,9 @@ def _filtered(rows: Rows, where: Filter) -> Mask:
     if where.kinds:
         passing &= _of_kinds(rows, where.kinds)
     if where.session is not None:
-        passing &= table["session"] == rows.sessions.get(where.session, len(rows.sessions))
+        passing &= rows.named("session", where.session)
     if where.exclude_session is not None:
-        passing &= table["session"] != rows.sessions.get(where.exclude_session, len(rows.sessions))
+        passing &= ~rows.named("session", where.exclude_session)
     if where.since is not None:
         passing &= table["over"] > to_ms(where.since)
     if where.until is not None:
@@ -580,11 +548,7 @@ def _told(evidence: Mapping[str, Floats]) -> Mask:
 
 
 def _ranks(values: Floats, rows: Sequence[int]) -> dict[int, int]:
-    if len(rows) <= FEW:
-        return {row: int(np.count_nonzero(values > values[row])) + 1 for row in rows}
-    ordered = np.sort(-values)
-    places = np.searchsorted(ordered, -values[list(rows)], side="left") + 1
-    return dict(zip(rows, places.tolist(), strict=True))
+    return {row: int(np.count_nonzero(values > values[row])) + 1 for row in rows}
 
 
 def excerpt(text: str, longest: int) -> str:

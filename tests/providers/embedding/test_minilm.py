@@ -91,11 +91,10 @@ def test_the_tokens_of_a_text_come_with_its_vector(minilm):
     """One pass gives both: the same vector as ever, and bytes for each telling token."""
     read = minilm.embed_tokens(TEXTS)
     assert np.allclose([each.vector for each in read], minilm.embed(TEXTS), atol=1e-6)
-    for text, each in zip(TEXTS, read, strict=True):
+    for each in read:
         assert each.tokens.dtype == np.int8
         assert each.tokens.shape == (len(each.spans), TOKEN_DIMENSIONS)
         assert len(each.spans) <= MOST_TOKENS
-        assert list(each.spans) == minilm.token_spans(text)
     found = [TEXTS[0][start:end] for start, end in read[0].spans]
     assert "".join(found).startswith("Anavegetarian")
     assert not {"is", "and", "."} & set(found)

@@ -116,10 +116,6 @@ class CachedEmbedder:
         """Return what the inner embedder says of texts and, if it does, of their tokens."""
         return self._found(texts, "query" if query else "tokens", hurry=hurry)
 
-    def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return where the tokens of a text stand, as the inner embedder does."""
-        return [] if self._reader is None else self._reader.token_spans(text)
-
     def clear(self) -> None:
         """Forget every vector."""
         self._rows.clear()

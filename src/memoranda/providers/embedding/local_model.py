@@ -246,11 +246,6 @@ class LocalEmbedder(ABC):
             message = f"{self.name} could not embed {len(texts)} texts: {error}"
             raise EmbeddingError(message) from error
 
-    def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return where the tokens of ``embed_tokens`` stand in a text, without embedding it."""
-        _, spans = self._loaded().read(*well_formed([text]))
-        return list((spans or {}).values())
-
     def close(self) -> None:
         """Let the model go. It is loaded again by the next ``embed``, if there is one."""
         with self._lock:
