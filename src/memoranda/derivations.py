@@ -101,7 +101,7 @@ class DerivationWorker:
     def after_fork(self) -> None:
         """Have locks that nobody holds, as in a process that was forked."""
         # One batch at a time: the thread and a search must not derive the same twice.
-        self._locks = {work: threading.Lock() for work in BATCH}
+        self._locks = {work: threading.RLock() for work in BATCH}
         self._added = threading.Event()
 
     @property
@@ -258,9 +258,9 @@ class DerivationWorker:
         hurry = until is not None
         patience = -1.0 if until is None else max(0.0, until - time.monotonic())
         lock, possible = self._locks[work], self.has_model or work == ENTITIES
-        if not possible or not lock.acquire(timeout=patience):
-            return 0
         try:
+            if not possible or not lock.acquire(timeout=patience):
+                return 0
             if scope is None:
                 now, limit = self._now(), BATCH[work]
                 records = self._store.claim_records(work, now=now, until=now + claim, limit=limit)
@@ -279,7 +279,10 @@ class DerivationWorker:
                 raise
             return 0
         finally:
-            lock.release()
+            try:  # noqa: SIM105 - as in SqliteStore, against an interrupt
+                lock.release()
+            except RuntimeError:
+                pass
         return len(records)
 
     def _derive(self, records: Sequence[Record], work: str, *, hurry: bool) -> None:

@@ -3,7 +3,8 @@
 import json
 import signal
 import socket
-from contextlib import closing
+import time
+from contextlib import ExitStack, closing
 from http.client import HTTPConnection
 
 import anyio
@@ -29,7 +30,7 @@ from mcp_clients import (
 from tables import each_row
 
 from memoranda import Settings, errors
-from memoranda.mcp.http import ListenAddress, bound
+from memoranda.mcp.http import SHARE, ListenAddress, bound
 
 LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 
@@ -99,14 +100,29 @@ def test_without_a_token_nothing_is_answered(token, url):
         assert "memoranda" not in answer.text
 
 
-def test_a_session_is_of_the_token_that_began_it(url):
-    """With another token, or none, its id is worth nothing."""
+def test_nothing_of_a_request_is_kept(url):
+    """There are no sessions to fill a server with, and no streams on which nothing would come."""
     begun = post(url)
-    assert begun.status_code == 200
-    session = begun.headers["mcp-session-id"]
-    assert post(url, LIST, token=BEN, Mcp_Session_Id=session).status_code == 404
-    assert post(url, LIST, token=None, Mcp_Session_Id=session).status_code == 401
-    assert post(url, LIST, Mcp_Session_Id=session).status_code == 200
+    assert (begun.status_code, begun.headers.get("mcp-session-id")) == (200, None)
+    assert post(url, LIST).status_code == 200
+    assert post(url, LIST, token=None).status_code == 401
+    waiting = httpx2.get(url, headers=HEADERS | {"Authorization": f"Bearer {ANA}"}, verify=PLAIN)
+    assert waiting.status_code == 405
+
+
+def test_one_token_leaves_the_others_served(url):
+    """Who asks too much at once is told so, while another is answered, and later is answered."""
+    body = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
+    half = body + f"Authorization: Bearer {ANA}\r\n\r\n".encode()
+    with ExitStack() as closing_all:
+        for _ in range(SHARE):
+            closing_all.enter_context(connect(url, half))
+        until = time.monotonic() + PATIENCE
+        while post(url).status_code != 429:
+            assert time.monotonic() < until
+        assert post(url, token=BEN).status_code == 200
+    while post(url).status_code != 200:
+        assert time.monotonic() < until
 
 
 @each_row("revision", MODES.values())

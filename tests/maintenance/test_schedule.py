@@ -1,6 +1,7 @@
 """The schedule: each run once for each user, what fails again, and nothing stops the loop."""
 
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from threading import Event
 
@@ -8,10 +9,13 @@ import pytest
 
 from memoranda import Memory, Settings
 from memoranda.errors import StoreBusy, StoreClosed
-from memoranda.maintenance.schedule import LEASE, RETRY, NextRun, Schedule
+from memoranda.maintenance.schedule import ANYTHING, LEASE, RETRY, NextRun, Schedule
 from memoranda.maintenance.service import STAGES
 from memoranda.memory import services_of
+from memoranda.model.changes import Insert
 from memoranda.model.clock import SystemClock
+from memoranda.model.models import Scope
+from memoranda.model.ports import VECTORS
 from memoranda.model.reports import StageReport
 from memoranda.testing.clocks import START, FrozenClock
 
@@ -205,3 +209,28 @@ def test_the_loop_outlives_a_busy_store_and_ends_with_a_closed_one(begin, store,
     store.users = users
     schedule.run()
     assert "tried again" in caplog.text
+
+
+def test_a_clock_that_was_ahead_delays_nothing(begin, store, clock):
+    """What ran, was claimed or was stored under it is no reason not to run when it is right."""
+    clock.set(NIGHT + 4_000 * DAY)
+    assert len(begin().step()) == 3
+    assert all(
+        store.claim(f"enrich:{user}", "killed", due=NIGHT, **claimed(clock)) for user in USERS
+    )
+    with store.write(Scope("dan")) as tx:
+        (seen,) = store.records(Scope("ana"), ANYTHING)
+        new = replace(seen, id="fact_dan", user="dan", created_at=clock.now())
+        tx.carry_out([Insert(new)])
+    assert len(store.claim_records(VECTORS, **claimed(clock), limit=9)) == 4
+    clock.set(NIGHT + DAY + MINUTE)
+    assert len(store.claim_records(VECTORS, **claimed(clock), limit=9)) == 4
+    both = {"decay": "0 4 * * *", "enrich": "0 4 * * *"}
+    assert len(begin(times=both).step()) == 8
+    assert begin(times=both).step() == []
+    assert {run.due for run in store.job_runs()} == {NIGHT + DAY}
+
+
+def claimed(clock):
+    """Return the arguments of a claim from now on for an hour."""
+    return {"now": clock.now(), "until": clock.now() + HOUR}

@@ -36,7 +36,7 @@ from memoranda.model.clock import Clock
 from memoranda.model.models import Kind, Scope
 from memoranda.model.query import Filter
 from memoranda.model.reports import StageReport
-from memoranda.model.sessions import StageLease
+from memoranda.model.sessions import FUTURE, StageLease
 from memoranda.settings.parsing import SPAN, parse_span
 from memoranda.store.sql.store import Store
 
@@ -238,7 +238,7 @@ class Schedule:
             for user, lease in waiting:
                 if self.stop.is_set():
                     return done
-                is_taken = lease.until is not None and lease.until > now
+                is_taken = lease.until is not None and now < lease.until <= now + FUTURE
                 report = None if is_taken else self._run_for(user, stage, moment)
                 done += [] if report is None else [report]
         return done
@@ -291,12 +291,12 @@ class Schedule:
 
     def _users(self, stage: str, due: datetime) -> Iterator[tuple[str, StageLease]]:
         """Yield the users for whom a run is still to be made, with the lease on it."""
-        leases = self._store.stage_leases(stage)
+        leases, known = self._store.stage_leases(stage), self._clock.now() + FUTURE
         for user in self._store.users():
             lease = leases.get(user, NO_LEASE)
-            if lease.done is None:
+            if lease.done is None or lease.done > known:
                 first = self._store.records(Scope(user), ANYTHING, limit=1)
-                is_due = bool(first) and first[0].created_at <= due
+                is_due = bool(first) and not due < first[0].created_at <= known
             else:
                 is_due = lease.done < due
             if is_due:

@@ -6,6 +6,7 @@ import hashlib
 import signal
 import socket
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from hmac import compare_digest
@@ -15,6 +16,7 @@ import anyio
 from mcp.server.auth.provider import AccessToken
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import Response
 
 from memoranda.errors import ConfigError
 from memoranda.serving.addresses import ListenAddress
@@ -24,6 +26,8 @@ from memoranda.settings.sections import McpSettings
 from memoranda.settings.settings import Settings
 
 PATH = "/mcp"
+# Requests of one token at once, fewer than half of the threads that answer (anyio's 40).
+SHARE = 16
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -75,11 +79,13 @@ def serve(server: MCPServer[Any], address: ListenAddress, settings: Settings) ->
         )
         app = server.streamable_http_app(
             streamable_http_path=PATH,
+            # A session would only be kept for messages that the server never sends by itself.
+            stateless_http=True,
             max_request_body_size=settings.http.body_size,
             host=here.host,
             transport_security=security,
         )
-        web = web_server(app, settings.http)
+        web = web_server(FairShare(app), settings.http)
         # Uvicorn ends gracefully and raises the signal again: then it must not kill.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         listening.listen()
@@ -87,6 +93,38 @@ def serve(server: MCPServer[Any], address: ListenAddress, settings: Settings) ->
         sys.stderr.flush()
         with suppress(KeyboardInterrupt):
             anyio.run(web.serve, [listening])
+
+
+class FairShare:
+    """Lets no token have more than its share of a server at once, so that others are served, too.
+
+    More is answered with 429; and who only waits for messages that never come, with 405.
+
+    Args:
+        app: what answers (ASGI).
+    """
+
+    def __init__(self, app: Any) -> None:
+        """Serve nobody yet."""
+        self._app = app
+        self._serving = Counter[bytes | None]()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request; messages of other kinds are passed on."""
+        headers = dict(scope.get("headers", ()))
+        token = headers.get(b"authorization")
+        if scope.get("method") == "GET" and scope["path"] == PATH:
+            await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
+        elif token is not None and self._serving[token] >= SHARE:
+            message = "too many requests at once; wait for the answers"
+            await Response(message, 429, {"Retry-After": "1"})(scope, receive, send)
+        else:
+            self._serving[token] += 1
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._serving[token] -= 1
+                self._serving += Counter()  # What is 0 is forgotten.
 
 
 class Tokens:

@@ -371,11 +371,11 @@ class SqliteStore(Store):
             patience: seconds to wait for other writers, at most.
             begins: whether all that is done with it is one transaction: committed, or undone.
         """
-        if not self._write_lock.acquire(timeout=-1 if patience is None else patience):
-            message = f"{self.location}: another thread of this process writes to it; try again"
-            raise errors.StoreBusy(message)
-        connection = self._writer
         try:
+            if not self._write_lock.acquire(timeout=-1 if patience is None else patience):
+                why = f"{self.location}: another thread of this process writes to it; try again"
+                raise errors.StoreBusy(why)
+            connection = self._writer
             with self._errors:
                 self._require_open()
                 connection.patience = self.busy_timeout if patience is None else patience
@@ -390,7 +390,12 @@ class SqliteStore(Store):
                         connection.raw.execute("ROLLBACK")
                     raise
         finally:
-            self._write_lock.release()
+            # An interrupt (Ctrl+C) may come after any call, also as soon as the lock is taken. So
+            # here it is asked whether this thread has it, by a call that leaves none before it.
+            try:  # noqa: SIM105
+                self._write_lock.release()
+            except RuntimeError:
+                pass
 
     def _lend(self) -> AbstractContextManager[SqliteConnection]:
         return self._lend_writer() if self.in_memory else self._lend_reader()

@@ -17,7 +17,7 @@ from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Record, Scope
 from memoranda.model.ports import VECTORS, Analyzer, NameMatcher
 from memoranda.model.query import EmbeddedText, Postings, TermMatches
-from memoranda.model.sessions import JobRun, StageLease
+from memoranda.model.sessions import FUTURE, JobRun, StageLease
 from memoranda.store.sql import database, health, record_writes, rows
 from memoranda.store.sql.erasing import ErasingWrites
 from memoranda.store.sql.index_reads import DIMENSIONS, MODEL, IndexReads, vector_model
@@ -47,8 +47,9 @@ INSERT INTO leases (name, holder, expires_at, claimed_due) VALUES (:name, :holde
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at,
     claimed_due = excluded.claimed_due
 WHERE (excluded.claimed_due IS NULL OR leases.done_due IS NULL
-        OR leases.done_due < excluded.claimed_due)
-    AND (leases.holder IS NULL OR leases.holder = excluded.holder OR leases.expires_at <= :now)
+        OR leases.done_due < excluded.claimed_due OR leases.done_due > :future)
+    AND (leases.holder IS NULL OR leases.holder = excluded.holder
+        OR leases.expires_at <= :now OR leases.expires_at > :future)
 """
 COMPLETE = """
 UPDATE leases SET done_due = claimed_due, done_at = :at, done_counts = :counts, holder = NULL,
@@ -62,12 +63,13 @@ WHERE substr(name, 1, length(:start)) = :start ORDER BY name
 HAVE_NEW = "SELECT name FROM users WHERE terms_waiting > 0 AND name IS NOT NULL"
 # In an order, so that an index finds the first, and not a walk past all that was done before.
 IS_WAITED = """
-SELECT 1 FROM derivations WHERE work = :work AND claimed_until <= :now ORDER BY record_key LIMIT 1
+SELECT 1 FROM derivations WHERE work = :work AND (claimed_until <= :now OR claimed_until > :future)
+ORDER BY record_key LIMIT 1
 """
 CLAIM_RECORDS = """
 WITH next AS (
     SELECT user_key, record_key FROM derivations
-    WHERE work = :work AND claimed_until <= :now
+    WHERE work = :work AND (claimed_until <= :now OR claimed_until > :future)
     ORDER BY record_key LIMIT :limit @skip_locked()
 )
 UPDATE derivations SET claimed_until = :until
@@ -299,6 +301,7 @@ class Store(database.Database[Any], TransferReads, IndexReads):
             "holder": holder,
             "due": rows.optional_ms(due),
             "now": to_ms(now),
+            "future": to_ms(now + FUTURE),
             "until": to_ms(until),
         }
         with self.transact() as connection:
@@ -357,6 +360,7 @@ class Store(database.Database[Any], TransferReads, IndexReads):
     ) -> list[Record]:
         """Claim the next records that wait for a kind of work; return them."""
         values = {"work": work, "now": to_ms(now), "until": to_ms(until), "limit": limit}
+        values["future"] = to_ms(now + FUTURE)
         self.queue_newest()
         with self._reading(None) as (connection, _):  # So that who finds none waits for nobody.
             if connection.value(IS_WAITED, values) is None:
