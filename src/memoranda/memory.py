@@ -482,7 +482,7 @@ class Memory:
             after: the id of the last record of the page before.
 
         Raises:
-            NotFound: ``after`` is no record of this user.
+            NotFound: ``after`` is not a record of this user.
             InvalidInput: an argument cannot be used.
         """
         return self._services.store.records(

@@ -358,7 +358,7 @@ class Services:
         from memoranda.notes.history_entries import HistoryEntryWriter  # noqa: PLC0415
         from memoranda.notes.writer import STAGE, HistoryWriter  # noqa: PLC0415
 
-        by_rules = self.settings.consolidation.extractor == "rules"
+        by_rules = self.settings.consolidation.extractor in {"rules", "none"}
         return HistoryWriter(
             notes=self.notes.find(scope),
             records=self.records(scope),

@@ -136,7 +136,7 @@ def test_a_message_that_cannot_be_is_refused(chat, role, arguments, message):
         ([5], "expected an object with keys, found 5"),
         ([{"content": "x"}], "role=None is unknown"),
         ([{"role": "assistant", "content": "x", "tool_calls": 5}], "tool_calls must be a list"),
-        ([{"type": "x", "at": object()}], "a message is no JSON"),
+        ([{"type": "x", "at": object()}], "a message is not JSON"),
         ([{"type": "x", "n": float("nan")}], "a message must be plain JSON"),
         ([{"type": "x", "t": "\ud800"}], "surrogates not allowed"),
     ],

@@ -199,9 +199,9 @@ def test_arguments_are_kept_as_json_text(given, kept):
             "a tool call needs function.name",
         ),
         ({"role": "user", "content": float("nan")}, "a message must be plain JSON"),
-        ({"role": "user", "content": object()}, "a message is no JSON"),
+        ({"role": "user", "content": object()}, "a message is not JSON"),
         ({"content": "x"}, "role"),
-        (Block, "a message is no JSON"),
+        (Block, "a message is not JSON"),
         ("hello", "expected an object with keys, found 'hello'"),
     ],
 )

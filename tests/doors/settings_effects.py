@@ -374,7 +374,7 @@ EFFECTS = {
     "consolidation.automatic": effect(
         (True, False), FACTS, (HOME[0],), (TWO, HELLO, ("wait", wait_for_facts))
     ),
-    "consolidation.extractor": learned(("auto", "rules"), FACTS),
+    "consolidation.extractor": learned(("rules", "none"), FACTS),
     "consolidation.timeout": learned(
         (None, 0.05),
         lambda sight: ["raw-fallback" in each.read_text() for each in sight.files("HISTORY.md")],

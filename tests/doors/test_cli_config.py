@@ -2,7 +2,6 @@
 
 import pytest
 from rich.cells import cell_len
-from tables import each_row
 
 from memoranda import Settings
 
@@ -58,27 +57,6 @@ def test_what_wins_over_the_file_is_told(run, told, monkeypatch):
         ("user", "eva", "--user"),
     ):
         assert (found[name]["value"], found[name]["source"]) == (value, source)
-
-
-@each_row(
-    ("arguments", "says"),
-    [
-        (("set", "conversation.stratgy", "x"), "did you mean conversation.strategy?"),
-        (("set", "conversation", "x"), "conversation is a group of settings; name one of them"),
-        (("set", "conversation.strategy", "magic"), "strategy='magic' should be 'rolling_window'"),
-        (("set", "embedding.threads", "0"), "see memoranda config explain embedding.threads"),
-        (("set", "conversation.prune_at", "0.1"), "see memoranda config show"),
-        (("set", "tokens.limits", "x"), "holds values by name; set one of them:"),
-        (("unset", "embeding.model"), "did you mean embedding.model?"),
-        (("explain", "strateg"), "did you mean conversation.strategy?"),
-    ],
-)
-def test_what_is_wrong_is_one_line_and_changes_nothing(run, file, arguments, says):
-    """Bad input ends with code 1, one line that says what helps, and the file as it was."""
-    content = b"# mine\n\nuser = 'ana'"
-    file.write_bytes(content)
-    assert says in one_line(run(*arguments, code=1))
-    assert file.read_bytes() == content
 
 
 def test_while_settings_are_wrong_they_can_be_explained_and_mended(run, file, monkeypatch):

@@ -105,9 +105,11 @@ def test_a_hook_fails_with_one_line_and_never_exits_with_2(run, hook, event, tmp
     """Code 2 would block Claude Code: not for wrong options either, nor a broken transcript."""
     for stdin in ("", "[]", '{"session_id": "x"}', '{"session_id": "x", "transcript_path": 1}'):
         (told,) = hook(stdin=stdin, code=1).splitlines()
-        assert "is no event of a hook: expected JSON with session_id and transcript_path" in told
+        assert (
+            "is not an event of a hook: expected JSON with session_id and transcript_path" in told
+        )
     for arguments in (("claude-code", "--bad"), ("nothing",), ("--bad",), ("claude-code", "--db")):
         run("hook", *arguments, code=1)
     given = event()
     (tmp_path / f"{SESSION}.jsonl").write_text("{broken\n")
-    assert "is no transcript of Claude Code" in hook(stdin=given, code=1)
+    assert "is not a transcript of Claude Code" in hook(stdin=given, code=1)

@@ -232,7 +232,7 @@ def test_where_it_may_not_listen_is_said():
 def test_what_is_no_address_is_told():
     """HOST:PORT is needed, with an IPv6 host in brackets."""
     for text in ("", "8000", ":8000", "a:", "a:b", "a:65536", "a:-1", "::1:80"):
-        with pytest.raises(errors.InvalidInput, match="is no address; write HOST:PORT"):
+        with pytest.raises(errors.InvalidInput, match="is not an address; write HOST:PORT"):
             ListenAddress.parse(text)
     assert ListenAddress.parse("[::1]:80") == ListenAddress("::1", 80)
     assert str(ListenAddress("::1", 80)) == "[::1]:80"

@@ -143,7 +143,7 @@ def test_a_wrong_call_is_told_what_is_wrong(mode):
         ("search_memories", {}, "search_memories: query: Missing required"),
         ("search_memories", query | {"kind": "fact"}, "kind: Unexpected keyword argument"),
         ("search_memories", {"query": " "}, "query is empty"),
-        ("search_memories", query | {"since": "spring"}, "since='spring' is no time"),
+        ("search_memories", query | {"since": "spring"}, "since='spring' is not a time"),
         ("search_memories", query | {"until": "May"}, "write it as 2025-03-31 or"),
         ("search_memories", query | {"tags": [""]}, "a tag is empty"),
         (

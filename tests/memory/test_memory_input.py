@@ -137,7 +137,7 @@ def test_unknown_ids_are_nothing_or_not_found(kept, id):
     ):
         with pytest.raises(errors.NotFound, match=r"there is no record .* for user 'ana'"):
             verb()
-    with pytest.raises(errors.NotFound, match="pass the id of the last record you got"):
+    with pytest.raises(errors.NotFound, match="pass the last id you got"):
         kept.records(after=id)
 
 
@@ -211,8 +211,8 @@ def test_a_memory_of_impossible_parts_is_not_opened(tmp_path, arguments, message
         ("chroma:/srv/memory", "is unknown; use a file"),
         ("chroma:///", "is unknown.*chroma:///folder"),
         ("chroma://~nobody-of-this-name/memory", "cannot be used"),
-        ("", "location='' is no path; use a file or :memory:"),
-        (5, "location=5 is no path"),
+        ("", "location='' is not a path; use a file or :memory:"),
+        (5, "location=5 is not a path"),
     ],
 )
 def test_a_location_that_is_none_is_refused(location, message, wordless):

@@ -129,7 +129,7 @@ def test_names_are_plain(tmp_path):
     files = NotesFolder(tmp_path)
     for name in ("", ".", "..", "../up.md", "a/b.md", "/etc/passwd", "a\\b", "\0"):
         for call in (files.read, files.stamp, lambda name: files.write(name, "a")):
-            with pytest.raises(InvalidInput, match="no name of a file"):
+            with pytest.raises(InvalidInput, match="not a name of a file"):
                 call(name)
 
 

@@ -107,6 +107,7 @@ def test_the_policy_of_the_specification_comes_with_the_section(written):
     assert (kept.episode, kept.fact, kept.context) == ("30d", "forever", "day")
     assert (settings.retrieval.fusion, settings.retrieval.min_score) == ("cosine", 0.3)
     assert (settings.consolidation.automatic, settings.notes.automatic) == (False, False)
+    assert (settings.consolidation.extractor, settings.mcp.tools) == ("none", "basic")
     assert settings.schedule.expire_at_start
     assert kept.remove
     assert {place: value(settings, place) for place in FOLLOWING} == FOLLOWING

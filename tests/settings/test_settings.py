@@ -41,12 +41,12 @@ def test_arguments_win_over_the_environment_and_that_over_the_file(file, monkeyp
 WRONG = [
     ({"colour": "red"}, "settings: colour is unknown"),
     ({"embedding": {"modle": "none"}}, r"embedding.modle is .*; did you mean embedding.model\?"),
-    ({"timezone": "Lisbon"}, "timezone: .*'Lisbon' is no time zone; use a name such as"),
+    ({"timezone": "Lisbon"}, "timezone: .*'Lisbon' is not a time zone; use a name such as"),
     ({"timezone": "../../etc/passwd"}, "timezone"),
     ({"user": " "}, "user: ' ' names nothing"),
     ({"retrieval": {"fusion": "magic"}}, "retrieval.fusion='magic' should be 'blend', 'rrf' or"),
-    ({"retention": {"fact": "soon"}}, "retention.fact: .*'soon' is no time span; write forever"),
-    ({"retention": {"fact": "0d"}}, "'0d' is no time span"),
+    ({"retention": {"fact": "soon"}}, "retention.fact: .*'soon' is not a time span; write forever"),
+    ({"retention": {"fact": "0d"}}, "'0d' is not a time span"),
     ({"retention": {"fact": "9999999999999d"}}, "too long a time; write forever"),
     ({"conversation": {"budget_share": 1.5}}, "conversation.budget_share"),
     (
@@ -55,7 +55,7 @@ WRONG = [
     ),
     ({"entities": {"fast": "regex, llm"}}, "entities.fast='regex, llm' String should match"),
     ({"tokens": {"tokenizers": {"m": "bert"}}}, "tokens.tokenizers.m='bert' String should match"),
-    ({"mcp": {"tokens": f"{ONE}=ana,"}}, "entry 2 is no TOKEN=USER"),
+    ({"mcp": {"tokens": f"{ONE}=ana,"}}, "entry 2 is not TOKEN=USER"),
     ({"mcp": {"tokens": "short-secret=ana"}}, "entry 1 .* a token of 16 or more ASCII characters"),
     ({"mcp": {"tokens": f"{ONE}é=ana"}}, "entry 1 is"),
     ({"mcp": {"tokens": f"{ONE}=ana, {ONE}=ben"}}, "entry 2 .* its token stands twice"),
@@ -152,6 +152,11 @@ def machine_in_lisbon(monkeypatch):
 ROBOT = """\
 robot:
   name: reachy
+agent:
+  model: claude
+user:
+  name: Alex
+timezone: UTC
 memory:
   context_window_size: 3
 """
@@ -212,8 +217,12 @@ def test_of_another_programs_file_the_section_memory_is_read(folder, written):
     assert config_path() == folder / "config.toml"  # A working directory chooses no store.
     written(ROBOT)
     settings = Settings()
-    assert (settings.conversation.window, settings.user) == (3, "default")
-    for slip in ("memory:\n  path: /m\nembeding:\n  model: none\n", "robot:\n  name: reachy\n"):
+    assert (settings.conversation.window, settings.user, settings.timezone) == (3, "default", "UTC")
+    for slip in (
+        "memory:\n  path: /m\nembeding:\n  model: none\n",
+        "memory:\n  path: /m\nembedding:\n  modell: none\n",
+        "robot:\n  name: reachy\n",
+    ):
         written(slip)
         with pytest.raises(errors.ConfigError, match="is unknown"):
             Settings()

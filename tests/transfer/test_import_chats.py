@@ -129,7 +129,7 @@ def test_what_cannot_be_read_of_an_export_is_named_and_passed_over(plain, tmp_pa
     """The report says which conversation and why; the others come in."""
     bad_time = chatgpt(node("q", None, "Hi", create_time="soon"), current="q", conversation_id="c2")
     cases = [
-        ([TRIP, bad_time], "item 2: message q: create_time='soon' is no time"),
+        ([TRIP, bad_time], "item 2: message q: create_time='soon' is not a time"),
         ([TRIP, {"mapping": {}}], "item 2: id must be text"),
         ([GARDEN, {"chat_messages": []}], "item 2: uuid must be text"),
         ([GARDEN, claude({"sender": "human"})], "item 2: message 1: uuid must be text"),

@@ -175,7 +175,7 @@ def test_bad_lines_are_told_and_passed_over(opened, tmp_path, wordless):
         ("{no", "line 12: not valid JSON"),
         ("3", "line 12: expected an object"),
         ({"type": "user", "sessionId": "x"}, "line 12: uuid must be text, got NoneType"),
-        (person(9, "x", timestamp="noon"), "line 12: timestamp='noon' is no time"),
+        (person(9, "x", timestamp="noon"), "line 12: timestamp='noon' is not a time"),
     ):
         path, memory = transcript(tmp_path, TALK), opened(embedder=None, settings=wordless)
         with path.open("a", encoding="utf-8") as file:
@@ -212,8 +212,8 @@ def test_what_was_typed_while_claude_worked_was_said(plain, tmp_path):
 def test_what_is_no_transcript_is_refused(plain, tmp_path):
     """A file or folder without a line of Claude Code is an error, also where it was so named."""
     (tmp_path / "x.jsonl").write_text('{"type": "note"}\n')
-    with pytest.raises(InvalidInput, match="is no transcript of Claude Code: no line has"):
+    with pytest.raises(InvalidInput, match="is not a transcript of Claude Code: no line has"):
         plain.import_(tmp_path / "x.jsonl", "claude-code")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InvalidInput, match=r"is no transcript of Claude Code.*are read"):
+    with pytest.raises(InvalidInput, match=r"is not a transcript of Claude Code.*are read"):
         plain.import_(tmp_path / "empty", "claude-code")

@@ -98,8 +98,13 @@ def test_a_bad_item_is_named_and_passed_over(opened, tmp_path, wordless):
     for form, good, bad, complaint in (
         ("mem0", 1, [MEMORIES[0], {"id": "x"}], "item 2: memory must be text"),
         ("mem0", 1, [MEMORIES[0], {"id": "x", "memory": " "}], "item 2: memory is empty"),
-        ("mem0", 1, [MEMORIES[0], {**MEMORIES[1], "created_at": "then"}], "is no time"),
-        ("mem0", 1, [MEMORIES[0], {**MEMORIES[1], "expiration_date": "2026-02-31"}], "is no time"),
+        ("mem0", 1, [MEMORIES[0], {**MEMORIES[1], "created_at": "then"}], "is not a time"),
+        (
+            "mem0",
+            1,
+            [MEMORIES[0], {**MEMORIES[1], "expiration_date": "2026-02-31"}],
+            "is not a time",
+        ),
         ("mem0", 1, {"results": [MEMORIES[0], 3]}, "results 2: expected an object"),
         (
             "mcp-memory",

@@ -134,7 +134,7 @@ def test_facts_and_history_come_in_as_what_they_are(memory, folder):
     assert (report.format, report.records, report.skipped) == ("memory-md", 6, 1)
     assert sorted(line[:30] for line in report.left_out) == [
         "memory/link.md: leads out of t",
-        "memory/pipe.md: is no file of ",
+        "memory/pipe.md: is not a file ",
         "memory/raw.md: 'utf-8' codec c",
     ]
     food, celery, sails, ferry, talk, cabin = memory.records()

@@ -70,7 +70,7 @@ BROKEN = [
     ([{"content": "x"}, {"content": "a\x00"}], "line 2: content holds a NUL"),
     ([{"content": "x"}, '{"content": "\\ud800"}'], "line 2: content holds a lone surrogate"),
     ([{"content": "x"}, {"content": "y", "event_time": "2026-03-02"}], "no time zone"),
-    ([{"content": "x"}, {"content": "y", "event_time": 3}], "line 2: event_time=3 is no time"),
+    ([{"content": "x"}, {"content": "y", "event_time": 3}], "line 2: event_time=3 is not a time"),
     ([{"content": "x"}, {"content": "y", "event_time": "0001-01-01T00:00+09:00"}], "outside"),
     ([{"content": "x"}, '{"content": "y", "confidence": NaN}'], "line 2: not valid JSON"),
     ([{"content": "x"}, "[" * 100_000], "line 2: not valid JSON"),
@@ -91,7 +91,7 @@ BROKEN = [
     ([HEADER, {"type": "erased", "id": "fact_1"}], "line 2: the key at is missing"),
     (
         [HEADER, {"type": "notes", "lines": [], "files": {"../x.md": "x"}}],
-        "is no file of the notes",
+        "is not a file of the notes",
     ),
     ([HEADER, RECORD, SAID], "line 3: a message must follow"),
     ([HEADER, CONVERSATION, RECORD, SAID], "line 4: a message must follow"),

@@ -72,8 +72,13 @@ class LazyCommands(CommandGroup):
             code = INTERRUPTED if isinstance(stopped.__context__, KeyboardInterrupt) else FAILED
         except typer.TyperException as error:
             code = tell_wrong_usage(error)
-        except (MemorandaError, OSError) as error:
+        except MemorandaError as error:
             tell_error(str(error))
+            code = FAILED
+        except OSError as error:
+            remedy = "choose another place, or make or allow this one"
+            told = f"{error.filename}: {error.strerror}; {remedy}"
+            tell_error(told if error.filename else str(error))
             code = FAILED
         sys.exit(code)
 
@@ -83,8 +88,17 @@ def tell_wrong_usage(error: Any) -> int:
     context = getattr(error, "ctx", None)
     path = "memoranda" if context is None else context.command_path
     message = error.format_message().strip().removesuffix(".")
+    if hasattr(error.__cause__, "errors"):  # It is pydantic's, and knows the value.
+        [wrong] = error.__cause__.errors()
+        shown = f"{wrong['input']!r:.80}"
+        what = wrong["msg"].removeprefix("Input ").removeprefix(f"Value error, {shown} ")
+        message = f"{error.param.opts[0]}={shown} {what.removesuffix('.')}"
+    if near := getattr(error, "possibilities", None):
+        message = f"no such option: {error.option_name}. Did you mean {' or '.join(near)}?"
+    message = message.replace("Got unexpected extra argument(s)", "too many words")
     if message:  # Without, help was printed.
-        tell_error(f"{message[0].lower()}{message[1:]}; see {path} --help")
+        message = f"{message[0].lower()}{message[1:]}".replace(". Did", "; did")
+        tell_error(f"{message}{'' if message.endswith('?') else ';'} see {path} --help")
     # A program may take exit code 2 of a hook as the wish to stop what it does.
     return FAILED if "hook" in path.split() else error.exit_code
 

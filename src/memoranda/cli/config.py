@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import UTC
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +13,13 @@ from rich.text import Text
 from typer import Argument
 
 from memoranda.cli.command import CommandGroup, Session, command, make_group, read_words
+from memoranda.errors import ConfigError
 from memoranda.providers.embedding import model_files
 from memoranda.rendering.layout import details, safe_text
 from memoranda.settings import configure
 from memoranda.settings.configure import Setting, SettingChange, format_value, split_name
-from memoranda.settings.fields import groups
+from memoranda.settings.fields import find, groups
+from memoranda.settings.sections import EmbeddingSettings
 from memoranda.settings.settings import DEFAULT, config_path
 
 Name = Annotated[str, Argument(help="Such as conversation.strategy, or tokens.limits.my-model.")]
@@ -88,7 +91,9 @@ def set_(
         memoranda config set tokens.limits.my-model 32000
         memoranda config set embedding.api_key - < key.txt
     """
-    done = configure.put(name, read_words([value]))
+    text = read_words([value])
+    require_readable(name, text)
+    done = configure.put(name, text)
     _report(session, done, f"{done.name} = {format_value(done.value)}", f"in {done.path}")
 
 
@@ -115,6 +120,29 @@ def pull(session: Session) -> None:
     with session.progress("downloading") as progress:
         folder = model_files.pull(session.settings.embedding.folder, progress=progress)
     session.show({"folder": folder}, safe_text(f"the model is in {folder}"))
+
+
+def require_readable(name: str, text: str) -> None:
+    """Refuse a value that is text to the settings, and cannot be used by what reads it.
+
+    Raises:
+        ConfigError: its form is unknown.
+        MissingExtra, ModelUnavailable: an embedding model is not installed.
+    """
+    # Who looks at the settings does without them.
+    from memoranda.maintenance.schedule import parse_times  # noqa: PLC0415
+    from memoranda.providers.llm.spec import parse_spec  # noqa: PLC0415
+    from memoranda.providers.opening import open_embedder  # noqa: PLC0415
+
+    try:
+        if name in {"llm.model", "llm.decider"}:
+            parse_spec(text)
+        elif name.startswith("schedule.") and find(name)[0].type == "text":
+            parse_times(text, UTC)
+        elif name == "embedding.model" and not text.startswith("openai:"):
+            open_embedder(EmbeddingSettings(model=text))
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from error
 
 
 def _report(session: Session, done: SettingChange, what: str, where: str) -> None:

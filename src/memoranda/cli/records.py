@@ -18,6 +18,7 @@ from memoranda.rendering import records as drawing
 from memoranda.rendering.forms import explain_hit
 from memoranda.rendering.layout import LONGEST, safe_text
 from memoranda.rendering.plain import one_line, pluralize
+from memoranda.text.secrets import HIDDEN
 
 commands = typer.Typer()
 KINDS = ", ".join(Kind)
@@ -52,15 +53,23 @@ class FilterCommand(Command):
 
 
 def read_filters(session: Session) -> dict[str, Any]:
-    """Return the filters of a command line as the verbs of a memory take them."""
+    """Return the filters of a command line as the verbs of a memory take them.
+
+    Raises:
+        InvalidInput: nothing can meet them, or one cannot be read.
+    """
     given = session.meta
+    since = session.parse_moment(given.get("since"), "since")
+    until = session.parse_moment(given.get("until"), "until")
+    if since and until and since >= until:
+        raise InvalidInput(f"since={since} is not before until={until}; change one of them")
     return {
         "kind": given.get("kind"),
         "session": given.get("in_session"),
         "tags": given.get("tag"),
         "metadata": parse_metadata(given.get("metadata", ())),
-        "since": session.parse_moment(given.get("since"), "since"),
-        "until": session.parse_moment(given.get("until"), "until"),
+        "since": since,
+        "until": until,
         "namespace": _parts(given.get("namespace")) or None,
     }
 
@@ -135,7 +144,7 @@ def remember(
     happened = session.parse_moment(event_time, "event-time")
     record = session.memory(writes=True).remember(
         read_words(text),
-        kind=kind or ("item" if key else "fact"),
+        kind=("item" if key else "fact") if kind is None else kind,
         tags=tag or (),
         metadata=attached,
         event_time=happened,
@@ -207,9 +216,9 @@ def _place(
     """Return what names a record: its id, or namespace and key.
 
     Raises:
-        InvalidInput: nothing does.
+        InvalidInput: nothing does, or both do.
     """
-    if id is None and key is None:
+    if (id is None) == (key is None):
         message = "name a record by its id, as memoranda list shows it, or an item by --key"
         raise InvalidInput(f"{message} and --namespace")
     found = None if id is None else session.find_id(memory, id)
@@ -226,7 +235,10 @@ def search(
     as_of: Annotated[
         str | None, Option(metavar="DATE", help="What was believed at this moment.")
     ] = None,
-    min_score: Annotated[float | None, Option(min=0, max=1, help="None below this score.")] = None,
+    min_score: Annotated[
+        float | None,
+        Option(min=0, max=1, help="Nothing below it; 0 also shows what is hardly relevant."),
+    ] = None,
 ) -> None:
     """Find what answers a question: when, who, what and why.
 
@@ -236,12 +248,23 @@ def search(
         memoranda search "diet" --kind fact --tag diet --since 2025-01-01 --json
         memoranda search "deadline" --metadata project=atlas --metadata owner=ana
     """
+    from memoranda.search.recall import find_relevant  # noqa: PLC0415 - a list does without
+
     where, moment = read_filters(session), session.parse_moment(as_of, "as-of")
-    found = session.memory().search(
+    memory = session.memory()
+    found = memory.search(
         read_words(query), limit=limit, min_score=min_score, as_of=moment, **where
     )
-    form = [explain_hit(hit) for hit in found] if why else found
-    session.show(form, drawing.show_hits(found, session.view, why=why))
+    shown = find_relevant(found) if min_score is None else found
+    form = [explain_hit(hit) for hit in shown] if why else shown
+    session.show(form, drawing.show_hits(shown, session.view, why=why))
+    if found and not shown:
+        session.note("--min-score 0 shows what is nearest")
+    if any(HIDDEN in hit.record.content for hit in shown):
+        session.note(f"{HIDDEN} hides what may be a secret; memoranda show ID prints it")
+    derivations = services_of(memory).derivations
+    if derivations.embedder is None and memory.settings.embedding.model == "auto":
+        session.note(f"words and names were compared, but not meaning: {derivations.problem}")
 
 
 @command(commands, "recall")

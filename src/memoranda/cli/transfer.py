@@ -173,7 +173,7 @@ def claude_code(session: Session) -> None:
         name, path = str(event["session_id"]), Path(event["transcript_path"]).expanduser()
     except (ValueError, RecursionError, LookupError, TypeError) as error:
         message = f"expected JSON with session_id and transcript_path, got {text.strip()!r:.80}"
-        raise InvalidInput(f"standard input is no event of a hook: {message}") from error
+        raise InvalidInput(f"standard input is not an event of a hook: {message}") from error
     if not path.is_file() or not path.stat().st_size:
         # A session in which nothing was said has none.
         session.note(f"memoranda has nothing to save, {path} is not there or empty")

@@ -257,7 +257,8 @@ class Conversation:
         after = self._transcript.messages(after=first - 1, cleared=True)
         found = tuple(message for message in after if place_of(message) <= last)
         if not found:
-            raise NotFound(f"there are no messages from {first} to {last} in this conversation")
+            message = f"there are no messages from {first} to {last} in this conversation"
+            raise NotFound(f"{message} of {len(self)}; show it to see their places")
         return found
 
     def dump(self, form: str, last: int | None = None) -> list[dict[str, Any]]:

@@ -191,7 +191,10 @@ class Consolidator:
         """
         found = self.records.store.sessions(self.records.scope, id=clean(id, "session")).get(id)
         if found is None:
-            message = f"there is no session {id!r} for user {self.records.scope.user!r}"
+            message = (
+                f"there is no session {id!r} for user {self.records.scope.user!r}; "
+                "memoranda conversations lists those there are"
+            )
             raise NotFound(message)
         return found
 
@@ -379,6 +382,8 @@ class Consolidator:
             LLMError: the model failed.
         """
         chosen = self.settings.extractor
+        if chosen == "none":
+            return PageReading([])
         model = self.models.for_stage(self.records.scope, "consolidate")
         if chosen == "rules" or (chosen == "auto" and model is None):
             return self.rules.read(turns, before=before)

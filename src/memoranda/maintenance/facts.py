@@ -168,7 +168,7 @@ class FactService:
         """
         record = self._records.existing(id)
         if record.kind is not Kind.FACT:
-            message = f"{id} is no fact but of kind {record.kind.value}"
+            message = f"{id} is not a fact but of kind {record.kind.value}"
             raise InvalidInput(f"{message}; memoranda show {id} shows it")
         store, scope = self._records.store, self._records.scope
         there = store.get(scope, record.source_ids)

@@ -61,8 +61,8 @@ FIELDS = ("minute", "hour", "day", "month", "day_of_week")
 DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
 WEEKDAYS = {str(day): name for day, name in enumerate(DAYS)}
 REFUSED = (
-    "{!r} is no time for a stage: {}; write five fields (minute hour day month weekday), such as "
-    "'0 3 * * *', or a span such as 3600s or 1h, or 'off'"
+    "the schedule {!r} cannot be read: {}; write five fields (minute hour day month weekday) such "
+    "as '0 3 * * *', or a span such as 3600s or 1h, or 'off'"
 )
 MINUTE, TICK = timedelta(minutes=1), timedelta(microseconds=1)
 # Longer than from one 29 February to the next.

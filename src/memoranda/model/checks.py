@@ -116,7 +116,7 @@ def parse_moment(value: object, name: str, zone: tzinfo | None = None) -> dateti
         parsed = None
     if parsed is None:
         forms = "2025-03-31 or 2025-03-31T18:30" if zone else "2026-02-27T14:30:00.000Z"
-        raise InvalidInput(f"{name}={value!r:.80} is no time; write it as {forms}")
+        raise InvalidInput(f"{name}={value!r:.80} is not a time; write it as {forms}")
     local = zone is not None and parsed.tzinfo is None
     return require_aware(parsed.replace(tzinfo=zone) if local else parsed, name)
 

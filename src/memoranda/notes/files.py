@@ -110,7 +110,7 @@ class NotesFolder:
     def _path(self, name: str) -> Path:
         """Return the path of the regular file that ``name`` stands for, or would stand for."""
         if name in {"", ".", ".."} or set("/\\\0") & set(name):
-            message = f"{name!r:.200} is no name of a file in the folder of the notes"
+            message = f"{name!r:.200} is not a name of a file in the folder of the notes"
             raise errors.InvalidInput(f"{message}; leave out paths")
         path = Path(os.path.realpath(self.folder / name))
         if not path.is_relative_to(self.folder):

@@ -271,5 +271,5 @@ def _absolute(folder: object) -> Path:
     try:
         return Path(folder).expanduser().resolve()  # The same one, wherever the process goes later.
     except (OSError, ValueError, RuntimeError, TypeError) as error:
-        message = f"{str(folder)!r:.200} is no path of a folder ({error}); choose another"
+        message = f"{str(folder)!r:.200} is not a path of a folder ({error}); choose another"
         raise InvalidInput(message) from error

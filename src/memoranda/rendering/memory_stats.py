@@ -33,7 +33,7 @@ def show_stats(found: MemoryStats, view: Display) -> Iterator[RenderableType]:
     waiting = f"{pluralize(found.pending_sessions, 'session')}: memoranda consolidate"
     rows = {
         "user": one_line(found.user),
-        "records": ", ".join(f"{number:,} {kind}" for kind, number in found.records.items()),
+        "records": ", ".join(pluralize(number, kind) for kind, number in found.records.items()),
         "conversations": f"{found.conversations:,}",
         "newest": "never" if found.newest is None else view.minute(found.newest),
         "vectors": found.vectors,

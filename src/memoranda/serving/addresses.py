@@ -30,7 +30,9 @@ class ListenAddress:
         """
         found = ADDRESS.fullmatch(text)
         if found is None or int(found["port"]) > HIGHEST_PORT:
-            message = f"{option}={text!r:.80} is no address; write HOST:PORT such as 127.0.0.1:8000"
+            message = (
+                f"{option}={text!r:.80} is not an address; write HOST:PORT such as 127.0.0.1:8000"
+            )
             raise InvalidInput(message)
         return cls(found["six"] or found["host"], int(found["port"]))
 

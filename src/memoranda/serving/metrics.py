@@ -110,7 +110,9 @@ def serve_metrics(address: ListenAddress, collector: WorkerCollector) -> Iterato
     try:
         server, thread = start_http_server(address.port, address.host, registry)
     except OSError as error:
-        message = f"--metrics={address} cannot be listened at: {error.strerror or error}"
+        message = (
+            f"--metrics={address} cannot be listened at: {error.strerror or error}; choose another"
+        )
         raise ConfigError(message) from error
     try:
         yield f"http://{ListenAddress(address.host, server.server_port)}/metrics"

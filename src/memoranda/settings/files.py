@@ -100,7 +100,7 @@ def read_file() -> SettingsFile:
         message = f"the settings file {path} cannot be read: {error.strerror or error}"
         raise ConfigError(message) from error
     except (RecursionError, ValueError) as error:
-        raise ConfigError(f"{path} cannot be understood: {error}") from error
+        raise ConfigError(f"{path} cannot be understood: {error}; correct the file") from error
 
 
 def parse(path: Path, text: str) -> dict[str, Any]:
@@ -131,7 +131,8 @@ def _parse_yaml(text: str) -> dict[str, Any]:
     try:
         values = reader.load(text) or {}
     except YAMLError as error:
-        raise ValueError(" ".join(str(error).partition("To suppress")[0].split())) from error
+        told = str(error).partition("To suppress")[0].replace(' in "<unicode string>"', "")
+        raise ValueError(" ".join(told.split())) from error
     if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
         raise ValueError(f"it holds {values!r:.40}, not names with values")
     return values

@@ -18,7 +18,9 @@ def parse_span(text: str) -> timedelta:
     """Return the time span of a text such as ``30d``, ``12h`` or ``2w``."""
     match = SPAN.fullmatch(text.strip())
     if match is None or int(match[1]) == 0:
-        message = f"{text!r} is no time span; write forever, day, or a number with s, m, h, d or w"
+        message = (
+            f"{text!r} is not a time span; write forever, day, or a number with s, m, h, d or w"
+        )
         raise ValueError(message)
     try:
         return timedelta(**{UNITS[match[2]]: int(match[1])})

@@ -54,7 +54,7 @@ def users_by_token(tokens: SecretStr) -> dict[str, str]:
         match = TOKEN.fullmatch(pair.strip())
         if match is None or match[1] in found:
             raise ValueError(
-                f"entry {place} is no TOKEN=USER, or its token stands twice; give each user a "
+                f"entry {place} is not TOKEN=USER, or its token stands twice; give each user a "
                 f"token of 16 or more ASCII characters, such as openssl rand -hex 32 prints"
             )
         found[match[1]] = match[2]
@@ -65,7 +65,7 @@ def _check_zone(value: str) -> str:
     try:
         ZoneInfo(value)
     except (ValueError, OSError, KeyError) as error:
-        message = f"{value!r} is no time zone; use a name such as Europe/Lisbon"
+        message = f"{value!r} is not a time zone; use a name such as Europe/Lisbon"
         raise ValueError(message) from error
     return value
 
@@ -308,7 +308,7 @@ class ConsolidationSettings(SettingsSection):
             begins; otherwise only by ``consolidate``, the nightly job, and where an agent ends a
             session or makes room in it.
         extractor: What extracts facts from a conversation. ``auto``: the language model, if there
-            is one.
+            is one; ``none``: nothing, a memory has the facts that it is told to store.
         timeout: Seconds that ending a conversation waits for its facts. They are extracted in any
             case.
         duplicate_at: Share of common words from which two facts are one. The Jaccard index of their
@@ -317,7 +317,7 @@ class ConsolidationSettings(SettingsSection):
     """
 
     automatic: bool = True
-    extractor: Literal["auto", "rules", "llm"] = "auto"
+    extractor: Literal["auto", "rules", "llm", "none"] = "auto"
     timeout: PositiveFloat = 30.0  # S2.30
     duplicate_at: Share = 0.75  # S4.22
     decay_rate: NonNegativeFloat = 0.1  # S4.53

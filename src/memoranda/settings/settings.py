@@ -20,6 +20,7 @@ from pydantic_settings import EnvSettingsSource, SettingsError
 from tzlocal import get_localzone
 
 from memoranda.errors import ConfigError
+from memoranda.model.checks import nearest
 from memoranda.model.passwords import hide_password
 from memoranda.settings.fields import (
     DELIMITER,
@@ -119,13 +120,21 @@ def _read_variables(_variables: frozenset[tuple[str, str]]) -> Mapping[str, Any]
 def _own_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the values of a file that are for memoranda.
 
-    Beside a section ``memory`` a robot has sections of its own, which are called like none of
-    ours (requirement S1.37).
+    Beside a section ``memory`` a robot has sections of its own (requirement S1.37).
     """
     if SECTION not in values:
         return values
-    known = Settings.model_fields
-    return {name: value for name, value in values.items() if name in known or nearest_setting(name)}
+    return {name: value for name, value in values.items() if _is_meant(name, value)}
+
+
+def _is_meant(name: str, value: Any) -> bool:
+    """Return whether a section is meant for memoranda, perhaps with a slip of the pen."""
+    if name not in Settings.model_fields:
+        return nearest_setting(name) is not None
+    inside = [each.place[1] for each in fields() if each.place[0] == name and each.place[1:]]
+    if isinstance(value, Mapping) != bool(inside):
+        return False
+    return not inside or any(nearest(each, inside) for each in value)
 
 
 def find_source(levels: Levels, place: Place) -> tuple[str, Any]:

@@ -43,7 +43,7 @@ def place(location: str | Path | None, settings: Settings) -> str:
     if given is None:
         return str(user_data_path("memoranda") / "memory.db")
     if not isinstance(given, str | Path) or not str(given).strip():
-        message = f"location={given!r:.80} is no path; use a file or :memory:"
+        message = f"location={given!r:.80} is not a path; use a file or :memory:"
         raise ConfigError(message)
     text = str(given)
     path = text.removeprefix(FOLDER)

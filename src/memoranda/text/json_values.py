@@ -52,7 +52,7 @@ def words_of(value: object, name: str) -> str:
 
 def refuse_constant(constant: str) -> None:
     """Refuse ``NaN`` and ``Infinity``, as a parser of JSON calls it."""
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 @cache

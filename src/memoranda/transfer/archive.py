@@ -337,7 +337,7 @@ def _require_notes(line: Mapping[str, Any]) -> None:
     for name in object_of(line.get("files")):
         if not any(fnmatchcase(name, pattern) for pattern in NOTES_FILES):
             known = ", ".join(NOTES_FILES)
-            raise InvalidInput(f"{name!r:.80} is no file of the notes; these are {known}")
+            raise InvalidInput(f"{name!r:.80} is not a file of the notes; these are {known}")
 
 
 def _cuts(item: JsonItem, messages: Sequence[Message]) -> list[Any]:

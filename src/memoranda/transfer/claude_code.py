@@ -51,7 +51,7 @@ def read_conversations(
     """
     found = transcripts(path)
     if not found:
-        message = f"{path} is no transcript of Claude Code: no line has a sessionId"
+        message = f"{path} is not a transcript of Claude Code: no line has a sessionId"
         raise InvalidInput(f"{message}; of a folder, {' and '.join(PATTERNS)} are read")
     for file in sorted(found, key=lambda each: each.stat().st_mtime_ns):
         sessions = defaultdict[str, list[sources.ForeignMessage]](list)

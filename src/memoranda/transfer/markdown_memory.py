@@ -131,7 +131,7 @@ def _content(path: Path, root: Path) -> str:
         raise InvalidInput("leads out of the folder")
     text = path.read_text("utf-8-sig") if path.is_file() else "\0"
     if "\0" in text:
-        raise InvalidInput("is no file of text")
+        raise InvalidInput("is not a file of text")
     return text
 
 

@@ -246,7 +246,9 @@ def _parts(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
     with zipfile.ZipFile(path) as archive:
         names = sorted(name for name in archive.namelist() if CONVERSATIONS.fullmatch(name))
         if not names:
-            message = f"{path} holds no conversations.json; it is no export of ChatGPT or Claude"
+            message = (
+                f"{path} holds no conversations.json; it is not an export of ChatGPT or Claude"
+            )
             raise InvalidInput(message)
         for name in names:
             yield f"{path}, {name}", archive.open(name)
@@ -376,7 +378,7 @@ def moment_of(value: object, name: str) -> datetime | None:
     try:
         found = MOMENT.validate_python(value)
     except ValidationError as error:
-        message = f"{name}={value!r:.80} is no time; write it as 2026-03-02T18:05:00Z"
+        message = f"{name}={value!r:.80} is not a time; write it as 2026-03-02T18:05:00Z"
         raise InvalidInput(message) from error
     return require_aware(found if found.tzinfo else found.replace(tzinfo=UTC), name)
 

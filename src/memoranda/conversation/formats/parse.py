@@ -107,7 +107,7 @@ def _json_of(message: object) -> Any:
     try:
         found = ANYTHING.dump_python(message, mode="json", exclude_unset=True, fallback=dict)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"a message is no JSON ({error}): {message!r:.80}") from error
+        raise InvalidInput(f"a message is not JSON ({error}): {message!r:.80}") from error
     json_text(found, "a message")  # NaN is no JSON.
     return require_json(found, "a message")
 

@@ -305,7 +305,7 @@ def repeats(claim: Claim, kept: Claim) -> bool:
 def why_unfit(content: str) -> str | None:
     """Return why a sentence of a model cannot be kept whatever was said, if so."""
     if not content or len(content) > LONGEST:
-        return "it is no single sentence"
+        return "it is not a single sentence"
     if MARKUP.search(content):
         return "it quotes a fence"
     if is_order(content) or ENGLISH.pattern("order").match(content):

@@ -44,7 +44,7 @@ def unit_rows(rows: Any, *, count: int, dimensions: int, model: str) -> Vectors:
     try:
         array = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        message = f"{model} gave rows that are no vectors of one length; is it an embedding model?"
+        message = f"{model} gave rows that are not vectors of one length; is it an embedding model?"
         raise EmbeddingError(message) from error
     if array.shape != (count, dimensions):
         raise EmbeddingError(

@@ -100,7 +100,7 @@ class ChromaFolder:
                 self._lock.acquire(timeout=PATIENCE)
             except Timeout as error:
                 why = f"{path} is in use by another process, and serves one at a time; "
-                remedy = f"close that one, or move: memoranda copy {self} agent.db"
+                remedy = f"close that one, or look at a copy: cp -r {path} COPY"
                 raise errors.StoreBusy(why + remedy) from error
             try:
                 # By a log of what is written ahead, a call takes half the time.

@@ -148,7 +148,7 @@ def user_tables() -> tuple[str, ...]:
     return tuple(table for table, rows in found if "\n    user_key " in rows and table in tables())
 
 
-NO_UTF8 = "it holds bytes that are no text in UTF-8"
+NO_UTF8 = "it holds bytes that are not UTF-8 text"
 
 
 @cache

@@ -313,9 +313,7 @@ class SqlReads:
         In the order ``latest`` that is those recorded before the other.
         """
         if scope is not None and after is not None and not self.get(scope, [after]):
-            message = (
-                f"after={after!r} is no record of this user; pass the id of the last record you got"
-            )
+            message = f"after={after!r} is not a record of this user; pass the last id you got"
             raise NotFound(message)
         beyond = AFTER.replace(">", "<") if order is Order.LATEST else AFTER
         sql = PAGE.replace("{order}", FILTERS["orders"][order])

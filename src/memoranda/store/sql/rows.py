@@ -74,7 +74,7 @@ def read_strings(text: str) -> tuple[str, ...]:
         return ()
     found = json.loads(text)
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        message = "it is no list of texts"
+        message = "it is not a list of texts"
         raise TypeError(message)
     return tuple(found)
 
