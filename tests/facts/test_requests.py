@@ -74,7 +74,6 @@ File this away: Ida is the one with the horse, Ona is the one with the boat.
 | Ida is the one with the horse. Ona is the one with the boat.
 Remember that when Ana is away, Ben is in charge. | When Ana is away, Ben is in charge.
 Remember that I love my dog and my cat. | I love my dog and my cat.
-Remember: 1) I'm vegan 2) my cat is called Moth | I'm vegan. My cat is called Moth.
 Remember the code is 4711, and call me Max | The code is 4711. Call me Max.
 My locker is 14, remember it so someone does | My locker is 14.
 our boat's called Gull, remember it cos I never do | Our boat's called Gull.

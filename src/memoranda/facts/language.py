@@ -46,11 +46,9 @@ class PatternTable(dict[str, Any]):
         return frozenset()
 
     def pattern(self, name: str) -> Any:
-        """Return a pattern, if the file has it; a list of patterns is one."""
+        """Return a pattern, if the file has it."""
         if name not in self._patterns:
             source = self.get(name)
-            if source is not None and not isinstance(source, str):
-                source = "(?:" + "|".join(source) + ")"
             made = None if source is None else compile_form(expand(source, self._fragments))
             self._patterns[name] = made
         return self._patterns[name]

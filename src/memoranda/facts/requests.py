@@ -130,19 +130,22 @@ def find_memory_change(text: str) -> MemoryChange | None:
 
 
 def find_value_like(new: str, said: str) -> str:
-    """Return the last words of a text that are a value of the same kind as another, if any are."""
-    words = said.split()
-    numbers = [each for each in words if any(map(str.isdigit, each))]
-    if any(map(str.isdigit, new)):
-        # "The 10th" is no time of day: "on the 9th at 8am".
-        like = [each for each in numbers if _unit(each) == _unit(new.rsplit(maxsplit=1)[-1])]
-        return next(reversed(like or numbers), "")
-    return "" if numbers else " ".join(words[-len(new.split()) :])
+    """Return the last words of a text that are a value of the same kind as another, if any are.
+
+    Numbers stand at the same places, with the same letters: "the 10th" is no time of day.
+    """
+    words, kinds = said.split(), [_unit(each) for each in new.split()]
+    ends = range(len(words), len(kinds) - 1, -1)
+    phrases = (words[end - len(kinds) : end] for end in ends)
+    like = (" ".join(each) for each in phrases if [_unit(word) for word in each] == kinds)
+    return next(like, "").strip(_TIDY)
 
 
-def _unit(number: str) -> str:
-    """Return the letters at a number: ``am``; the same for every ordinal."""
-    letters = "".join(filter(str.isalpha, number)).casefold()
+def _unit(word: str) -> str | None:
+    """Return the letters at a number: ``am``; the same for every ordinal; ``None`` for a word."""
+    if not any(map(str.isdigit, word)):
+        return None
+    letters = "".join(filter(str.isalpha, word)).casefold()
     return "th" if letters in {"st", "nd", "rd"} else letters
 
 
@@ -195,25 +198,14 @@ def split_statements(request: Request, sentence: str) -> list[tuple[int, int]]:
     """Return where each of the statements begins and ends that a request is about."""
     language = language_of(request.language)
     what = sentence[request.start : request.end].replace("'", "\u2019")
-    cuts = _spans("semicolon", what)
-    numbers = _spans("numbered", what)
-    if len(numbers) > 1 and not what[: numbers[0][0]].strip():
-        cuts += numbers
+    cuts = []
     if not language.requests.fits("conditional", what):
-        cuts += [
-            span
-            for between in language.requests.patterns("separator")
-            for found in between.finditer(what)
-            if (span := _span(found, "sep"))
-            and not _is_only_subject(what[: span[0]], request.language)
-        ]
+        separators = _shared().patterns("separator") + language.requests.patterns("separator")
+        found = (each for between in separators for each in between.finditer(what))
+        spans = filter(None, (_span(each, "sep") for each in found))
+        cuts = [span for span in spans if not _is_only_subject(what[: span[0]], request.language)]
     pieces = _between(what, cuts)
     return [(request.start + start, request.start + end) for start, end in pieces]
-
-
-def _spans(name: str, text: str) -> list[tuple[int, int]]:
-    """Return where a text fits a pattern of all languages."""
-    return [found.span() for found in _shared().pattern(name).finditer(text)]
 
 
 def _is_only_subject(text: str, language: str) -> bool:

@@ -32,6 +32,8 @@ class Category(StrEnum):
     STATEMENT = "statement"
 
 
+# The origin of facts that were learned from a talk.
+ORIGIN = "consolidation"
 # What was asked for, and is kept whatever it ends.
 ASKED = frozenset({Category.REMEMBER, Category.INSTRUCTION})
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from memoranda.facts.reader import FactStatement
 from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back
 from memoranda.facts.values import value_key
-from memoranda.learning.claims import ASKED, Category, Claim, Relation
+from memoranda.learning.claims import ASKED, ORIGIN, Category, Claim, Relation
 from memoranda.learning.judge import (
     JACCARD,
     is_carried,
@@ -31,7 +31,6 @@ from memoranda.records.drafts import Draft, parse_trust
 from memoranda.text.dates.statements import without_dates
 from memoranda.text.patterns import compile_pattern
 
-ORIGIN = "consolidation"
 CREDITED = "said again"
 # Per day, of facts that consolidation drew.
 DECAY_RATE = 0.1

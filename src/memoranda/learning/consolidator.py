@@ -19,21 +19,19 @@ from typing import Any
 import numpy as np
 
 from memoranda.errors import ConfigError, Conflict, LLMError, MemorandaError, NotFound, StoreClosed
-from memoranda.facts.ontology import attributes
-from memoranda.facts.requests import INSTRUCTIONS
+from memoranda.learning.candidates import CandidateFinder
 from memoranda.learning.claims import ASKED, Claim, Relation, Turn
-from memoranda.learning.consolidation_plan import ORIGIN, ConsolidationPlan
+from memoranda.learning.consolidation_plan import ConsolidationPlan
 from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.learning.exclusions import blank_exclusions
 from memoranda.learning.extractor import PageReading, RuleFactExtractor
-from memoranda.learning.judge import GONE
-from memoranda.learning.known_facts import KnownFact, quoted_words, when_said, with_attribute
+from memoranda.learning.known_facts import quoted_words, when_said
 from memoranda.learning.llm.decisions import ModelDecider, decide_page
 from memoranda.learning.llm.model_stages import extract_claims
 from memoranda.learning.speakers import name_speakers
 from memoranda.learning.stage_models import StageModel, StageModels
 from memoranda.model.changes import Close, Insert, RecordAccess, RecordChange, Reinforce, Supersede
-from memoranda.model.checks import clean, content_hash
+from memoranda.model.checks import clean
 from memoranda.model.models import ROLES, Hit, Kind, Record, Scope, Trust, is_active
 from memoranda.model.query import Filter, Order
 from memoranda.model.reports import StageReport
@@ -53,12 +51,10 @@ log = logging.getLogger("memoranda.consolidate")
 PAGE = 30
 # Turns before a page that help to understand it.
 BEFORE = 6
-# Facts that a new one is compared with.
+# Facts that are found by a search.
 CANDIDATES = 8
-# Facts of one attribute that a new one is compared with, the latest.
-MOST_OF_ATTRIBUTE = 100
-# Latest facts that are looked through for those that were written down without an attribute.
-MOST_STATED = 500
+# Names of the user that are known.
+MOST_NAMES = 100
 # Lines of a report.
 MOST_LINES = 200
 # How like a quotation a sentence is that speaks of a change of what it says (cosine), and how near
@@ -111,7 +107,7 @@ class TurnReader:
             return False
         scope = self.records.scope
         where = Filter(now=self.records.now(), kinds=(Kind.FACT,), attribute="name")
-        known = self.records.store.records(scope, where, limit=MOST_OF_ATTRIBUTE)
+        known = self.records.store.records(scope, where, limit=MOST_NAMES)
         own = [each.value for each in known if each.subject == SPEAKER and each.value]
         names = {SPEAKER, scope.user, *own, *(name.split()[0] for name in own)}
         return speaker.casefold() in {name.casefold() for name in names}
@@ -205,7 +201,7 @@ class Consolidator:
         *,
         scope: Scope | None = None,
         only: Relation | None = None,
-        by_text: bool = True,
+        decide: bool = False,
     ) -> list[RecordChange]:
         """Return the plan for ``claims``, given the active facts.
 
@@ -214,24 +210,22 @@ class Consolidator:
             claims: what was drawn from it.
             scope: whose facts they become, if not this scope's.
             only: the one relation to known facts that counts; all, if not given.
-            by_text: also compare them with facts that are like them, which a search finds and
-                a model may judge; otherwise with those of the same attribute or the same text.
+            decide: whether to ask a decider, where there is one, what words leave open.
         """
-        scope = scope or self.records.scope
-        stated = self._stated(scope) if by_text and any(each.fact for each in claims) else []
-        candidates = [self._candidates(scope, each, stated, by_text=by_text) for each in claims]
+        scope, now = scope or self.records.scope, self.records.now()
+        known = CandidateFinder(self.records.store, scope, now)
         plan = ConsolidationPlan(
             session=session,
             claims=claims,
-            candidates=candidates,
+            candidates=[known.find(each) for each in claims],
             write=partial(self.records.planner.plan, scope, reason="consolidated"),
             threshold=self.settings.duplicate_at,
-            now=self.records.now(),
+            now=now,
             agent=scope.agent,
             only=only,
             decay_rate=self.settings.decay_rate,
         )
-        if only is None and by_text:
+        if decide:
             self._decide(plan)
         return plan.make()
 
@@ -357,7 +351,7 @@ class Consolidator:
             # Secrets never become facts, whoever drew them.
             claims = [claim for claim in read.claims if not has_secret(claim.content)]
             scope = replace(self.records.scope, agent=agent)
-            actions = self.plan(session, self._without_ended(claims), scope=scope)
+            actions = self.plan(session, self._without_ended(claims), scope=scope, decide=True)
             yield from actions
             ended = {each.id for each in actions if isinstance(each, Supersede)}
             yield from self._end_outdated(scope, read.changes, ended)
@@ -405,42 +399,6 @@ class Consolidator:
         )
         return PageReading([*asked, *self.models.wait(drawn)])
 
-    def _stated(self, scope: Scope) -> list[Record]:
-        """Return the facts that nobody learned from a talk, by the attributes that they state."""
-        where = Filter(now=self.records.now(), kinds=(Kind.FACT,))
-        known = self.records.store.records(scope, where, order=Order.LATEST, limit=MOST_STATED)
-        unread = (each for each in known if each.attribute is None and each.origin != ORIGIN)
-        return [read for each in unread if (read := with_attribute(each)).attribute is not None]
-
-    def _candidates(
-        self, scope: Scope, claim: Claim, stated: Sequence[Record], *, by_text: bool
-    ) -> list[KnownFact]:
-        """Return the known facts that a claim is compared with."""
-        where, store = Filter(now=self.records.now(), kinds=(Kind.FACT,)), self.records.store
-        same = replace(where, hashes=[content_hash(claim.content)])
-        found = list(store.records(scope, same, limit=CANDIDATES))
-        # What has an attribute of the user is compared with facts of that attribute alone.
-        fact = claim.fact
-        named = fact is not None and fact.attribute != GONE and not fact.needs_known
-        wide = not named or (fact is not None and fact.subject != "user")
-        ended = fact.ended if fact else None
-        for text in filter(None, (claim.content, ended) if by_text and wide else ()):
-            hits = self.searcher.retriever.search(scope, text, where, limit=CANDIDATES)
-            found += [hit.record for hit in hits]
-        for name in _attributes_of(claim):
-            # Retired instructions tell whether something was taken back already.
-            known = replace(where, attribute=name, retired=name in INSTRUCTIONS)
-            found += store.records(scope, known, order=Order.LATEST, limit=MOST_OF_ATTRIBUTE)
-            found += [each for each in stated if each.attribute == name]
-        cited = list({source for record in found for source in record.source_ids})
-        # The sentences, kept as they were said, that a fact was read in.
-        found += store.records(scope, replace(where, citing=cited)) if cited else ()
-        sources, candidates = store.get(scope, cited), dict[str, KnownFact]()
-        for record in found:
-            said = [sources[each].event_time for each in record.source_ids if each in sources]
-            candidates.setdefault(record.id, KnownFact.of(record, max(said, default=None)))
-        return list(candidates.values())
-
 
 def _may_be_outdated(hit: Hit, turn: Turn, text: str) -> bool:
     """Return whether a hit is a quotation of which its speaker may tell a change in a turn."""
@@ -450,16 +408,6 @@ def _may_be_outdated(hit: Hit, turn: Turn, text: str) -> bool:
         return False
     near = hit.why.arms["vector"].score >= NEAR
     return near and speaks_of_change(text)
-
-
-def _attributes_of(claim: Claim) -> Iterator[str]:
-    """Yield the attributes of which a claim may end a fact."""
-    if claim.fact is not None and claim.fact.takes_back:
-        yield from INSTRUCTIONS
-    elif claim.fact is not None:
-        yield claim.fact.attribute
-        kind = attributes()[claim.fact.attribute]
-        yield from (*kind.ends, *kind.frees, *kind.carries, *kind.opposes)
 
 
 def _describe(action: RecordChange) -> str | None:

@@ -187,14 +187,9 @@ class _RequestReader:
         if not content or (" " not in content and shows("pointing", content, language)):
             return
         inner = find_request(_without_to(part.shown))
-        if inner is not None and inner.lead == 0:
-            if inner.kind is not RequestKind.REMEMBER:
-                self._instructed(inner, _without_to(said))
-                return
-            if 0 < inner.start < inner.end:  # A request within a request.
-                shown, start = part.shown[inner.start : inner.end], part.start + inner.start
-                self._keep(SentencePart(shown, start, question=False), text, language)
-                return
+        if inner is not None and inner.lead == 0 and inner.kind is not RequestKind.REMEMBER:
+            self._instructed(inner, _without_to(said))
+            return
         because = _refusal(content, language)
         if because:
             self._out.refused.append(RefusedRequest(_without_secret(content), because))

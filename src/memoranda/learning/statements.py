@@ -14,7 +14,7 @@ from memoranda.facts.language import language_of, languages_in
 from memoranda.facts.reader import is_momentary, is_unreal
 from memoranda.facts.stance import leaves_asserted
 from memoranda.text.dates.statements import write_day
-from memoranda.text.patterns import compile_pattern, languages_with, load, words_of
+from memoranda.text.patterns import compile_pattern, load
 from memoranda.text.small_talk import states_nothing
 
 # Content words of a sentence beyond which more tell no more, and the fewest that state something.
@@ -54,7 +54,7 @@ def weigh_statement(sentence: str, *, dated: bool, among_people: bool) -> float:
     low = [part for word in words for part in word.casefold().split("'")]
     unspaced, leads = language.unspaced, language.words["openings"]
     first = next((word for word in low if word not in leads), "")
-    small = _function_words(code) | leads
+    small = language.function_words | leads
     content = [word for word in words if word.casefold().partition("'")[0] not in small]
     length = len(sentence) / _LETTERS if unspaced else len(content)
     head = low if len(content) < _LONG else low[:_HEAD]
@@ -127,12 +127,6 @@ def quote(sentence: str, speaker: str, at: datetime) -> str:
 def _holds(text: str, name: str, code: str) -> bool:
     """Return whether a text in a script without spaces holds a word of a list."""
     return any(word in text for word in _list(name, code) if not word.isascii())
-
-
-@cache
-def _function_words(code: str) -> frozenset[str]:
-    listed = code in languages_with("function_words")
-    return words_of("function_words", code) if listed else frozenset()
 
 
 @cache

@@ -38,14 +38,14 @@ def explain_unwritable(path: str | Path, error: Exception) -> str:
     return f"{path!s:.200} cannot be written: {why}; choose another place, or free or allow it"
 
 
-def file_path(value: object, name: str = "path") -> Path:
+def file_path(value: object) -> Path:
     """Return ``value`` as a path of which this machine can say whether there is something.
 
     Raises:
         InvalidInput: it is no path, or one that no file can have.
     """
     if not isinstance(value, str | Path):
-        message = f"{name} must be a path, got {type(value).__name__}: {value!r:.80}"
+        message = f"path must be a path, got {type(value).__name__}: {value!r:.80}"
         raise InvalidInput(message)
     path = Path(value)
     try:
@@ -54,7 +54,7 @@ def file_path(value: object, name: str = "path") -> Path:
         return path
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        message = f"{name}={str(value)!r:.200} cannot be used: {why}; choose another path"
+        message = f"path={str(value)!r:.200} cannot be used: {why}; choose another path"
         raise InvalidInput(message) from error
     return path
 

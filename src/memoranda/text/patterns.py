@@ -162,8 +162,6 @@ class LanguageData:
         code: str,
         topic: str,
         more: Mapping[str, Callable[[], str | Iterable[str]]] | None = None,
-        *,
-        flags: int = re.IGNORECASE,
     ) -> None:
         """Stand for ``languages/<code>/<topic>.toml``, which is not read yet.
 
@@ -171,12 +169,10 @@ class LanguageData:
             code: the language.
             topic: the name of the file.
             more: patterns, or lists of words, from elsewhere that patterns of the file may name.
-            flags: of the patterns, as :func:`re.compile` takes them.
         """
         self._code = code
         self._topic = topic
         self._more = more or {}
-        self._flags = flags
         self._sources: dict[str, str] = {}
         self._patterns: dict[tuple[str, int], LinearPattern] = {}
 
@@ -210,7 +206,7 @@ class LanguageData:
         """Return the pattern of that name, which is compiled at its first use, and keep it."""
         if name.startswith("_"):
             raise AttributeError(name)
-        found = self.pattern(name, self._flags)
+        found = self.pattern(name)
         setattr(self, name, found)
         return found
 
