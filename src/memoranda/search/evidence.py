@@ -95,8 +95,11 @@ class LexicalEvidence:
     @cached_property
     def rarity(self) -> Floats:
         """How rare each word of the query is, in Lucene's form, which is never negative."""
-        held = self.held.astype(np.float64)
-        return np.log1p((self._population - held + 0.5) / (held + 0.5)).astype(np.float32)
+        return self._rarity_of(self.held.astype(np.float64)).astype(np.float32)
+
+    def _rarity_of(self, held: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return how rare words are that so many records hold."""
+        return np.log1p((self._population - held + 0.5) / (held + 0.5))
 
     @cached_property
     def weights(self) -> Floats:
@@ -110,6 +113,20 @@ class LexicalEvidence:
         whole = np.where(counts > 0, self.weights, np.float32(0)).sum(axis=1)
         share[places] = whole / max(float(self.weights.sum()), 1e-9)
         return share
+
+    def likeness(self) -> Floats:
+        """Return how like the query each record is, where words alone can tell it.
+
+        1 for all of its words, or for one that no other record holds; else the share of them, or
+        how rare the rarest is.
+        """
+        likeness = self.share()
+        places, counts = self._counts
+        if len(places):
+            rarest = np.where(counts > 0, self.weights, np.float32(0)).max(axis=1)
+            most = self._rarity_of(np.ones(1))
+            likeness[places] = np.maximum(likeness[places], np.minimum(1, rarest / most))
+        return likeness
 
     def bm25(self) -> Floats:
         """Return BM25 of each record with the user's own statistics."""
@@ -140,10 +157,10 @@ class LexicalEvidence:
         return summed
 
 
-def likeness(rows: Rows, vector: Vector | None) -> Floats | None:
-    """Return the cosine of each record to the query, 0 at least; ``None`` without vectors."""
-    if vector is None or rows.vectors.dimensions != len(vector):
-        return None
+def likeness(rows: Rows, vector: Vector | None) -> Floats:
+    """Return the cosine of each record to the query; 0 at least, and without a vector."""
+    if vector is None:
+        return np.zeros(len(rows), np.float32)
     # A negative cosine is no evidence against a record, only none for it.
     found: Floats = np.clip(rows.vectors.dot(vector), 0, 1)
     return found

@@ -321,10 +321,10 @@ class SingleSearch:
 
         The second value is which records to show.
         """
-        likeness = evidence.likeness(self.rows, self._vector)
-        words = self.words.coverage(around=False)
-        found = {"lexical": words} if likeness is None else {"vector": likeness}
-        scored = evidence.score_alone(*found.popitem())
+        if self.vector is None:
+            scored = evidence.score_alone("lexical", self.words.coverage(around=False))
+        else:
+            scored = evidence.score_alone("vector", evidence.likeness(self.rows, self.vector))
         shown = self.wanted & _told(scored.evidence)
         if not self.where.retired:
             shown[find_superseded(self.rows, self.visible)] = False
@@ -347,7 +347,7 @@ class SingleSearch:
             wanted=self.wanted,
             share=self.words.share(),
             one=not self._among_people and self.named is None,
-            by_vectors=self._vector is not None,
+            by_vectors=self.vector is not None,
             analyzer=self.parts.analyzer,
             texts=self._texts,
             records=self._records,
@@ -374,6 +374,38 @@ class SingleSearch:
         score: Floats = evidence.total(shares) * recency * confidence
         return ScoredRecords(found, shares, recency, confidence, np.ones_like(recency), score)
 
+    def _evidence(self) -> dict[str, Floats]:
+        """Return the evidence of each arm that takes no vectors of tokens."""
+        rows, words, likeness = self.rows, self.words, self._likeness()
+        if self.parts.reads_entities:
+            names = [mention.text for mention in self.parts.extractor.extract(self.query)]
+            mentions = self.parts.store.mentioning(self.scope, names) if names else ()
+            found = {"lexical": words.bm25(), "vector": likeness}
+            found["entity"] = evidence.entities(rows, mentions, len(names))
+        else:
+            held = words.coverage(around=True)
+            if self._with_assistant:  # Whose turns stand more for themselves.
+                held = np.float32(0.5) * (held + words.coverage(around=False))
+            found = {"lexical": held, "vector": likeness}
+            found["context"] = rows.surroundings.mean(likeness, self.visible)
+            found["user"] = evidence.said_by_person(rows) * (not names_assistant(self.query))
+            if INSTRUCTION in rows.names["attribute"]:
+                found["instruction"] = evidence.like_instructions(rows, likeness, self.visible)
+        if self.named is not None:
+            found["temporal"] = evidence.temporal(rows, *self.named)
+        return found
+
+    def _likeness(self) -> Floats:
+        """Return how like the query records are: by their vectors, or without by their words."""
+        likeness = evidence.likeness(self.rows, self.vector)
+        if self.vector is None or self.rows.vectors.read.all():
+            return likeness
+        return self._or_by_words(likeness, likeness.max())
+
+    def _or_by_words(self, likeness: Floats, most: np.float32) -> Floats:
+        """Return the same, where a record without a vector is at ``most`` as its words are."""
+        return np.where(self.rows.vectors.read, likeness, most * self.words.likeness())
+
     def _token_evidence(self, found: Mapping[str, Floats], score: Floats) -> dict[str, Floats]:
         """Return the evidence that takes the vectors of tokens, or goes with it.
 
@@ -393,10 +425,7 @@ class SingleSearch:
         asked, alike = self.words.coverage(around=False), np.zeros(len(rows), np.float32)
         places, around, own = compare_tokens(question, rows, tokens)
         # What has no vectors of tokens is judged by that of its text, or by the words it holds.
-        held = np.where(
-            rows.vectors.read, found["vector"], self.words.share() * around.max(initial=0)
-        )
-        alike[best] = held[best]
+        alike[best] = self._or_by_words(found["vector"], around.max(initial=0))[best]
         alike[places] = around
         asked[places] = (asked[places] + own) / 2
         return {
@@ -428,39 +457,12 @@ class SingleSearch:
         """Whether people with names talk here, and not one person with an assistant."""
         return not ROLES.issuperset(self.rows.names["speaker"])
 
-    def _evidence(self) -> dict[str, Floats]:
-        """Return the evidence of each arm that is asked."""
-        rows, ranking = self.rows, self.parts.ranking
-        ranked = ranking.fusion == "rrf"
-        words = self.words.bm25() if ranked else self.words.coverage(around=True)
-        if self._with_assistant and not ranked:  # Whose turns stand more for themselves.
-            words = np.float32(0.5) * (words + self.words.coverage(around=False))
-        likeness = evidence.likeness(rows, self._vector)
-        if likeness is not None and not rows.vectors.read.all():
-            # A record without a vector is as like as the share of the words that it holds.
-            held = self.words.share() * likeness.max(initial=0)
-            likeness = np.where(rows.vectors.read, likeness, held)
-        nothing = np.zeros(len(rows), np.float32)
-        found = {"lexical": words, "vector": nothing if likeness is None else likeness}
-        if not ranked:
-            found["user"] = (
-                nothing if names_assistant(self.query) else evidence.said_by_person(rows)
-            )
-            around = rows.surroundings.mean
-            found["context"] = nothing if likeness is None else around(likeness, self.visible)
-            if likeness is not None and INSTRUCTION in rows.names["attribute"]:
-                found["instruction"] = evidence.like_instructions(rows, likeness, self.visible)
-        if self.parts.reads_entities:
-            names = [mention.text for mention in self.parts.extractor.extract(self.query)]
-            mentions = self.parts.store.mentioning(self.scope, names) if names else ()
-            found["entity"] = evidence.entities(rows, mentions, len(names))
-        if self.named is not None:
-            found["temporal"] = evidence.temporal(rows, *self.named)
-        return found
-
-    @property
-    def _vector(self) -> Vector | None:
-        return None if self.embedded is None else self.embedded.vector
+    @cached_property
+    def vector(self) -> Vector | None:
+        """The vector of the query; ``None`` where the records have none of its model."""
+        if self.embedded is None or len(self.embedded.vector) != self.rows.vectors.dimensions:
+            return None
+        return self.embedded.vector
 
     @cached_property
     def question(self) -> QuestionTokens | None:
