@@ -66,9 +66,8 @@ def test_the_record_of_a_rare_word_is_found_before_it_has_a_vector(question):
     chosen = Settings(embedding={"background": False}, retrieval={"wait": 0})
     said = [f"{what} for {whom}." for what in BOUGHT for whom in ("Ana", "the kids", "Bo")]
     with Memory(":memory:", settings=chosen) as memory:
-        memory.remember_many(
-            [{"content": text, "kind": "episode", "role": "user"} for text in said]
-        )
+        own = {"kind": "episode", "role": "user"}
+        memory.remember_many([{"content": text} | own for text in said])
         memory.embed_pending()
         last = memory.remember("It was a theremin in the end.", **own)
         with memory._services.derivations._locks[VECTORS]:  # As if another thread made vectors.
