@@ -112,7 +112,7 @@ def unset_(session: Session, name: Name) -> None:
 
 @command(models, "pull")
 def pull(session: Session) -> None:
-    """Download the local embedding model (90 MB), and check that it is genuine.
+    """Download the local embedding model (91 MB), and check that it is genuine.
 
     Examples:
         memoranda config models pull

