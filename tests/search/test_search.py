@@ -1,5 +1,7 @@
 """The retriever: arms alone, what is skipped, and a failing model."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from retrieving import LATE, adds_up, found, retriever_of
@@ -70,8 +72,11 @@ def test_the_record_of_a_rare_word_is_found_before_it_has_a_vector(question):
         memory.remember_many([{"content": text} | own for text in said])
         memory.embed_pending()
         last = memory.remember("It was a theremin in the end.", **own)
-        with memory._services.derivations._locks[VECTORS]:  # As if another thread made vectors.
+        lock = memory._services.derivations._locks[VECTORS]  # As if another thread made vectors.
+        with ThreadPoolExecutor(1) as other:
+            other.submit(lock.acquire).result()
             assert memory.search(question, limit=1)[0].record == last
+            other.submit(lock.release).result()
 
 
 def test_ranks_are_places_in_the_arm(memory):
