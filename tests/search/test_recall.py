@@ -26,7 +26,7 @@ class Characters:
 
 def hit(content, **fields):
     """Make a hit with this text."""
-    usual = {"id": "fact_1", "kind": Kind.FACT, "user": "ana", "event_time": NOW, "created_at": NOW}
+    usual = {"id": content, "kind": Kind.FACT, "user": "ana", "event_time": NOW, "created_at": NOW}
     record = Record(content=content, content_hash=content_hash(content), **usual | fields)
     return Hit(record, 1.0, Why(arms={"lexical": ArmEvidence(1, 1.0, 1.0)}, when=NOW))
 
@@ -75,6 +75,12 @@ def test_what_was_restated_is_one_line_with_its_times(again, lines):
     text = packed([hit("I like tea."), later]).text
     assert text.count("- [") == int(lines)
     assert (f"- [2026-07-03 12:00, also 2026-07-01, fact] {again}" in text) is (lines == "1")
+
+
+def test_two_lead_ins_of_one_statement_are_one_line():
+    """Though the statement alone comes last, and neither repeats the other."""
+    said = ("As I said, I like tea.", "Please note: I like tea.", "I like tea.")
+    assert packed([hit(text) for text in said]).text.count("- [") == 1
 
 
 def test_a_long_record_is_shortened():

@@ -7,7 +7,7 @@ takes it as data about the past and not as something to obey.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from itertools import islice
@@ -95,21 +95,28 @@ class RecallService:
         limit: int,
         skip: frozenset[str] = frozenset(),
         prompt: bool = False,
-    ) -> list[Hit]:
+    ) -> tuple[list[Hit], FactsByTurn]:
         """Search, leaving out turns that are the source of a forgotten fact.
 
         What else they say is known by the facts that are left; what was to be forgotten is not
         told again in the very words it came from. They stay in the transcript, and searchable.
+
+        Returns:
+            The hits, and of each turn that was found the active facts that were drawn from it.
         """
         least = self.min_score
         hits = self.retriever.search(
             self.scope, query, where, limit=limit, min_score=least, skip=skip, prompt=prompt
         )
-        facts = self._facts_from(hits)
+        turns = [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE]
+        cited = Filter.at_any_time(citing=turns, kinds=(Kind.FACT,))
+        facts = self.store.records(self.scope, cited) if turns else []
+        facts = [fact for fact in facts if fact.superseded_by is None]
         left = [fact for fact in facts if is_active(fact, where.now)]
         gone = [fact for fact in facts if fact not in left and self._was_closed(fact)]
         hidden = {turn for fact in gone for turn in fact.source_ids}
-        return _replace_hidden(hits, hidden, left) if hidden else hits
+        drawn = {turn: [fact for fact in left if turn in fact.source_ids] for turn in turns}
+        return _replace_hidden(hits, hidden, drawn), drawn
 
     def _was_closed(self, fact: Record) -> bool:
         """Return whether somebody, and not time, ended a fact."""
@@ -130,13 +137,13 @@ class RecallService:
             InvalidInput: an argument cannot be used.
         """
         text, budget = clean(request.question, "prompt"), limited(request.budget, "budget")
-        hits: list[Hit] = []
+        hits, facts = list[Hit](), FactsByTurn()
         if self.facts_only:
             other = where.exclude_session or session
             where = replace(where, kinds=(Kind.FACT,), exclude_session=other)
         if any(map(str.isalpha, text)) and not is_small_talk(text):
             skip = request.seen if request.cleared else request.seen | self.cleared_turns(session)
-            hits = self.search_for_model(text, where, limit=RECALLED, skip=skip, prompt=True)
+            hits, facts = self.search_for_model(text, where, limit=RECALLED, skip=skip, prompt=True)
         insight = self.latest_insight(Filter(now=where.now))
         shown = [
             show_hit(hit, self.secrets)
@@ -151,7 +158,7 @@ class RecallService:
             zone=self.zone,
             insight=insight,
         )
-        self.record_access(found.hits, where, session)
+        self.record_access(found.hits, facts, where, session)
         return found
 
     def cleared_turns(self, session: str | None) -> frozenset[str]:
@@ -166,20 +173,13 @@ class RecallService:
         return frozenset(each.record_id for each in gone if each.record_id)
 
     def record_access(
-        self, hits: Sequence[Hit], where: Filter, session: str | None = None
-    ) -> FactsByTurn:
-        """Count ``hits`` as accessed, with the active facts drawn from them; return these."""
-        facts: FactsByTurn = {}
-        accessed = dict.fromkeys(hit.record.id for hit in hits)
-        turns = {hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE}
-        for fact in self._facts_from(hits):
-            if is_active(fact, where.now):
-                for turn in turns.intersection(fact.source_ids):
-                    facts.setdefault(turn, []).append(fact)
-                    accessed[fact.id] = None
+        self, hits: Sequence[Hit], facts: FactsByTurn, where: Filter, session: str | None = None
+    ) -> None:
+        """Count ``hits`` as accessed, and what ``facts`` were drawn from them."""
+        found = [record for hit in hits for record in (hit.record, *facts.get(hit.record.id, ()))]
+        accessed = tuple(dict.fromkeys(record.id for record in found))
         if accessed:
-            self.store.apply(self.scope, [RecordAccess(tuple(accessed), where.now, session)])
-        return facts
+            self.store.apply(self.scope, [RecordAccess(accessed, where.now, session)])
 
     def latest_insight(self, where: Filter) -> Record | None:
         """Return the newest weekly insight as a model may see it."""
@@ -195,20 +195,13 @@ class RecallService:
         """Return a text as a model may see it."""
         return show_text(text, self.secrets)
 
-    def _facts_from(self, hits: Sequence[Hit]) -> list[Record]:
-        """Return the facts drawn from the turns among ``hits`` that nothing replaced."""
-        turns = [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE]
-        where = Filter.at_any_time(citing=turns, kinds=(Kind.FACT,))
-        found = self.store.records(self.scope, where) if turns else []
-        return [fact for fact in found if fact.superseded_by is None]
 
-
-def _replace_hidden(hits: Sequence[Hit], hidden: set[str], facts: Sequence[Record]) -> list[Hit]:
+def _replace_hidden(hits: Sequence[Hit], hidden: set[str], facts: FactsByTurn) -> list[Hit]:
     """Return hits with facts in the place of the hidden turns they were drawn from, each once."""
     shown: dict[str, Hit] = {}
     for hit in hits:
-        drawn = [fact for fact in facts if hit.record.id in fact.source_ids]
-        for record in drawn if hit.record.id in hidden else [hit.record]:
+        turn = hit.record.id
+        for record in facts[turn] if turn in hidden else [hit.record]:
             shown.setdefault(record.id, replace(hit, record=record))
     return [*shown.values()]
 
@@ -271,16 +264,14 @@ def _likeness(hit: Hit) -> float:
     return held["tokens"] + held.get("vector", 0) if "tokens" in held else 0
 
 
-def _group_restated(hits: Iterable[Hit]) -> Iterator[list[Hit]]:
+def _group_restated(hits: Sequence[Hit]) -> Iterator[list[Hit]]:
     """Yield hits that say the same as one group, the newest first, each where its best one was."""
-    groups: list[list[Hit]] = []
+    groups: dict[str, list[Hit]] = {}
     for hit in hits:
-        same = [group for group in groups if _restates(group[0].record, hit.record)]
-        if same:
-            same[0].append(hit)
-        else:
-            groups.append([hit])
-    for group in groups:
+        same = [other.record for other in hits if _restates(other.record, hit.record)]
+        plainest = min(same, key=lambda record: len(record.content.split()))
+        groups.setdefault(plainest.id, []).append(hit)
+    for group in groups.values():
         yield sorted(group, key=lambda hit: hit.record.event_time, reverse=True)
 
 
@@ -290,15 +281,15 @@ def _restates(one: Record, other: Record) -> bool:
     "As I said, I like tea" says "i like tea" again; what supposes, doubts or reports it does not.
     """
     short, long = sorted((one.content.split(), other.content.split()), key=len)
-    start = len(long) - len(short)
-    if one.source_role != other.source_role or _bare(short) != _bare(long[start:]):
+    words = zip(reversed(short), reversed(long), strict=False)
+    if one.source_role != other.source_role or any(_bare(a) != _bare(b) for a, b in words):
         return False
-    language = language_of(languages_in(one.content)[0])
-    return not start or leaves_asserted(language, " ".join(long[:start]))
+    lead = " ".join(long[: len(long) - len(short)])
+    return not lead or leaves_asserted(language_of(languages_in(one.content)[0]), lead)
 
 
-def _bare(words: Iterable[str]) -> list[str]:
-    return [word.casefold().strip(_MARKS) for word in words]
+def _bare(word: str) -> str:
+    return word.casefold().strip(_MARKS)
 
 
 def _shortened(line: str, budget: int, counter: TokenCounter) -> str:

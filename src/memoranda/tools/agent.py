@@ -122,8 +122,8 @@ class AgentTools:
             until=self._parse_moment(until, "until"),
         )
         where = parse_filters(self.records.now(), (), filters)
-        hits = self.searcher.search_for_model(clean(query, "query"), where, limit=limit)
-        facts = self.searcher.record_access(hits, where)
+        hits, facts = self.searcher.search_for_model(clean(query, "query"), where, limit=limit)
+        self.searcher.record_access(hits, facts, where)
         # A turn has no id to correct or confirm by; the facts that were drawn from it have.
         shown = [record for hit in hits for record in (hit.record, *facts.get(hit.record.id, ()))]
         lines = self._lines({record.id: record for record in shown}.values())
