@@ -25,6 +25,7 @@ from memoranda.errors import (
     StoreBusy,
     StoreClosed,
     StoreFull,
+    StoreReadOnly,
 )
 from memoranda.model.checks import required_callable
 from memoranda.model.models import Kind, Record, Scope
@@ -277,6 +278,8 @@ class DerivationWorker:
         except StoreBusy:
             if not hurry:
                 raise
+            return 0
+        except StoreReadOnly:  # A standby: who writes to its server derives.
             return 0
         finally:
             try:  # noqa: SIM105 - as in SqliteStore, against an interrupt

@@ -629,7 +629,8 @@ class Memory:
         """Return facts with how far each is believed, since when, and what it replaced.
 
         Args:
-            query: those that answer it, best first; the last said first, if not given.
+            query: those that answer it, best first; if not given, of each thousand that were
+                stored last, the last said first.
             category: only of this kind of statement, such as ``preference``.
             everything: also those that were replaced, forgotten or faded.
             limit: how many at most.

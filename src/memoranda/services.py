@@ -100,13 +100,14 @@ class Services:
         quick, accurate = names(chosen.entities.fast), names(chosen.entities.accurate)
         self.name_strategies = {FAST: quick, ACCURATE: accurate}
         self.extractor = EntityPipeline(self.providers, {FAST: quick})
-        self.embedder, off_because = open_embedder(chosen.embedding, embedder)
+        masks = chosen.secrets.recall == "mask"
+        self.embedder, off_because = open_embedder(chosen.embedding, embedder, masks=masks)
         require_model(chosen.retrieval, off_because)
         self.store = open_store(location, chosen, RuleNameMatcher())
         named = chosen.llm.decider
         given = cast("Decider", language_model) if hasattr(language_model, "decide") else None
         decider = open_language_model(chosen.llm, named) if named else given
-        self.models = StageModels(language_model, decider, self.store)
+        self.models = StageModels(language_model, decider, self.store, masks=masks)
         self.derivations = DerivationWorker(
             self.store,
             self.embedder,

@@ -57,6 +57,12 @@ def test_what_is_no_operator_is_refused(memory, condition, remedy):
         assert remedy in str(refused.value)
 
 
+def test_a_filter_has_an_end(memory):
+    """One of more conditions than anybody asks for is refused, before the database does it."""
+    with pytest.raises(errors.InvalidInput, match="more than 200 conditions"):
+        memory.count(metadata={f"key{number}": 1 for number in range(201)})
+
+
 def test_pages_go_either_way(plain):
     """The newest first, from an offset or behind a record; tags narrow each page."""
     every = plain.remember_many({"content": f"tale {n}", "tags": ["x"]} for n in range(5))

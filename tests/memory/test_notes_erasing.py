@@ -24,6 +24,18 @@ def blocks(path):
     return [first.removeprefix(b"## "), *others]
 
 
+def test_no_id_of_an_erased_conversation_is_left(tmp_path):
+    """Neither in the history nor in its months: an id is often a title."""
+    with closing(by_hand(tmp_path / "a.db")) as memory:
+        for name in ("my divorce/lawyer", "garden"):
+            talk(memory, name, "I have a dog named Rex.", "We decided to go to Porto in May.")
+        memory.consolidate()
+        assert len(holding(tmp_path, "divorce")) >= 3
+        memory.delete_conversation("my divorce/lawyer", erase=True)
+        assert holding(tmp_path, "divorce") == []
+        assert len(holding(tmp_path, "session=garden")) == 2
+
+
 @pytest.mark.parametrize("modelled", [True, False])
 def test_no_byte_of_it_is_left(tmp_path, modelled):
     """Out of MEMORY.md, its damaged rest, the history and its months; other entries keep theirs."""

@@ -11,7 +11,16 @@ from psycopg.sql import SQL
 from tables import each_row
 
 from memoranda import Memory, Settings
-from memoranda.errors import ConfigError, InvalidInput, MissingExtra, StoreError, StoreUnreachable
+from memoranda.errors import (
+    ConfigError,
+    InvalidInput,
+    MissingExtra,
+    StoreBusy,
+    StoreError,
+    StoreReadOnly,
+    StoreUnreachable,
+)
+from memoranda.memory import services_of
 from memoranda.model.models import Scope
 from memoranda.model.query import IndexVersion
 
@@ -42,6 +51,42 @@ def test_a_dropped_connection_is_made_anew(postgres, location):
         assert [record.content for record in memory.records()] == ["Ana likes tea"]
         memory.remember("Ana likes coffee")
         assert len(memory.records()) == 2
+
+
+def test_where_nothing_can_be_written_all_is_read(location):
+    """On a standby: search, recall, contexts, entities, tools; what waits for a vector, too."""
+    with closing(remembering(location)) as memory:
+        memory.remember("Ana likes tea in Porto.")
+        memory.conversation("trip").add("user", "I like tea.")
+        memory.entities()
+        memory.remember("Ana likes coffee in Faro.")
+    standby = f"{location}&options=-c%20default_transaction_read_only%3Don"
+    with closing(remembering(standby)) as memory:
+        tools = memory.tools()
+        for found in (
+            [each.record.content for each in memory.search("Who likes coffee?")],
+            memory.recall("Who likes coffee?").text,
+            memory.conversation("trip").context("Who likes coffee?").messages,
+            tools.find("search_memories")(query="coffee"),
+            [each.record.content for each in memory.facts()],
+        ):
+            assert "coffee" in str(found)
+        assert "tea" in tools.find("get_entity_info")(name="Porto")
+        assert [each.name for each in memory.entities()] == ["Ana", "Porto"]
+        assert memory.notes.read_memory() == ""
+        with pytest.raises(StoreReadOnly, match="connect to a server that takes writes"):
+            memory.remember("Ana likes cake.")
+
+
+def test_what_the_server_ends_can_be_tried_again(location):
+    """An administrator's limit is told with what to do."""
+    with (
+        closing(remembering(location)) as memory,
+        pytest.raises(StoreBusy, match="raise its statement_timeout"),
+        services_of(memory).store.read() as connection,
+    ):
+        connection.value("SELECT set_config('statement_timeout', '1', false)")
+        connection.value("SELECT pg_sleep(1)")
 
 
 @each_row(

@@ -5,7 +5,9 @@ import json
 import pytest
 
 from memoranda import Settings, errors
+from memoranda.errors import LLMError
 from memoranda.model.reports import RequestOutcome
+from memoranda.testing.models import ScriptedLLM
 
 SAID = "The wifi password is sunflower and the desk is blue."
 MASKED = "The wifi password is […] and the desk is blue."
@@ -82,7 +84,8 @@ def test_tools_refuse_mask_or_keep_a_secret(guarded):
 def test_nothing_shows_a_secret_unless_the_settings_say_so(guarded):
     """Search, recall, contexts and tools; what is asked for by its id, and items, are whole."""
     masking = guarded()
-    record = masking.remember(SAID)
+    record = masking.remember(SAID, tags=["password: sunflower"])
+    assert masking.search("wifi desk")[0].record.tags == ("password: […]",)
     masking.remember(SAID, kind="item", key="wifi")
     keeping = guarded(search="keep", recall="keep")
 
@@ -100,6 +103,25 @@ def test_nothing_shows_a_secret_unless_the_settings_say_so(guarded):
     assert all(SAID in text for text in shown(keeping))
     assert masking.get(record.id).content == SAID
     assert masking.search("wifi", kind="item")[0].record.content == SAID
+
+
+def test_no_stage_shows_a_model_a_secret(opened, tmp_path):
+    """What consolidation, reflection and enrichment ask holds none, unless the settings say so."""
+    for policy, secrets in (("mask", 0), ("keep", 1)):
+        model = ScriptedLLM([LLMError("no answer")] * 99)
+        settings = Settings(embedding={"model": "none"}, secrets={"recall": policy})
+        memory = opened(tmp_path / f"{policy}.db", settings=settings, embedder=None, llm=model)
+        chat = memory.conversation("c")
+        for text in (SAID, "My card is 4111 1111 1111 1111.", "sk-proj-abcDEF0123456789abcDEF0123"):
+            chat.add("user", text)
+        memory.remember("I live in Porto, and the PIN of the door is 4711.")
+        for stage in (memory.consolidate, memory.enrich, memory.reflect):
+            stage()
+        asked = "\n".join(each.prompt for each in model.asked)
+        assert "desk is blue" in asked
+        assert "Porto" in asked
+        for secret in ("sunflower", "4111", "abcDEF", "4711"):
+            assert (secret in asked) is bool(secrets), (policy, secret)
 
 
 def test_a_talk_keeps_what_was_said_and_learns_no_secret(guarded):

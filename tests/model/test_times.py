@@ -46,10 +46,13 @@ def test_what_is_no_aware_datetime_is_refused(value):
         require_aware(value, "event_time")
 
 
-def test_the_whole_calendar_can_be_stored_and_nothing_beyond():
-    """A moment that is in no year from 1 to 9999 in UTC is an error of memoranda."""
+def test_what_is_stored_is_a_moment_in_every_zone_and_nothing_is_beyond_the_calendar():
+    """One of its ends is moved by a day; what is in no year from 1 to 9999 in UTC is an error."""
     for moment in (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)):
-        assert moment - require_aware(moment, "event_time") < timedelta(milliseconds=1)
+        kept = require_aware(moment, "event_time")
+        assert abs(moment - kept) <= DAY
+        for hours in (-14, 14):
+            kept.astimezone(timezone(timedelta(hours=hours)))
         away = timezone(timedelta(hours=5 if moment.year == 1 else -5))
         with pytest.raises(InvalidInput, match="years 1 to 9999"):
             require_aware(moment.replace(tzinfo=away), "event_time")

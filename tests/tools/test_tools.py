@@ -233,6 +233,12 @@ def test_what_an_agent_saved_is_trusted_as_an_agents_word(memory, tools):
     assert (acme.source_role, acme.trust, acme.source_ids) == ("agent", "agent", ())
     assert memory.get(works.id).superseded_by == acme.id
     (said,) = memory.records(kind="episode")
+    talk(memory, "tuesday", "Never suggest recipes with pork.")
+    pork = fact(memory, "pork")
+    told = tools["correct_fact"](memory_id=pork.id, content="The user wants pork.")
+    tools["store_memory"](content="Suggest recipes with pork.")
+    assert "only the user changes it" in told
+    assert memory.get(pork.id) == pork
     for answer in (
         tools["correct_fact"](memory_id=said.id, content="I live in Mordor."),
         tools["confirm_fact"](memory_id=said.id),

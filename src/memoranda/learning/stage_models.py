@@ -15,6 +15,7 @@ from memoranda.model.ports import Decider, LanguageModel
 from memoranda.model.processes import follow_forks
 from memoranda.model.usage import NO_USAGE, Reply, StageUsage, Usage
 from memoranda.store.sql.store import Store
+from memoranda.text.secrets import mask_secrets
 
 if TYPE_CHECKING:
     import asyncio
@@ -161,7 +162,11 @@ class SpendingMeter:
 
 @dataclass(frozen=True, slots=True)
 class StageModel:
-    """Implements :class:`memoranda.model.ports.LanguageModel`: what it uses goes to one stage."""
+    """Implements :class:`memoranda.model.ports.LanguageModel`: what it uses goes to one stage.
+
+    Attributes:
+        masks: whether the model is shown ``[…]`` in the place of secrets.
+    """
 
     name: str
     model: LanguageModel
@@ -169,6 +174,7 @@ class StageModel:
     scope: Scope
     stage: str
     meter: SpendingMeter | None = None
+    masks: bool = True
 
     async def ask(self, instructions: str, prompt: str, answer: type[T]) -> Reply[T]:
         """Ask the model, and record the usage, also of a failed call.
@@ -178,6 +184,8 @@ class StageModel:
         """
         import asyncio  # noqa: PLC0415 - only with a model
 
+        if self.masks:  # By lines: a prompt has a turn or a fact on each.
+            prompt = "\n".join(map(mask_secrets, prompt.split("\n")))
         if self.meter is not None:
             await asyncio.to_thread(self.meter.require)
         try:
@@ -200,16 +208,22 @@ class StageModels(ModelRunner):
         model: the model.
         decider: what answers yes-or-no questions, where it can, or a model to ask them of.
         store: where its use is written down.
+        masks: whether stages show it ``[…]`` in the place of secrets.
     """
 
     def __init__(
-        self, model: LanguageModel | None, decider: LanguageModel | Decider | None, store: Store
+        self,
+        model: LanguageModel | None,
+        decider: LanguageModel | Decider | None,
+        store: Store,
+        *,
+        masks: bool = True,
     ) -> None:
         """Ask nothing yet."""
         super().__init__()
         self.model = model
         self.decider = decider
-        self._store = store
+        self._store, self._masks = store, masks
         self._meters: dict[Scope, SpendingMeter] = {}
 
     def start_meter(self, scope: Scope, most: float | None) -> SpendingMeter:
@@ -225,7 +239,8 @@ class StageModels(ModelRunner):
         model = model or self.model
         if model is None:
             return None
-        return StageModel(model.name, model, self._store, scope, stage, self._meters.get(scope))
+        meter = self._meters.get(scope)
+        return StageModel(model.name, model, self._store, scope, stage, meter, self._masks)
 
     def for_decisions(self, scope: Scope) -> StageModel | Decider | None:
         """Return what decides: a model, whose use then counts, or a decider of the caller's."""

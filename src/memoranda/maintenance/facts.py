@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from operator import attrgetter
 
 from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Category
@@ -15,9 +16,8 @@ from memoranda.maintenance import decay
 from memoranda.model.changes import Insert, Reinforce, Supersede
 from memoranda.model.checks import clean, limited, refuse_unknown
 from memoranda.model.models import Change, Kind, Record, Scope, is_active
-from memoranda.model.query import Filter
+from memoranda.model.query import Filter, Order, RecordRelation
 from memoranda.model.reports import StageReport
-from memoranda.records.pages import record_pages
 from memoranda.records.service import RecordService
 from memoranda.search.search import Retriever
 from memoranda.store.sql.store import Store
@@ -28,6 +28,8 @@ CATEGORIES: tuple[str, ...] = tuple(category.value for category in Category)
 BELIEVED, SUPERSEDED, ENDED = "believed", "superseded", "ended"
 # Hits beyond the limit that are asked for, as some of them may be superseded.
 SPARE = 20
+# Facts that are read at once.
+PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +124,31 @@ class FactService:
         self._now = records.now()
         self._facts: dict[str, Record] = {}
         self._replaced: defaultdict[str, list[Record]] = defaultdict(list)
-        for page in record_pages(records.store, records.scope, self._now, (Kind.FACT,)):
-            self._facts |= {record.id: record for record in page}
-        for record in self._facts.values():
+
+    def _look_up(self, chosen: Iterable[Record]) -> None:
+        """Look up what facts took the place of, and what took theirs, directly or not."""
+        store, scope = self._records.store, self._records.scope
+        self._facts = {record.id: record for record in chosen}
+        found = store.related(scope, list(self._facts), RecordRelation.REPLACED)
+        self._facts |= store.get(scope, found)
+        for record in sorted(self._facts.values(), key=attrgetter("id")):
             if record.superseded_by is not None:
                 self._replaced[record.superseded_by].append(record)
+
+    def _latest(self, where: Filter) -> Iterator[Record]:
+        """Yield facts, the last said first among as many as are read at once."""
+        store, scope, after = self._records.store, self._records.scope, None
+        while page := store.records(scope, where, order=Order.LATEST, limit=PAGE, after=after):
+            after = page[-1].id
+            yield from sorted(page, key=lambda each: (when_said(each), each.id), reverse=True)
 
     def find(
         self, query: str | None, *, category: str | None, everything: bool, limit: int
     ) -> list[Fact]:
         """Return facts: those that answer ``query``, best first; without one the last said first.
+
+        That is so among the last :data:`PAGE` that were stored; what was stored before, such as an
+        import of old talks, comes after them.
 
         Raises:
             InvalidInput: there is no such category, or the limit is none.
@@ -139,25 +156,22 @@ class FactService:
         if category is not None:
             refuse_unknown([category], CATEGORIES, "category")
         most = limited(limit, "limit")
-        found: Iterable[Record] = sorted(
-            self._facts.values(), key=lambda record: (when_said(record), record.id), reverse=True
+        where = Filter(
+            now=self._now,
+            kinds=(Kind.FACT,),
+            retired=everything,
+            metadata={} if category is None else {CATEGORY: category},
         )
-        if query is not None:
-            where = Filter(
-                now=self._now,
-                kinds=(Kind.FACT,),
-                retired=everything,
-                metadata={} if category is None else {CATEGORY: category},
-            )
+        if query is None:
+            found = self._latest(where)
+        else:
             scope, asked = self._records.scope, clean(query, "query")
             hits = self._retriever.search(scope, asked, where, limit=most + SPARE)
-            found = [hit.record for hit in hits]
-        chosen = (
-            fact
-            for fact in map(self._fact, found)
-            if (everything or fact.state == BELIEVED) and category in {None, fact.category}
-        )
-        return [*islice(chosen, most)]
+            found = (hit.record for hit in hits)
+        wanted = (each for each in found if everything or self._state(each) == BELIEVED)
+        chosen = [*islice(wanted, most)]
+        self._look_up(chosen)
+        return [*map(self._fact, chosen)]
 
     def trace(self, id: str) -> Provenance:
         """Return where a fact comes from.
@@ -171,6 +185,7 @@ class FactService:
             message = f"{id} is not a fact but of kind {record.kind.value}"
             raise InvalidInput(f"{message}; memoranda show {id} shows it")
         store, scope = self._records.store, self._records.scope
+        self._look_up([record])
         there = store.get(scope, record.source_ids)
         return Provenance(
             fact=self._fact(record),
@@ -180,12 +195,15 @@ class FactService:
             history=tuple(store.history(scope, id)),
         )
 
+    def _state(self, record: Record) -> str:
+        if not is_active(record, self._now):
+            return ENDED
+        return BELIEVED if record.superseded_by is None else SUPERSEDED
+
     def _fact(self, record: Record) -> Fact:
         """Return what can be said of a record now."""
         heir, kind = self._facts.get(record.superseded_by or ""), record.metadata.get(CATEGORY)
-        state = BELIEVED if record.superseded_by is None else SUPERSEDED
-        if not is_active(record, self._now):
-            state = ENDED
+        state = self._state(record)
         return Fact(
             record=record,
             state=state,

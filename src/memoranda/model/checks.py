@@ -63,6 +63,7 @@ def content_hash(content: str) -> str:
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 
 
 def to_ms(moment: datetime) -> int:
@@ -79,6 +80,9 @@ def from_ms(milliseconds: int) -> datetime:
 def require_aware(moment: object, name: str) -> datetime:
     """Return ``moment`` in UTC, cut to the millisecond that is stored.
 
+    One of the first or the last day of the calendar is moved into it by a day: in another zone it
+    would be none, and programs that know no time write the first.
+
     Raises:
         InvalidInput: it is no datetime, or has no time zone.
     """
@@ -90,13 +94,15 @@ def require_aware(moment: object, name: str) -> datetime:
             f"for example datetime(…, tzinfo=timezone.utc) or value.astimezone()"
         )
         raise InvalidInput(message)
-    if moment.tzinfo is UTC:
-        return moment.replace(microsecond=moment.microsecond // 1_000 * 1_000)
     try:
-        return from_ms(to_ms(moment))
+        if moment.tzinfo is UTC:
+            kept = moment.replace(microsecond=moment.microsecond // 1_000 * 1_000)
+        else:
+            kept = from_ms(to_ms(moment))
     except OverflowError as error:
         message = f"{name}={moment.isoformat()} lies outside the years 1 to 9999 in UTC"
         raise InvalidInput(message) from error
+    return min(max(kept, EARLIEST), LATEST)
 
 
 def parse_moment(value: object, name: str, zone: tzinfo | None = None) -> datetime:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -13,6 +14,14 @@ from typing import Any, Self
 # Speakers that are no names.
 ROLES = frozenset({"user", "assistant", "system", "tool", "developer", "agent"})
 NO_METADATA: Mapping[str, Any] = MappingProxyType({})
+
+
+def _read_only(values: dict[str, Any]) -> MappingProxyType[str, Any]:
+    return MappingProxyType(values)
+
+
+# So that records can be sent to another process.
+copyreg.pickle(MappingProxyType, lambda values: (_read_only, (dict(values),)))
 
 
 class Unset(Enum):

@@ -65,6 +65,10 @@ class EmbeddedText:
 MetadataCondition: TypeAlias = tuple[str, str, Any]
 
 
+# More than anybody asks for, and within what a statement may hold.
+MOST_CONDITIONS = 200
+
+
 def metadata_conditions(metadata: Mapping[str, Any]) -> Iterator[MetadataCondition]:
     """Yield the conditions of a metadata filter: a value to equal, or operators with values."""
     for name, value in metadata.items():
@@ -78,9 +82,12 @@ def parse_metadata_filter(metadata: object) -> Mapping[str, Any]:
     """Return a copy of a metadata filter whose operators are known and have values they can take.
 
     Raises:
-        InvalidInput: it is no plain JSON, or an operator is unknown or cannot take its value.
+        InvalidInput: it is no plain JSON, has too many conditions, or an operator is unknown or
+            cannot take its value.
     """
     parsed = parse_metadata(metadata)
+    if len([*metadata_conditions(parsed)]) > MOST_CONDITIONS:
+        raise InvalidInput(f"metadata has more than {MOST_CONDITIONS} conditions; ask for fewer")
     for name, value in parsed.items():
         keys = [*value] if isinstance(value, dict) else []
         unknown = [key for key in keys if key not in OPERATORS]
@@ -148,10 +155,12 @@ class RecordRelation(StrEnum):
       replaced that.
     - derived: it was derived from one of them, directly or through others. Not what a person
       asked to remember (origin ``api``): that stands on its own word.
+    - replaced: one took the place of the other, as a correction or a later word, directly or not.
     """
 
     VERSIONS = "versions"
     DERIVED = "derived"
+    REPLACED = "replaced"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,11 @@ log = logging.getLogger("memoranda.notes")
 
 
 def erase_history(
-    notes: NotesService, scope: Scope, erased: Sequence[Record], words: ErasedWords
+    notes: NotesService,
+    scope: Scope,
+    erased: Sequence[Record],
+    words: ErasedWords,
+    conversation: str | None = None,
 ) -> int:
     """Take records out of the history of all notes of a user; return how many entries changed.
 
@@ -40,6 +44,7 @@ def erase_history(
         scope: whose they are.
         erased: the records that are erased.
         words: what they say.
+        conversation: the id of one that goes as a whole: it may be a title.
 
     Raises:
         StoreError: a file cannot be written; the message says which.
@@ -57,7 +62,7 @@ def erase_history(
             if told and at and not lines[at - 1].startswith("- "):
                 lines[at - 1] = f"{ERASED}\n"
                 count += 1
-            if words.are_in(session):
+            if session == conversation or words.are_in(session):
                 lines[at] = line.replace(found[1], ERASED)
         headings = [at for at, line in enumerate(lines) if HEADING.match(line.rstrip("\r\n"))]
         left, gone = words.replace_lines(lines, spare=headings)

@@ -16,7 +16,14 @@ from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import NamedTuple, TypeVar
 
-from memoranda.errors import InvalidInput, MemorandaError, StoreBusy, StoreClosed, UserDeleted
+from memoranda.errors import (
+    InvalidInput,
+    MemorandaError,
+    StoreBusy,
+    StoreClosed,
+    StoreReadOnly,
+    UserDeleted,
+)
 from memoranda.model.changes import Close, RecordChange
 from memoranda.model.checks import storable
 from memoranda.model.models import ForgetReceipt, Record, is_active
@@ -167,7 +174,8 @@ class SyncedNotes(Notes):
         Raises:
             StoreError: it cannot be read or written; the message says why and what to do.
         """
-        self.sync()
+        with suppress(StoreReadOnly):
+            self.sync()
         return self.read_file()
 
     def read_file(self) -> str:

@@ -26,9 +26,14 @@ MATRYOSHKA = {"text-embedding-3-large": 256, "text-embedding-3-small": 256}
 
 
 def open_embedder(
-    settings: EmbeddingSettings, given: Embedder | None = None
+    settings: EmbeddingSettings, given: Embedder | None = None, *, masks: bool = True
 ) -> tuple[CachedEmbedder | None, str | None]:
     """Return the model that is given, or that of the settings; or none, and why.
+
+    Args:
+        settings: which model.
+        given: a model of the caller's own.
+        masks: whether a server is sent ``[…]`` in the place of secrets.
 
     Raises:
         ConfigError: the model's name is of no known form.
@@ -55,6 +60,7 @@ def open_embedder(
                     dimensions=settings.dimensions or MATRYOSHKA.get(name, 1536),
                     base_url=settings.base_url,
                     api_key=_revealed(settings.api_key),
+                    masks=masks,
                 )
                 breaker = CircuitBreaker(settings.base_url or kind, settings.timeout)
             case _:

@@ -441,6 +441,8 @@ def show_record(record: Record, policy: SecretPolicy) -> Record:
         record = replace(record, content=mask_secrets(record.content), value=None)
     if any(map(has_secret, metadata_statements(record.metadata))):
         record = replace(record, metadata=mask_metadata(record.metadata))
+    if any(map(has_secret, record.tags)):
+        record = replace(record, tags=tuple(map(mask_secrets, record.tags)))
     return record
 
 

@@ -60,8 +60,9 @@ class Eraser:
         scope: whose they are.
         store: where they are.
         clock: where the time comes from.
-        erase_history: takes records, and what repeats them, out of the history of a user's notes,
-            before the store does; returns how many entries changed.
+        erase_history: takes records, and what repeats them, and the id of a conversation that goes,
+            out of the history of a user's notes, before the store does; returns how many entries
+            changed.
         erase_files: takes what repeats erased words out of MEMORY.md and of what was typed, after
             the store did; returns how many lines changed, and where something was typed.
         wipe: clears caches and free space; says why it could not.
@@ -71,7 +72,7 @@ class Eraser:
     scope: Scope
     store: Store
     clock: Clock
-    erase_history: Callable[[Scope, Sequence[Record], ErasedWords], int]
+    erase_history: Callable[[Scope, Sequence[Record], ErasedWords, str | None], int]
     erase_files: Callable[[Scope, ErasedWords], tuple[int, list[TextPlace]]]
     wipe: Callable[[], str | None]
     count_tokens: Callable[[str | None, Message], int]
@@ -92,7 +93,8 @@ class Eraser:
         search = _CopySearch(self, going, said, conversation)
         plan = search.plan()
         copies = self.store.get(scope, plan.copies).values()
-        entries = self.erase_history(self.scope, [*memories, *copies], search.words)
+        gone = [*memories, *copies]
+        entries = self.erase_history(self.scope, gone, search.words, conversation)
         at = self.clock.now()
         with self.store.write(self.scope) as tx:
             if conversation is None:

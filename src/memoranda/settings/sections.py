@@ -387,8 +387,9 @@ class SecretSettings(SettingsSection):
         mcp: What a model stores over MCP. Written like ``secrets.remember``.
         search: What ``search`` shows of secrets. ``mask``: ``[…]``; ``keep``: all of them. What is
             asked for by its id is always shown as it is, and so are items.
-        recall: What models are shown of secrets. By recall, in a context, and by tools; written
-            like ``secrets.search``.
+        recall: What models are shown of secrets. By recall, in a context, by tools, in what stages
+            such as consolidation ask, and what a server of embeddings is sent; written like
+            ``secrets.search``.
     """
 
     remember: Literal["mask", "refuse", "keep"] = "keep"

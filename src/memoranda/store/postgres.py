@@ -73,6 +73,7 @@ MEANINGS: Mapping[str, tuple[type[errors.StoreError], str]] = {
     "53100": (errors.StoreFull, "make room on the server"),
     "53300": (errors.StoreBusy, "the server has no connection left; try again"),
     "55P03": TRY_AGAIN,
+    "57014": (errors.StoreBusy, "the server ended it; try again, or raise its statement_timeout"),
     "57P": (errors.StoreUnreachable, "the server stops or starts; try again"),
     "": (errors.StoreError, "see the log of the server"),
 }

@@ -12,11 +12,11 @@ from pydantic import BeforeValidator, Field
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.facts.requests import asks_to_keep
+from memoranda.facts.requests import INSTRUCTIONS, asks_to_keep
 from memoranda.learning.exclusions import is_order
 from memoranda.learning.llm.claim_checking import says_no_more
 from memoranda.model.checks import clean, json_text, parse_moment
-from memoranda.model.models import MEMORY_KINDS, Entity, Kind, Message, Record
+from memoranda.model.models import MEMORY_KINDS, Entity, Kind, Message, Record, Trust
 from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
@@ -214,9 +214,12 @@ class AgentTools:
 
         Raises:
             NotFound: there is no such fact.
-            InvalidInput: it is no longer believed, ``content`` may not be kept, or says the same.
+            InvalidInput: it is no longer believed, ``content`` may not be kept, or says the same;
+                or it is a lasting instruction, which no words of the agent's end.
         """
         old, text = self._active_fact(memory_id), self._new(content)
+        if old.attribute in INSTRUCTIONS and old.trust is Trust.PERSON:
+            raise InvalidInput(f"{old.id} is what the user wants: only the user changes it")
         if text == old.content:
             # It would only put the agent's word in the place of a person's.
             raise InvalidInput(f"{old.id} says just that already; there is nothing to correct")

@@ -72,6 +72,10 @@ def test_the_request_is_what_servers_understand(connect, server):
     # Texts that the servers refuse are sent in a form they take.
     assert connect().embed(["", "\ud800"]).shape == (2, 4)
     assert server.received[1].body["input"] == [" ", "?"]
+    # And a secret is sent only where the settings say so.
+    for masks, sent in ((True, "My PIN is […]."), (False, "My PIN is 4711.")):
+        connect(masks=masks).embed(["My PIN is 4711."])
+        assert server.received[-1].body["input"] == [sent]
 
 
 def test_a_key_goes_where_it_was_meant_to(connect, server, monkeypatch):

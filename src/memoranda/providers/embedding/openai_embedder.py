@@ -12,6 +12,7 @@ from memoranda.errors import ConfigError, EmbeddingError, MissingExtra, ModelUna
 from memoranda.model.processes import follow_forks
 from memoranda.model.query import Vectors
 from memoranda.providers.embedding.cache import unit_rows, well_formed
+from memoranda.text.secrets import mask_secrets
 
 try:
     import openai
@@ -36,6 +37,7 @@ class OpenAIEmbedder:
         api_key: the key. Without one, OpenAI's own server gets that of
             ``OPENAI_API_KEY``; a ``base_url`` given here never does.
         timeout: seconds for one request.
+        masks: whether ``[…]`` is sent in the place of secrets.
 
     Attributes:
         name: model and dimensions, for example ``text-embedding-3-large@256``.
@@ -50,6 +52,7 @@ class OpenAIEmbedder:
         base_url: str | None = None,
         api_key: str | None = None,
         timeout: float = 30.0,
+        masks: bool = False,
     ) -> None:
         """Make a client; nothing is sent yet, and no request is sent twice.
 
@@ -59,7 +62,7 @@ class OpenAIEmbedder:
         self._connect = partial(_client, base_url, api_key, timeout)
         self.after_fork()
         follow_forks(self)
-        self._model = model
+        self._model, self._masks = model, masks
         self.dimensions = dimensions
         self.name = f"{model}@{dimensions}"
 
@@ -79,7 +82,8 @@ class OpenAIEmbedder:
             EmbeddingError: it refused the request, or answered something else.
         """
         # These servers refuse an empty text, though every text has to have a row.
-        cleaned = [text or " " for text in well_formed(texts)]
+        shown = map(mask_secrets if self._masks else str, well_formed(texts))
+        cleaned = [text or " " for text in shown]
         result = np.empty((len(cleaned), self.dimensions), dtype=np.float32)
         for start in range(0, len(cleaned), BATCH):
             batch = cleaned[start : start + BATCH]

@@ -75,6 +75,11 @@ SELECT id FROM records WHERE user_key = :user AND kind = 'episode' AND (session_
 ORDER BY key
 """
 FORGET_RECALLS = "DELETE FROM recalls WHERE user_key = :user AND session_id = :session"
+# Of facts that another conversation tells, too: an id is often a title.
+FORGET_CONVERSATION = """
+UPDATE records SET session_id = NULL, revised = :revision
+WHERE user_key = :user AND session_id = :session
+"""
 REMOVE_CONVERSATION = "DELETE FROM conversations WHERE user_key = :user AND key = :key"
 CITE = "UPDATE records SET source_ids = :sources WHERE user_key = :user AND key = :key"
 COUNT_CONVERSATIONS = """
@@ -172,6 +177,7 @@ class ErasingWrites(ConversationWrites):
         if erase:
             self.run(REMOVE_CONVERSATION, **values)
             self._remove(every, at, "conversation deleted")
+            self.run(FORGET_CONVERSATION, **values)
         else:
             every = self.end(every, at, "conversation deleted")
             self.run(f"{HIDE_CONVERSATIONS} AND key = :key", **values)

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from memoranda.errors import InvalidInput, StoreError, StoreReadOnly, UserDeleted
-from memoranda.model.changes import RecordChange, StoredRecord
+from memoranda.model.changes import RecordAccess, RecordChange, StoredRecord
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Record, Scope
 from memoranda.model.ports import VECTORS, Analyzer, NameMatcher
@@ -219,8 +219,13 @@ class Store(database.Database[Any], TransferReads, IndexReads):
 
     def apply(self, scope: Scope, changes: Sequence[RecordChange]) -> list[StoredRecord]:
         """Carry out changes of records in a unit of work of their own."""
-        with self.write(scope) as tx:
-            return tx.carry_out(changes)
+        try:
+            with self.write(scope) as tx:
+                return tx.carry_out(changes)
+        except StoreReadOnly:
+            if not all(isinstance(change, RecordAccess) for change in changes):
+                raise
+        return []  # Where nothing can be written, it is read without being counted.
 
     def reset_vectors(self, model: str, dimensions: int) -> None:
         """Drop all vectors, name the model and queue every record."""
