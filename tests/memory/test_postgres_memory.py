@@ -80,13 +80,14 @@ def test_where_nothing_can_be_written_all_is_read(location):
 
 def test_what_the_server_ends_can_be_tried_again(location):
     """An administrator's limit is told with what to do."""
-    with (
-        closing(remembering(location)) as memory,
-        pytest.raises(StoreBusy, match="raise its statement_timeout"),
-        services_of(memory).store.read() as connection,
-    ):
-        connection.value("SELECT set_config('statement_timeout', '1', false)")
-        connection.value("SELECT pg_sleep(1)")
+    asked = "SELECT set_config('statement_timeout', '1', false)", "SELECT pg_sleep(1)"
+    with closing(remembering(location)) as memory:
+        store = services_of(memory).store
+        with (
+            pytest.raises(StoreBusy, match="raise its statement_timeout"),
+            store.read() as connection,
+        ):
+            assert [connection.value(sql) for sql in asked] == []
 
 
 @each_row(
