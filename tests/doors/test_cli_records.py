@@ -78,6 +78,21 @@ def test_search_and_list_take_the_same_filters(told, tasks, filters, places):
     assert sorted(hit["content"] for hit in found) == sorted(wanted)
 
 
+def test_a_search_shows_what_is_relevant_and_says_what_it_lacks(run, told, monkeypatch):
+    """All that was found with --min-score 0; that no model is installed; what a mask hides."""
+    best, other = "The ferry to Porto leaves at nine", "Porto has a tram and a bridge"
+    for text in (best, other, "The wifi password is sunflower"):
+        run("remember", text)
+    asked = ("search", "when does the ferry to Porto leave?")
+    assert [hit["content"] for hit in told(*asked)] == [best]
+    assert [hit["content"] for hit in told(*asked, "--min-score", "0")] == [best, other]
+    assert run(*asked).stderr == ""
+    assert "memoranda show ID" in run("search", "wifi").stderr
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "auto")
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__FOLDER", "nowhere")
+    assert "not meaning: the model" in run(*asked).stderr
+
+
 def test_a_record_is_named_by_the_beginning_of_its_id_or_as_the_last(run, told):
     """One that several ids begin with is refused, and they are named; too short a one is no id."""
     green, black = (told("remember", f"Ana likes {kind} tea") for kind in ("green", "black"))

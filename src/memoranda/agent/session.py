@@ -30,7 +30,7 @@ from memoranda.model.events import Event
 from memoranda.model.models import Hit, Message
 from memoranda.model.usage import StageUsage
 from memoranda.providers.llm.available import complete_name, find_models
-from memoranda.search.recall import find_relevant
+from memoranda.search.recall import find_near_best
 
 # Seconds that a wait lasts at once: a signal just before one is seen when it ends.
 PATIENCE = 1.0
@@ -318,7 +318,7 @@ class ChatSession:
 
     def do_search(self, words: str) -> Events:
         """Search memory: /search WORDS."""
-        yield SearchResults(find_relevant(self.agent.memory.search(words, limit=5)))
+        yield SearchResults(find_near_best(self.agent.memory.search(words, limit=5)))
 
     def do_prune(self, words: str = "") -> Events:
         """Take older messages out of view now; with TOKENS, down to so many."""

@@ -248,14 +248,14 @@ def search(
         memoranda search "diet" --kind fact --tag diet --since 2025-01-01 --json
         memoranda search "deadline" --metadata project=atlas --metadata owner=ana
     """
-    from memoranda.search.recall import find_relevant  # noqa: PLC0415 - a list does without
+    from memoranda.search.recall import find_near_best  # noqa: PLC0415 - a list does without
 
     where, moment = read_filters(session), session.parse_moment(as_of, "as-of")
     memory = session.memory()
     found = memory.search(
         read_words(query), limit=limit, min_score=min_score, as_of=moment, **where
     )
-    shown = find_relevant(found) if min_score is None else found
+    shown = find_near_best(found) if min_score is None else found
     form = [explain_hit(hit) for hit in shown] if why else shown
     session.show(form, drawing.show_hits(shown, session.view, why=why))
     if found and not shown:

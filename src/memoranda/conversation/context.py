@@ -137,7 +137,7 @@ class ContextRequest:
 
 
 class ContextBuilder:
-    """Builds a context that never exceeds its budget (R9.1 to R9.5, N2.5).
+    """Builds a context that never exceeds its budget (requirements R9.1 to R9.5, N2.5).
 
     Args:
         state: the conversation at this moment.

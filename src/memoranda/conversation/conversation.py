@@ -91,12 +91,12 @@ class Conversation:
         system: the system prompt; it is in every context.
         model: the model it is held with; decides how tokens are counted.
         context_limit: the model's context window, in tokens; known for many models.
-        max_tokens: budget of a context; 80 % of the window, if not given (R8.2).
+        max_tokens: budget of a context; 80 % of the window, if not given (requirement R8.2).
         max_messages: most messages in a view; 50, if the settings say nothing else (R8.1).
         keep_recent: how many of the newest always stay, while the budget allows; 10, if the
-            settings say nothing else (R3.3, R8.4).
+            settings say nothing else (requirements R3.3, R8.4).
         strategy: ``rolling_window`` (the default of the settings), ``recency``,
-            ``importance``, ``hybrid`` (R8.3), or an object that is a ``Strategy``.
+            ``importance``, ``hybrid`` (requirement R8.3), or an object that is a ``Strategy``.
         settings: everything else; read from file and environment, if not given.
 
     Raises:
@@ -627,7 +627,7 @@ class Conversation:
         return self._announce(receipt)
 
     def start_session(self) -> Pruning | None:
-        """Start a new session: all but system messages and pins leave the view (R6.5).
+        """Start a new session: all but system messages and pins leave the view (requirement R6.5).
 
         Returns:
             The receipt; ``None`` if there was nothing to leave the view.

@@ -32,7 +32,7 @@ class ConversationStats:
         messages_in_context: messages that a context would hold now.
         pruned_messages: messages that stay out, though not cleared.
         total_tokens: tokens of that context, with all that it carries beside messages.
-        token_limit: the model's context window, or the cap where one is set (R8.2).
+        token_limit: the model's context window, or the cap where one is set (requirement R8.2).
         percent_used: of that limit.
         tokens_by_role: these by role; what is no message of the conversation is ``system``.
         oldest_message: when the oldest message in view was said.
@@ -125,7 +125,7 @@ class ViewExplanation:
         counter: what counts the tokens.
         figures: messages and tokens by role.
         strategy: how messages are chosen.
-        told: what it keeps, and what stays whatever it says (R7.5).
+        told: what it keeps, and what stays whatever it says (requirement R7.5).
         lines: all messages, in order, also those that were cleared.
         markers: what stands in the view for what is left out.
     """
@@ -169,7 +169,7 @@ def explain_view(
 
 
 def describe_policy(policy: Policy, budget: int) -> str:
-    """Return what the strategy keeps, and what stays whatever it says (R7.5)."""
+    """Return what the strategy keeps, and what stays whatever it says (requirement R7.5)."""
     newest = f"the {policy.keep_recent} newest messages; at most {budget:,} tokens"
     kept = f"{policy.strategy.name} keeps {policy.strategy.description}."
     return f"{kept}\nAlways in: system messages, pins and {newest}."

@@ -49,7 +49,7 @@ class Limits:
     """The limits of one conversation, checked (see :class:`memoranda.Conversation`).
 
     Attributes:
-        max_tokens: the cap of a context, as the caller or the settings gave it (R8.2).
+        max_tokens: the cap of a context, as the caller or the settings gave it (requirement R8.2).
         policy: how a view is chosen.
         settings: all else.
     """
@@ -274,7 +274,7 @@ class Pruner:
 
         The newest and the last request (N2.3): a view that has no room for them leaves them out,
         but the next one, or a larger one, has them again. And the request that the current task
-        is about (R5.4), where it is not too large for any view.
+        is about (requirement R5.4), where it is not too large for any view.
         """
         must = given.essential.keys()
         request = () if given.request is None else given.mates(given.request)

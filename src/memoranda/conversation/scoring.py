@@ -12,7 +12,7 @@ each reference to an earlier message   +0.1
 each day of age                        -0.1
 casual talk                            -0.2
 part of a task that is complete        -0.3
-said again later (R4.3)                -0.3
+said again later (requirement R4.3)                -0.3
 one of the last 5, else 10, else 20    +0.4, +0.2, +0.1
 ====================================== =====
 

@@ -48,8 +48,8 @@ class Policy:
     Attributes:
         strategy: one of ``STRATEGIES``, or a caller's own.
         max_messages: most messages in a view of which some are out, beside those that must stay
-            (R8.1).
-        keep_recent: how many of the newest stay while they fit (R3.3, R8.4).
+            (requirement R8.1).
+        keep_recent: how many of the newest stay while they fit (requirements R3.3, R8.4).
         prune_to: share of a budget that is filled again where it is exceeded.
         always: whether the strategy also chooses where everything fits.
     """
@@ -82,7 +82,7 @@ class UserTurn:
 
     @property
     def pair(self) -> tuple[int, ...]:
-        """Question and final answer, which go together (R3.5)."""
+        """Question and final answer, which go together (requirement R3.5)."""
         return self.asked + self.answer
 
     @property
@@ -169,7 +169,7 @@ class SelectionInput:
 
     @property
     def request(self) -> int | None:
-        """The unit with the first request of the current task (R5.4)."""
+        """The unit with the first request of the current task (requirement R5.4)."""
         places = range(self.current, len(self.units))
         return next((each for each in places if self.units[each].head.role == "user"), None)
 
@@ -192,7 +192,7 @@ class SelectionInput:
 
     @cached_property
     def mistakes(self) -> list[tuple[int, ...]]:
-        """The groups of errors with their corrections, the newest first (R5.3)."""
+        """The groups of errors with their corrections, the newest first (requirement R5.3)."""
         found = []
         for index in reversed(range(len(self.units))):
             unit = self.units[index]

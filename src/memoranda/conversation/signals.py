@@ -1,4 +1,4 @@
-"""Signals of a message's importance, read from the message alone (R4.2, R4.3).
+"""Signals of a message's importance, read from the message alone (requirements R4.2, R4.3).
 
 An instruction, a rule, a decision, an error, a correction, small talk: the signals decide what a
 message is worth, what stays when others leave, and where tasks begin. They are read from words

@@ -10,7 +10,7 @@ from memoranda.model.checks import require_attributes, unknown
 
 
 class RollingWindow:
-    """Keeps the newest turns that fit, and of older ones mistakes (R3.1 to R3.5)."""
+    """Keeps the newest turns that fit, and of older ones mistakes (requirements R3.1 to R3.5)."""
 
     name = "rolling_window"
     pairs = True
@@ -40,7 +40,7 @@ class Recency:
 
 
 class Importance:
-    """Keeps the groups with the highest scores, those of the current task first (R4.4).
+    """Keeps the groups with the highest scores, those of the current task first (requirement R4.4).
 
     A group is a question with its answer, or one exchange with tools. Completed tasks go
     before any of the current one does (R5.2); what binds of them does not (R5.3).

@@ -2,7 +2,7 @@
 
 System messages and pins stay always, the newest messages and the last request before the rest.
 Where these do not fit together, long tool results among them are shortened to head and tail; then
-the oldest go, with the question or answer that they belong to (law 1 of the views).
+the oldest go, with the question or answer that they belong to.
 
 What does not fit leaves in blocks: a view holds what was kept when its messages last exceeded the
 budget, and all that came since. So a request begins as the one before it did.

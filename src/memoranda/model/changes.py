@@ -153,7 +153,7 @@ class Supersede:
 
 @dataclass(frozen=True, slots=True)
 class Enrich:
-    """Link a record to more entities, and stamp its ``enriched_at`` (S4.13)."""
+    """Link a record to more entities, and stamp its ``enriched_at`` (requirement S4.13)."""
 
     id: str
     at: datetime

@@ -1,4 +1,4 @@
-"""Texts beside and in the records, and what is left of a message that is erased (law 7)."""
+"""Texts beside and in the records, and what is left of a message that is erased."""
 
 from __future__ import annotations
 

@@ -301,7 +301,7 @@ class Pruning:
         id: ``prn_…``; sorts by time.
         at: when it was done.
         trigger: ``automatic``, ``aggressive``, ``manual``, ``task_boundary``,
-            ``session_start`` (R6.1 to R6.5) or ``overflow``.
+            ``session_start`` (requirements R6.1 to R6.5) or ``overflow``.
         why: what set it off, with its figures.
         strategy: how the messages were chosen.
         before, after: tokens of a request with all that is in view, before and after it.

@@ -1,4 +1,4 @@
-"""Takes what is erased out of the notes of a user, and out of what they typed (law 7).
+"""Takes what is erased out of the notes of a user, and out of what they typed.
 
 What a user typed in ``memoranda chat`` is in a file of prompt_toolkit's ``FileHistory``: a line
 ``# time`` and a line ``+text`` for each line typed. A line that begins otherwise is none to it.

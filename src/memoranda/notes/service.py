@@ -1,4 +1,4 @@
-"""Where the notes of each user are, and how they are opened: one folder each (law 6)."""
+"""Where the notes of each user are, and how they are opened: one folder each."""
 
 from __future__ import annotations
 

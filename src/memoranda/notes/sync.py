@@ -489,7 +489,7 @@ class SyncedNotes(Notes):
     # Erasing
 
     def erase_lines(self, erased: ErasedWords) -> int:
-        """Take erased text out of MEMORY.md; return how many lines changed (law 7).
+        """Take erased text out of MEMORY.md; return how many lines changed.
 
         A bullet of a record that is still there stays: an independent one may say the same.
         """

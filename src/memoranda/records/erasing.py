@@ -1,4 +1,4 @@
-"""Erases records with all their copies: what a copy is, stands here and nowhere else (law 7).
+"""Erases records with all their copies: what a copy is, stands here and nowhere else.
 
 A text says what is erased if it repeats five words or more of it in a row, or is what memory itself
 wrote of it: a line of recall, the result of a tool that names the record. A copy is what says it

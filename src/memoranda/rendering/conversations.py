@@ -25,7 +25,7 @@ from memoranda.rendering.layout import Column, Display, details, safe_text, tabl
 from memoranda.rendering.plain import join, one_line, pluralize
 
 EXPAND = "memoranda conversations expand"
-# Why messages left the view, by what set it off (R7.2).
+# Why messages left the view, by what set it off (requirement R7.2).
 REASONS = {
     "manual": "as you asked",
     "task_boundary": "as a new task begins",
@@ -153,7 +153,7 @@ def show_receipt(done: Pruning, view: Display, *, dry: bool = False) -> Iterator
 
 
 def describe_pruning(*done: Pruning) -> str:
-    """Return in a sentence that messages left the view, and why (R7.2)."""
+    """Return in a sentence that messages left the view, and why (requirement R7.2)."""
     count = pluralize(sum(each.messages for each in done), "message")
     return f"{count} left the view {REASONS.get(done[-1].trigger, SAVES)}"
 

@@ -1,4 +1,4 @@
-"""Tells which erased texts a text repeats: the one rule of law 7 for all that keeps text.
+"""Tells which erased texts a text repeats: the one rule for all that keeps text.
 
 A text repeats an erased one if it has five words or more of it in a row, or all of a shorter one.
 Words are compared without case, accents, punctuation, markup and line ends; of scripts without

@@ -124,7 +124,7 @@ KEPT, LONGEST_KEPT = 1_024, 16_000
 
 
 class CachedCounter:
-    """A counter that keeps the counts of short texts by another one (R1.5, N3.4)."""
+    """A counter that keeps the counts of short texts by another one (requirements R1.5, N3.4)."""
 
     def __init__(self, inner: TokenCounter) -> None:
         """Know nothing yet."""

@@ -195,7 +195,7 @@ class EstimatedCounter:
     """Cuts text into pieces as OpenAI's encodings do, and knows roughly how these are merged.
 
     Measured against cl100k_base and o200k_base on texts of forty languages and kinds, code, JSON,
-    hashes and runs of few letters: never below, and at most 3.5 % above (law 13); a text of fewer
+    hashes and runs of few letters: never below, and at most 3.5 % above; a text of fewer
     than a hundred tokens may be one token off. Of a text beyond ``SAMPLED`` characters samples are
     counted, so that none takes long.
 

@@ -1,4 +1,4 @@
-"""The tools by which an agent uses its memory (S4.61 to S4.67), for any framework."""
+"""The tools by which an agent uses its memory (requirements S4.61 to S4.67), for any framework."""
 
 from __future__ import annotations
 

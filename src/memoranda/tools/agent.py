@@ -240,7 +240,7 @@ class AgentTools:
         return ToolOutput(self.searcher.show(done), f"Confirmed: {done.id} never fades.")
 
     def _new(self, content: str, metadata: object = None) -> str:
-        """Return ``content`` if it may be kept, and is not what memory itself had told (law 9)."""
+        """Return ``content`` if it may be kept, and is not what memory itself had told."""
         text = admit_text(clean(content, "content"), self.secrets)
         if any(map(is_order, (text, *metadata_statements(metadata)))):
             raise InvalidInput("content is an order to the assistant and no fact; it is not kept")

@@ -53,7 +53,7 @@ LAST_STRETCH = 30  # messages that are shown when a conversation opens
 MOST_ENTRIES = 100  # entries of the log: with many, each drawing takes long; F4 has the others
 CALL_WIDTH = 300  # characters of a tool call
 NAME_WIDTH = 28  # characters of a session's name
-# From which share of the window it is said in words, too (R2.4, R6.2).
+# From which share of the window it is said in words, too (requirements R2.4, R6.2).
 ALERTS = ((0.9, ", almost full"), (0.8, ", near the limit"), (0.0, ""))
 # The screens over the chat, by their keys from F1 on.
 SHOWN = ("help", "context", "settings", "history", "search", "facts", "notes")

@@ -22,7 +22,7 @@ from memoranda.rendering.facts import FACTS, describe_fact, show_provenance
 from memoranda.rendering.layout import Column, safe_text
 from memoranda.rendering.plain import join, one_line, pluralize
 from memoranda.rendering.records import HITS, show_reasons, show_record
-from memoranda.search.recall import find_relevant
+from memoranda.search.recall import find_near_best
 from memoranda.tui.layout import ConfirmScreen, EditScreen, OverlayScreen
 from memoranda.tui.lists import MOST, ListPanel, act_on_row
 from memoranda.tui.runtime import ChatRuntime
@@ -100,7 +100,7 @@ class SearchPanel(ListPanel[Hit]):
 
     def find(self, words: str) -> Sequence[Hit]:
         """Return what is relevant to the words, best first."""
-        return find_relevant(self.memory.search(words, limit=FOUND))
+        return find_near_best(self.memory.search(words, limit=FOUND))
 
     def describe(self, row: Hit) -> RenderableType:
         """Return a hit with the reasons for it."""

@@ -22,7 +22,7 @@ from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.index_reads import vector_model
 from memoranda.store.sql.rows import STORED_FLOAT, Row
 
-# Dimensions of placeholders while no model is known: those of all-MiniLM-L6-v2 (S1.02).
+# Dimensions of placeholders while no model is known: those of all-MiniLM-L6-v2 (requirement S1.02).
 UNKNOWN_DIMENSIONS = 384
 LARGEST = 2**63 - 1
 # Names of a caller's metadata that Chroma takes.
