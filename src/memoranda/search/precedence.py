@@ -18,13 +18,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from memoranda.facts.ontology import attributes
+from memoranda.facts.questions import read_asked
 from memoranda.facts.reader import INSTRUCTION
-from memoranda.model.models import Kind
+from memoranda.model.models import Kind, Record
 from memoranda.model.ports import Analyzer
-from memoranda.search.attributes import ReadRecords, asks_for_many, find_asked_facts
 from memoranda.search.evidence import ScoredRecords, best_rows, merge_facts, pairs_among
-from memoranda.search.index import Floats, Mask, Places, Rows
-from memoranda.search.questions import ParsedQuestion, QuestionTense, asks
+from memoranda.search.index import Mask, Places, Rows
+from memoranda.search.questions import ParsedQuestion
 from memoranda.search.statements import LONGEST, StatedText, competes
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.small_talk import states_nothing
@@ -39,8 +40,6 @@ SHARE, CHANGE, VALUE, ENOUGH = 1.8, 0.25, 0.6, 2.1
 LEAST = ENOUGH - CHANGE - VALUE  # of likeness and score, without which the rest does not help
 REPEATED = 0.7  # what is left of the score of a weekly insight, which repeats facts
 ASKS = 0.6  # and of that of a turn that only asks
-# Share of the best score from which one of many instructions can be what is asked.
-COMPARABLE = 0.6
 MOST_FIRST = 8  # facts; who has more of what is asked for is asked about one of them
 
 
@@ -53,7 +52,6 @@ class CurrentFirst:
         rows: the user's records.
         visible: those that count.
         wanted: those of them that may be shown.
-        share: which share of the question's words each of them holds.
         one: whether a person asks an assistant, and names no time.
         by_vectors: whether the question has a vector, and so likeness is told by vectors.
         analyzer: makes the terms of texts.
@@ -64,12 +62,11 @@ class CurrentFirst:
     rows: Rows
     visible: Mask
     wanted: Mask
-    share: Floats
     one: bool
     by_vectors: bool
     analyzer: Analyzer
     texts: Callable[[Iterable[int]], Mapping[int, str]]
-    records: ReadRecords
+    records: Callable[[Iterable[int]], Mapping[int, Record]]
     _stated: dict[int, StatedText] = field(default_factory=dict)
 
     def rank(self, own: ScoredRecords, found: Mask) -> tuple[ScoredRecords, Mask]:
@@ -96,10 +93,11 @@ class CurrentFirst:
 
     def _with_updates_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
         """Return scores in which what brings one of the best up to date goes before it."""
-        if self.question.tense is QuestionTense.THEN:
+        if self.question.past:
             return scored
         best, place = best_rows(scored.score, shown, DEPTH), 0
-        one = self._asks_for_one(scored)
+        many = "attribute" in scored.evidence and asks_for_many(self.question.text)
+        one = self.one and not many
         for _ in range(MOST_CHANGES):
             if place == min(FOLLOWED, len(best)):
                 break
@@ -112,12 +110,6 @@ class CurrentFirst:
             over = np.nextafter(scored.score[old], np.float32(2))
             scored = scored.moved({new: float(over)})
         return scored
-
-    def _asks_for_one(self, scored: ScoredRecords) -> bool:
-        """Return whether the question asks for what has one right answer now."""
-        asked = self.question.tense is QuestionTense.NOW or asks(self.question.text)
-        attribute = "attribute" in scored.evidence and asks_for_many(self.question.text)
-        return self.one and asked and not attribute
 
     def _find_correction(self, top: int, scored: ScoredRecords, shown: Mask) -> int | None:
         """Return the best shown record that replaced ``top``, or a fact drawn from it."""
@@ -176,45 +168,51 @@ class CurrentFirst:
     ) -> tuple[ScoredRecords, Mask]:
         """Return scores in which the facts that a question asks for come first, if any is known.
 
+        Of a fact and the turns that it was drawn from the best stands for all: "Who is my boss?"
+        has one answer, however it was worded ("It's Shona I answer to now").
+
         Args:
             own: the scores of all records, each by itself.
             scored: the same, with what facts lend to turns.
             shown: which of them to show.
         """
-        past = self.question.tense is QuestionTense.THEN
-        text, visible = self.question.text, self.visible
-        facts = find_asked_facts(text, self.rows, visible, self.records, past=past)
-
-        def fits(row: int) -> tuple[float, float]:
-            return float(self.share[row]), float(own.score[row])
-
-        least = COMPARABLE * float(own.score[self.wanted].max())
+        shown, sources = shown.copy(), self.rows.sources
         first: dict[int, None] = {}
-        shown = shown.copy()
-        for fact in sorted(facts, key=fits, reverse=True)[:MOST_FIRST]:
-            told = self._find_tellers(fact)
-            order = facts[fact].attribute == INSTRUCTION
-            if not told or (order and max(own.score[told]) < least):
+        facts = self._find_asked_facts()
+        for fact in sorted(facts, key=lambda row: -own.score[row])[:MOST_FIRST]:
+            turns = sources[sources[:, 0] == fact, 1].tolist()
+            told = [row for row in (fact, *turns) if self.wanted[row]]
+            best = max(told, key=lambda row: own.score[row], default=None)
+            if best is None:
                 continue
-            teller = max(told, key=fits)
-            if teller == fact:  # Which says what the turns said.
+            if best == fact:  # Which says what the turns said.
                 shown[told] = False
-            shown[teller] = True
-            first[teller] = None
+            shown[best] = True
+            first[best] = None
         return scored.put_first("attribute", [*first], shown), shown
 
-    def _find_tellers(self, fact: int) -> list[int]:
-        """Return which of a fact and its turns may be shown, and of these those with its value."""
-        rows = self.rows
-        sources = rows.sources[rows.sources[:, 0] == fact, 1].tolist()
-        told = [row for row in (fact, *sources) if self.wanted[row]]
-        value = _plain(self.records([fact])[fact].value or "")
-        texts = self.texts(told)
-        return [row for row in told if value in _plain(texts.get(row, ""))] or told
+    def _find_asked_facts(self) -> list[int]:
+        """Return the facts of the user that hold now of what is asked; standing orders are none.
+
+        English tells the past by words that other languages ask with: "Was trinke ich?".
+        """
+        past, rows = self.question.past, self.rows
+        asked = [
+            each.attribute
+            for each in read_asked(self.question.text)
+            if each.own and not each.former and not (past and each.language == "en")
+        ]
+        held = rows.named("attribute", *{*asked} - {INSTRUCTION}) & rows.named("subject", "user")
+        held &= self.visible
+        held[find_superseded(rows, self.visible)] = False
+        told = self.records(np.flatnonzero(held).tolist())
+        # What is so answers better than what is not: "is not allergic to nuts".
+        return [row for row, fact in told.items() if fact.value is not None] or [*told]
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().replace("\u2019", "'").split())
+def asks_for_many(question: str) -> bool:
+    """Return whether a question asks for an attribute of which several values hold at once."""
+    return any(not attributes()[each.attribute].single for each in read_asked(question))
 
 
 def find_superseded(rows: Rows, found: Mask) -> Places:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from enum import Enum
 from functools import cache
 
 from memoranda.text.linear_patterns import LinearPattern
@@ -50,14 +49,6 @@ def _unmarked() -> tuple[LinearPattern, ...]:
     )
 
 
-class QuestionTense(Enum):
-    """Which state of things a question is about."""
-
-    NOW = "now"
-    THEN = "then"
-    OPEN = "open"
-
-
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
     """A question, as far as it matters which of two answers is the newer.
@@ -66,13 +57,13 @@ class ParsedQuestion:
         text: normalised.
         terms: those that tell something.
         beginnings: what the inflections of its telling words begin with.
-        tense: which state of things it is about.
+        past: whether it is about how things were.
     """
 
     text: str
     terms: frozenset[str]
     beginnings: tuple[str, ...]
-    tense: QuestionTense
+    past: bool
 
     @classmethod
     def read(cls, query: str, terms: Collection[str], *, ended: bool = False) -> ParsedQuestion:
@@ -89,7 +80,7 @@ class ParsedQuestion:
             text=" ".join(normalize(query).split()),
             terms=frozenset(terms),
             beginnings=tuple(term.removesuffix("i") for term in stems),
-            tense=QuestionTense.THEN if ended else read_tense(query),
+            past=ended or is_past(query),
         )
 
     def share(self, sentence: str) -> float:
@@ -99,13 +90,10 @@ class ParsedQuestion:
         return held / max(len(self.beginnings), 1)
 
 
-def read_tense(query: str) -> QuestionTense:
-    """Return which state of things ``query`` is about."""
+def is_past(query: str) -> bool:
+    """Return whether a question is about how things were."""
     text = normalize(query)
     done = ASKED.done.search(text)
     if done is not None and (done["verb"] or "").strip() not in ASKED.words("telling"):
         text = f"{done['counted']}do {text[done.start('who') :]}"  # What is done goes on.
-    if ASKED.past.search(text):
-        return QuestionTense.THEN
-    now = ASKED.state.search(text) and ASKED.present.search(text)
-    return QuestionTense.NOW if now else QuestionTense.OPEN
+    return ASKED.past.search(text) is not None

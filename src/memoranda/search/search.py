@@ -15,13 +15,13 @@ import numpy as np
 
 from memoranda.derivations import DerivationWorker
 from memoranda.errors import EmbeddingError
+from memoranda.facts.questions import read_asked
 from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.checks import content_hash, to_ms
 from memoranda.model.models import ROLES, ArmEvidence, Hit, Kind, Record, Scope, Why
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor
 from memoranda.model.query import CandidateQuery, EmbeddedText, Filter, TermMatches, Vector
 from memoranda.search import evidence
-from memoranda.search.attributes import asked_attributes
 from memoranda.search.evidence import WITHIN, ScoredRecords
 from memoranda.search.index import NO_NUMBER, UNREAD, Floats, IndexCache, Mask, Rows
 from memoranda.search.late_interaction import (
@@ -188,7 +188,7 @@ class Retriever:
         question = CandidateQuery(
             terms=terms,
             vector=None if embedded is None else embedded.vector,
-            attributes=asked_attributes(query) | {INSTRUCTION},
+            attributes={each.attribute for each in read_asked(query) if each.own} | {INSTRUCTION},
             most=max(most, MOST_CANDIDATES if by_tokens else FEWER_CANDIDATES),
         )
         candidates = self.store.candidates(scope, where, question)
@@ -345,7 +345,6 @@ class SingleSearch:
             rows=rows,
             visible=self.visible,
             wanted=self.wanted,
-            share=self.words.share(),
             one=not self._among_people and self.named is None,
             by_vectors=self.vector is not None,
             analyzer=self.parts.analyzer,
