@@ -95,7 +95,7 @@ VALUES = [
     ("conversations prune trip --to 0", "max_tokens=0", "a whole number of at least 1"),
     ("conversations expand trip 'the start'", "'the start'", "its id such as cut_12-26"),
     ("conversations expand trip cut_90-99", "90 to 99", "show it to see their places"),
-    ("conversations delete trip", "no terminal to ask on", "say it with --yes"),
+    ("conversations delete trip", "no terminal to ask on", "add --yes"),
     ("consolidate nowhere", "'nowhere'", "memoranda conversations lists"),
     ("maintain sleep", "stage='sleep'", "use one of expire"),
     ("entities --type ''", "type is empty", "give it some text"),

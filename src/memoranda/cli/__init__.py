@@ -76,7 +76,7 @@ class LazyCommands(CommandGroup):
             tell_error(str(error))
             code = FAILED
         except OSError as error:
-            remedy = "choose another place, or make or allow this one"
+            remedy = "choose another place, or check its permissions"
             told = f"{error.filename}: {error.strerror}; {remedy}"
             tell_error(told if error.filename else str(error))
             code = FAILED

@@ -62,7 +62,7 @@ Shared = partial(Kept, rich_help_panel="Options of every command")
 
 # What a chat is begun with.
 ChatName = Annotated[
-    str, Option("--session", metavar="NAME", help="The conversation that goes on, or begins.")
+    str, Option("--session", metavar="NAME", help="The conversation to continue, or to begin.")
 ]
 Model = Annotated[
     str | None, Option(metavar="NAME", help="The language model; otherwise llm.model.")
@@ -205,7 +205,9 @@ class Session(typer.Context):
         from memoranda.memory import scope_of, services_of  # noqa: PLC0415 - as above
 
         if text == LAST:
-            return next((each.id for each in memory.records(newest_first=True, limit=1)), text)
+            newest = memory.records(newest_first=True, limit=MOST_NAMED)
+            # A person means what was said or stored, not an insight that was written since.
+            return next((each.id for each in newest if each.kind != "reflection"), text)
         if len(text) < SHORTEST_ID:
             return text
         found = services_of(memory).store.ids(scope_of(memory), text, limit=MOST_NAMED)
@@ -267,7 +269,7 @@ class Session(typer.Context):
             InvalidInput: there is no terminal to ask on.
         """
         if not yes and not sys.stdin.isatty():
-            raise InvalidInput(f"{refused}: there is no terminal to ask on; say it with --yes")
+            raise InvalidInput(f"{refused}: there is no terminal to ask on; add --yes")
         if not yes:
             typer.confirm(question, abort=True, err=True)
 

@@ -54,8 +54,12 @@ def show(
     session: Session,
     id: Id,
     *,
-    explain: Annotated[bool, Option("--explain", help="Say why each is in view or not.")] = False,
-    budget: Annotated[int | None, Option(help="What it would be within so many tokens.")] = None,
+    explain: Annotated[
+        bool, Option("--explain", help="Say why each message is in view or not.")
+    ] = False,
+    budget: Annotated[
+        int | None, Option(help="Show it as it would be within so many tokens.")
+    ] = None,
     everything: Annotated[bool, Option("--all", help="Also what was pruned or cleared.")] = False,
 ) -> None:
     """Show a conversation as a model sees it: budget, messages, and what is out.
@@ -80,7 +84,7 @@ def prune(
     *,
     to: Annotated[
         int | None,
-        Option(metavar="TOKENS", help="What is left fits so many; otherwise as automatically."),
+        Option(metavar="TOKENS", help="How many may stay; otherwise as automatic pruning does."),
     ] = None,
     dry_run: options.DryRun = False,
 ) -> None:

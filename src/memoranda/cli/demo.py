@@ -69,7 +69,7 @@ def demo(session: Session) -> None:
                 session.print(Text(), Text(f"{len(told)}  {title}", "bold"), *shown)
     where = f"--db {shlex.quote(place)} --user {shlex.quote(user)}"
     end = f"""
-Try on it:
+Try it yourself:
   memoranda search {where} "{story["questions"][0]["ask"]}" --why
   memoranda facts {where}
   memoranda chat {where}"""

@@ -44,7 +44,7 @@ def list_facts(
     ] = None,
     *,
     everything: Annotated[
-        bool, Option("--all", help="Also replaced, forgotten and faded ones.")
+        bool, Option("--all", help="Also those that were replaced or forgotten, or faded.")
     ] = False,
     limit: options.Limit = 20,
 ) -> None:

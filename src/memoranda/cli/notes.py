@@ -79,7 +79,7 @@ def show(session: Session) -> None:
         sys.stdout.write(text)  # A file gets what the file says.
     session.note(f"from {path}" if text else "nothing is noted yet")
     if notes.is_over(text):
-        session.warn("it is too long, and what is left was written by hand")
+        session.warn("MEMORY.md is too long, and what is left was written by hand")
 
 
 @command(group, "sync")
@@ -87,7 +87,7 @@ def sync(
     session: Session,
     *,
     accept_removals: Annotated[
-        bool, Option("--accept-removals", help="Many lines that are gone at once were meant.")
+        bool, Option("--accept-removals", help="Many lines were removed on purpose.")
     ] = False,
 ) -> None:
     """Read what you changed in MEMORY.md, and write what memory has learned.

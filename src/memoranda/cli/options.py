@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 Limit = Annotated[int, Option("--limit", "-n", min=1, help="How many at most.")]
-Offset = Annotated[int, Option(min=0, help="How many to leave out before.")]
+Offset = Annotated[int, Option(min=0, help="How many to skip.")]
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 Erase = Annotated[bool, Option("--erase", help="Remove the text for good, wherever it is kept.")]
 DryRun = Annotated[bool, Option("--dry-run", help="Change nothing; say what would be done.")]

@@ -281,8 +281,10 @@ def recall(
     """
     found = session.memory().recall(read_words(prompt), budget=budget)
     session.show(found, *([safe_text(found.text)] if found.text else []))
-    used = f"{found.tokens} of {budget} tokens, {pluralize(len(found.hits), 'record')}"
-    session.note(used if found.text else f"nothing to recall for this within {budget} tokens")
+    used = f"{found.tokens:,} of {budget:,} tokens, {pluralize(len(found.hits), 'record')}"
+    session.note(
+        used if found.text else f"nothing to recall for this within {pluralize(budget, 'token')}"
+    )
 
 
 @command(commands, "context")
@@ -290,8 +292,8 @@ def context(
     session: Session,
     prompt: Prompt,
     *,
-    conversation: Annotated[str | None, Option(help="A stored one that goes on.")] = None,
-    budget: Annotated[int | None, Option(help="Most tokens; else 80 % of the window.")] = None,
+    conversation: Annotated[str | None, Option(help="A stored conversation to continue.")] = None,
+    budget: Annotated[int | None, Option(help="Most tokens; otherwise 80 % of the window.")] = None,
 ) -> None:
     """Print all that a model would be sent for a prompt.
 
@@ -336,9 +338,7 @@ def list_(
     *,
     limit: options.Limit = 20,
     offset: options.Offset = 0,
-    newest_first: Annotated[
-        bool, Option("--newest-first", help="The one recorded last first.")
-    ] = False,
+    newest_first: Annotated[bool, Option("--newest-first", help="The newest first.")] = False,
 ) -> None:
     """List records in the order they were recorded.
 

@@ -59,7 +59,7 @@ def show_provenance(found: Provenance, view: Display) -> Iterator[RenderableType
     """Yield a fact, the turns it rests on as they were said, its versions and its history."""
     yield from chain.from_iterable(map(view.wrap, describe_fact(found.fact, view)))
     yield Text("\nsaid in", "bold")
-    yield table(found.sources, SOURCES, view, empty="no turn: it was told as it is")
+    yield table(found.sources, SOURCES, view, empty="no turn: it was stored as it is")
     if versions := [*found.before, *found.after]:
         yield Text("\nother versions", "bold")
         yield show_facts(versions, view)

@@ -168,11 +168,12 @@ class RetrievalSettings(SettingsSection):
         min_score: Minimum score of a hit, if the caller gives none. Such as ``0.3``.
         recall: What recall gives a model. ``all``: whatever answers the prompt, as far as it fits;
             ``facts``: the five best facts of other sessions.
-        wait: Seconds that a search waits for the vectors of new records. Then words find these.
+        wait: Seconds that a search waits for the vectors of new records. After that, words find
+            them.
         cache_size: Megabytes of memory for the records of searched users. Beyond that, those of
             users asked the longest ago are dropped; the user who is asked always fits.
-        exact_up_to: Vectors of a user up to which all records are ranked. Of more, candidates come
-            from the database, which bounds time and memory. On PostgreSQL alone.
+        exact_up_to: Vectors of a user up to which all records are ranked. Beyond that, the database
+            gives candidates, which bounds time and memory. On PostgreSQL alone.
     """
 
     fusion: Literal["blend", "rrf", "cosine"] = "blend"
@@ -195,8 +196,8 @@ class RetentionSettings(SettingsSection):
         context: How long the context of a day is kept. Written like ``retention.episode``.
         reflection: How long reflections are kept. Written like ``retention.episode``.
         remove: Whether what expired or was forgotten is removed for good. The clean-up does that,
-            and takes the messages along; otherwise it is only found no more, and history still
-            tells it.
+            and takes the messages along; otherwise it is only no longer found, and history still
+            has it.
     """
 
     episode: Span = "forever"
@@ -226,12 +227,12 @@ class ConversationSettings(SettingsSection):
 
     Attributes:
         context_limit: Context window, in tokens, whatever the model. Such as ``32000``;
-            ``tokens.limits`` comes first. Without it it is the model's own; of a model that is not
-            known 8,192 is assumed, to be on the safe side, and 128,000 where no model is named.
-        max_tokens: Most tokens of a context. Such as ``8000``; without it it is the share of the
-            window that ``budget_share`` says.
+            ``tokens.limits`` comes first. Otherwise the model's own; for an unknown model 8,192 is
+            assumed, to be on the safe side, and 128,000 if no model is named.
+        max_tokens: Most tokens of a context. Such as ``8000``; otherwise the share of the window
+            that ``budget_share`` says.
         budget_share: Share of the window that a context may take.
-        max_messages: Most messages in a view of which some have left.
+        max_messages: Most messages in a view from which some were pruned.
         keep_recent: How many of the newest messages always stay.
         window: How many turns ``Conversation.window`` returns by itself.
         strategy: Which messages stay in view. ``rolling_window``: the newest, question and answer
@@ -308,7 +309,7 @@ class ConsolidationSettings(SettingsSection):
             begins; otherwise only by ``consolidate``, the nightly job, and where an agent ends a
             session or makes room in it.
         extractor: What extracts facts from a conversation. ``auto``: the language model, if there
-            is one; ``none``: nothing, a memory has the facts that it is told to store.
+            is one; ``none``: nothing; only what is stored explicitly becomes a fact.
         timeout: Seconds that ending a conversation waits for its facts. They are extracted in any
             case.
         duplicate_at: Share of common words from which two facts are one. The Jaccard index of their
@@ -354,8 +355,7 @@ class AgentSettings(SettingsSection):
         tools: Which tools it has. ``all``, ``none``, or the names of those of memory, such as
             ``search_memories, store_memory``. Your own tools are always there.
         spend_limit: What a session may cost, in US dollars. What is done for it in the background
-            counts, too. No call of a model begins beyond it. It knows what calls cost whose
-            prices are known.
+            counts, too. No call of a model begins beyond it. Only calls whose price is known count.
     """
 
     system: str = (
@@ -456,7 +456,7 @@ class HttpSettings(SettingsSection):
 
     Attributes:
         keep_alive: Seconds that a connection stays open without a request.
-        connections: Most connections at once. What more ask is answered with 503.
+        connections: Most connections at once. Beyond that, requests are answered with 503.
         header_size: Bytes of the header of a request at most. More is answered with 400.
         body_size: Bytes of the body of a request at most. More is answered with 413.
     """
