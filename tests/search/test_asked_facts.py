@@ -216,12 +216,26 @@ def test_a_question_needs_no_mark(text, question):
     who waters the plants when i'm away | yes
     in which city does Hilde live | yes
     what day's the chiro | yes
+    what i owe vernon every month | yes
+    who run the kitchen at my job | yes
+    where we off to on honeymoon | yes
+    when my servsafe run out | yes
+    how much they want for the struts | yes
+    crime number for the stolen saw | yes
+    number for the plumber please | yes
+    Maria, what's my locker | yes
     Kindly remind me of the painter's name. | yes
     what a lovely day | no
     What I need is a holiday | no
     which reminds me i need milk | no
     remind me to call Bob on Friday | no
     who cares about the weather anyway | no
+    How much I owe is nobody's business | no
+    where i live it never snows | no
+    when you answer use short sentences | no
+    When I was ten we moved to Leeds. | no
+    Wow, Maria, what you're doing is brave. | no
+    code for the gate 4412 | no
     """
     assert asks(text) is (question == "yes")
 

@@ -34,9 +34,9 @@ DEPTH = 20  # of the best records, those that may bring the best one up to date
 FOLLOWED = 3  # of the best records, those of which it is looked whether they changed
 MOST_CHANGES = 8  # in all, and looks that find none
 # What makes a later text the update of an earlier one: its likeness to it (0 to 1), and times these
-# the share of its score, whether it speaks of a change, and whether it gives another value.
-# Together they are ENOUGH. Measured on nine histories, six people and BEAM: see docs/retrieval.md.
-SHARE, CHANGE, VALUE, ENOUGH = 1.8, 0.25, 0.6, 2.1
+# the likeness of their words, the share of its score, whether it speaks of a change, and whether it
+# gives another value. Together they are ENOUGH. Figures: docs/retrieval.md.
+WORDS, SHARE, CHANGE, VALUE, ENOUGH = 0.8, 2.0, 0.25, 0.4, 2.5
 LEAST = ENOUGH - CHANGE - VALUE  # of likeness and score, without which the rest does not help
 REPEATED = 0.7  # what is left of the score of a weekly insight, which repeats facts
 ASKS = 0.6  # and of that of a turn that only asks
@@ -130,16 +130,15 @@ class CurrentFirst:
             for row in best
             if table["length"][row] <= LONGEST and table["speaker"][row] == table["speaker"][top]
         ]
-        before = (self._read(row).values for row in told if said[row] <= said[top])
-        known = frozenset[tuple[str, str]]().union(*before)
         fits: dict[int, float] = {}
         for row in told if top in told else ():
             if said[row] <= said[top] or scored.score[row] > scored.score[top]:
                 continue
-            fit = self._likeness(row, top) + SHARE * float(scored.score[row] / scored.score[top])
             new = self._read(row)
-            if fit >= LEAST and not new.terms <= old.terms:
-                fits[row] = fit + CHANGE * new.changes + VALUE * new.renews(old, known)
+            fit = self._likeness(row, top) + WORDS * new.likeness(old)
+            fit += SHARE * float(scored.score[row] / scored.score[top])
+            if fit >= LEAST:
+                fits[row] = fit + CHANGE * new.changes + VALUE * new.renews(old)
         enough = [row for row, fit in fits.items() if fit >= ENOUGH and not self._is_rival(row)]
         return max(enough, key=lambda row: fits[row], default=None)
 

@@ -29,8 +29,12 @@ def asks(text: str) -> bool:
     text = text.rstrip(_EDGE)
     if text.endswith(_ASKS):
         return True
-    stated = len(text) > LONGEST_QUESTION or text.endswith("!")
-    return not stated and any(form.search(text) is not None for form in _unmarked())
+    if len(text) > LONGEST_QUESTION or text.endswith("!"):
+        return False
+    if any(form.search(text) is not None for form in _unmarked()):
+        return True
+    clause = ASKED.unmarked_clause.search(text)
+    return clause is not None and ASKED.answered.search(text) is None
 
 
 def names_assistant(question: str) -> bool:

@@ -183,38 +183,46 @@ class StatedText:
     Attributes:
         terms: its terms.
         changes: whether it says that something is not as it was.
-        values: sort and plain form of the values near what is asked for.
+        values: sort and plain form of its values.
+        answers: the sorts of those near what is asked for.
     """
 
     terms: frozenset[str]
     changes: bool
     values: frozenset[tuple[str, str]]
+    answers: frozenset[str]
 
     @classmethod
     def read(cls, text: str, question: ParsedQuestion, analyzer: Analyzer) -> StatedText:
         """Return what a text says of what a question asks."""
-        terms, sentences = frozenset(analyzer.terms(text)), tuple(stated_sentences(text))
+        sentences = {each: values(each) for each in stated_sentences(text)}
         answering = (each for each in sentences if question.share(each) >= MOSTLY)
-        found = (value for each in answering for value in _answering_values(question, each))
-        return cls(terms, any(map(speaks_of_change, sentences)), frozenset(found))
+        near = (sort for each in answering for sort in _sorts_near(question, each, sentences[each]))
+        return cls(
+            terms=frozenset(analyzer.terms(text)),
+            changes=any(map(speaks_of_change, sentences)),
+            values=frozenset((one.sort, one.plain) for all_ in sentences.values() for one in all_),
+            answers=frozenset(near),
+        )
 
     def likeness(self, other: StatedText) -> float:
         """Return how like another text this one is (0 to 1), by their words."""
         sizes = len(self.terms) * len(other.terms)
         return len(self.terms & other.terms) / sizes**0.5 if sizes else 0.0
 
-    def renews(self, old: StatedText, known: frozenset[tuple[str, str]]) -> bool:
-        """Return whether it gives a value not ``known`` before, of a sort that ``old`` gives."""
-        sorts = {sort for sort, _ in old.values}
-        return any(sort in sorts for sort, _ in self.values - known)
+    def renews(self, old: StatedText) -> bool:
+        """Return whether it has another value of the sort with which ``old`` answers."""
+        return any(sort in old.answers for sort, _ in self.values - old.values)
 
 
-def _answering_values(question: ParsedQuestion, sentence: str) -> Iterator[tuple[str, str]]:
-    """Yield the values that stand near what is asked for, by sort and plain form."""
+def _sorts_near(
+    question: ParsedQuestion, sentence: str, found: Sequence[StatedValue]
+) -> Iterator[str]:
+    """Yield the sorts of those values of a sentence that stand near what is asked for."""
     words = [(word[0].lower(), word.start()) for word in _BARE_WORD.finditer(sentence)]
     starts = [start for _, start in words]
     named = [place for place, (word, _) in enumerate(words) if word.startswith(question.beginnings)]
-    for value in values(sentence) if named else ():
+    for value in found if named else ():
         place = bisect_left(starts, value.start)
         if any(-AFTER <= each - place <= BEFORE for each in named):
-            yield value.sort, value.plain
+            yield value.sort
