@@ -88,7 +88,7 @@ def test_a_pruning_that_goes_on_failing_never_hurts(logged):
     fill(chat, [79] * 40)
     assert (len(chat), chat.prunings) == (40, ())
     assert chat.context().tokens <= 800
-    assert len(logged.records) == 30
+    assert len(logged.records) == 1  # Of failures of one kind in a row, the first.
     before = chat.view()
     for act in (lambda: chat.prune(150), chat.start_session):
         with pytest.raises(errors.StoreFull):

@@ -188,6 +188,7 @@ def test_a_query_has_no_syntax(kept, query):
         ({"user": None}, "user must be text"),
         ({"agent": ""}, "agent is empty"),
         ({"embedder": "minilm"}, "embedder='minilm' cannot be used: it has no name"),
+        ({"embedder": HashEmbedder}, "embedder=.* is a class; pass an object of it"),
         ({"clock": datetime.now}, "clock=.* cannot be used: it has no now"),
         ({"settings": {"user": "ana"}}, "settings=.* cannot be used: it has no embedding"),
     ],

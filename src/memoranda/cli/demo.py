@@ -107,7 +107,7 @@ def tell(
     yield _send(memory, clock, story["conversation"], view)
 
     text = memory.notes.read_memory()
-    lines = [line for line in show_markdown(text) if line.plain.strip()]
+    lines = [line for line in show_markdown(text) if line.plain.startswith("- ")]
     yield "Notes that you can read, and edit in any editor", text, lines[:SHOWN]
 
 

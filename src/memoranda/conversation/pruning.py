@@ -176,6 +176,7 @@ class Pruner:
         self._limits = limits
         self._services = services
         self._new_task = False  # whether one began whose pruning is yet to be done
+        self._failure: type[Exception] | None = None  # of which kind the last one was, if it failed
         self._used: float = inf  # tokens in use when it was last asked whether pruning is due
 
     def _prune_at(self, state: ConversationState) -> int:
@@ -204,8 +205,12 @@ class Pruner:
         try:
             for receipt in self._prune_due(state, cap):
                 events += [("pruned", receipt)] if receipt is not None else []
-        except Exception:
-            log.exception("pruning failed; the next message tries again")
+        except Exception as error:
+            if type(error) is not self._failure:  # A mistake comes with every message.
+                log.exception("pruning failed; each further message tries again")
+            self._failure = type(error)
+        else:
+            self._failure = None
         self._used = used
         return events
 

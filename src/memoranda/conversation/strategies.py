@@ -114,8 +114,6 @@ def find_strategy(given: object) -> Strategy:
         if given not in STRATEGIES:
             raise InvalidInput(unknown(given, STRATEGIES, "strategy"))
         return STRATEGIES[given]
-    if isinstance(given, type):
-        raise InvalidInput(f"strategy={given!r:.80} is a class; pass an object of it")
     require_attributes(given, "strategy", "name", "description", "pairs", "select")
     return cast("Strategy", given)
 

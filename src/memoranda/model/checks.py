@@ -192,8 +192,10 @@ def require_attributes(given: object | None, name: str, *wanted: str) -> None:
     """Refuse an object that lacks what it is to be used for; ``None`` is not given.
 
     Raises:
-        InvalidInput: an attribute is missing.
+        InvalidInput: it is a class, or an attribute is missing.
     """
+    if isinstance(given, type):
+        raise InvalidInput(f"{name}={given!r:.80} is a class; pass an object of it")
     missing = [attribute for attribute in wanted if not hasattr(given, attribute)]
     if given is not None and missing:
         message = f"{name}={given!r:.80} cannot be used: it has no {' and no '.join(missing)}"
