@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.search.evidence import LONGEST_LIST, WEIGHTS, blend, rrf, total
+from memoranda.search.evidence import WEIGHTS, blend, rrf, total
 
 ARMS = [*WEIGHTS]
 VALUES = st.lists(st.floats(0, 1, width=32), min_size=6, max_size=6)
@@ -50,11 +50,3 @@ def test_reciprocal_ranks_are_exact(evidence, k, wanted):
                 expected += 1 / (k + 1 + ranked.index(row))
         assert total(shares)[row] == pytest.approx(expected, abs=1e-6)
     np.testing.assert_allclose(total(shares), sum(shares.values()), atol=1e-6)
-
-
-def test_a_long_list_ends():
-    """A rank beyond the longest list adds nothing."""
-    values = np.arange(LONGEST_LIST + 10, 0, -1).astype(np.float32)
-    score = total(rrf({"lexical": values}, np.ones(len(values), bool), 60))
-    assert np.count_nonzero(score) == LONGEST_LIST
-    assert score[0] == pytest.approx(1 / 61)

@@ -105,7 +105,6 @@ def test_a_question_about_the_past_or_many_things_is_not_reordered(memory, quest
     What was my monthly grocery budget originally? | Where did I live before?
     What did I first say about my grocery budget?
     What is my monthly grocery budget in January 2026? | How many tickets did I say were open?
-    monthly grocery budget in euros
     """
     with_it, without = found(memory, question), found(memory, question, without={"precedence"})
     assert [(h.record.id, h.score) for h in with_it] == [(h.record.id, h.score) for h in without]

@@ -3,7 +3,7 @@
 from tables import each_row
 
 from memoranda.search.questions import ParsedQuestion, is_past
-from memoranda.search.statements import competes, speaks_of_change, stated_sentences, values
+from memoranda.search.statements import competes, speaks_of_change, stated_sentences, values_of
 from memoranda.text.terms import TermAnalyzer
 
 ANALYZER = TermAnalyzer()
@@ -46,7 +46,7 @@ def test_values_are_read_with_their_sort(text, expected):
     It should be under 200ms. |
     A disk of 2 TB. | measure 2 tb
     """
-    assert " / ".join(sorted(f"{value.sort} {value.plain}" for value in values(text))) == expected
+    assert " / ".join(sorted(f"{sort} {plain}" for sort, plain, _ in values_of(text))) == expected
 
 
 def test_code_and_questions_state_nothing():
@@ -59,7 +59,7 @@ def test_the_longest_text_is_read_in_no_time():
     """What is read is bounded, and no pattern backtracks over it."""
     for piece in ("new ", "1,", "April ", "can you ", "```", "a.b ", "\n"):
         for sentence in stated_sentences(piece * 20_000):
-            values(sentence)
+            values_of(sentence)
             speaks_of_change(sentence)
 
 

@@ -71,13 +71,12 @@ class LexicalEvidence:
         A fact that was drawn from a turn says its words again, which makes them no more common;
         a word that facts alone use counts as used once. What does not count is not counted here.
         """
-        frequencies = np.array(self.matches.frequencies, np.float64)
+        held = np.array(self.matches.frequencies, np.float32)
         places, counts = self._counts
-        frequencies -= np.count_nonzero(counts[~self.visible[places]], axis=0)
-        least = np.minimum(frequencies, 1)
-        frequencies -= np.count_nonzero(counts[self._said_again[places]], axis=0)
-        held = np.minimum(np.maximum(frequencies, least), self._population)
-        return held.astype(np.float32)
+        held -= np.count_nonzero(counts[~self.visible[places]], axis=0)
+        least = np.minimum(held, 1)
+        held -= np.count_nonzero(counts[self._said_again[places]], axis=0)
+        return np.clip(held, least, self._population)
 
     @cached_property
     def _population(self) -> int:
@@ -95,37 +94,31 @@ class LexicalEvidence:
     @cached_property
     def rarity(self) -> Floats:
         """How rare each word of the query is, in Lucene's form, which is never negative."""
-        return self._rarity_of(self.held.astype(np.float64)).astype(np.float32)
+        return self._rarity_of(self.held)
 
-    def _rarity_of(self, held: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def _rarity_of(self, held: Floats) -> Floats:
         """Return how rare words are that so many records hold."""
-        return np.log1p((self._population - held + 0.5) / (held + 0.5))
+        rarity: Floats = np.log1p((self._population - held + 0.5) / (held + 0.5))
+        return rarity
 
     @cached_property
     def weights(self) -> Floats:
         """How informative each word of the query is: the rarer, the more; 0, if nobody used it."""
-        return np.where(self.held > 0, self.rarity, np.float32(0)).astype(np.float32)
-
-    def share(self) -> Floats:
-        """Return the share (0 to 1) of the query, by the weights of its words, in each record."""
-        share = np.zeros(len(self.rows), np.float32)
-        places, counts = self._counts
-        whole = np.where(counts > 0, self.weights, np.float32(0)).sum(axis=1)
-        share[places] = whole / max(float(self.weights.sum()), 1e-9)
-        return share
+        return np.where(self.held > 0, self.rarity, np.float32(0))
 
     def likeness(self) -> Floats:
-        """Return how like the query each record is, where words alone can tell it.
+        """Return how like the query each record is (0 to 1), where words alone can tell it.
 
         1 for all of its words, or for one that no other record holds; else the share of them, or
         how rare the rarest is.
         """
-        likeness = self.share()
+        likeness = np.zeros(len(self.rows), np.float32)
         places, counts = self._counts
         if len(places):
-            rarest = np.where(counts > 0, self.weights, np.float32(0)).max(axis=1)
-            most = self._rarity_of(np.ones(1))
-            likeness[places] = np.maximum(likeness[places], np.minimum(1, rarest / most))
+            known = np.where(counts > 0, self.weights, np.float32(0))
+            share = known.sum(axis=1) / max(float(self.weights.sum()), 1e-9)
+            rarest = known.max(axis=1) / self._rarity_of(np.ones(1, np.float32))
+            likeness[places] = np.minimum(1, np.maximum(share, rarest))
         return likeness
 
     def bm25(self) -> Floats:
@@ -182,20 +175,11 @@ def temporal(rows: Rows, since_ms: int, until_ms: int) -> Floats:
     What happened outside a short stretch has the less the farther it is, for people tell of a day
     on the days after it.
     """
-    named = happened(rows, since_ms, until_ms)
-    if until_ms - since_ms >= SHORT_MS:
-        return named.astype(np.float32)
-    begin, over = rows.table["event"], rows.table["over"]
-    apart = np.maximum(since_ms - over, begin - until_ms).astype(np.float64)
-    fade = np.where(named, 1, np.exp(-np.maximum(apart, 0) / FADE_MS))
-    near: Floats = np.where(fade < FAINTEST, 0, fade).astype(np.float32)
+    apart = np.maximum(since_ms - rows.table["over"], rows.table["event"] - until_ms)
+    short = until_ms - since_ms < SHORT_MS
+    near: Floats = np.exp(-np.maximum(apart, 0) / FADE_MS).astype(np.float32)
+    near[near < FAINTEST if short else apart >= 0] = 0
     return near
-
-
-def happened(rows: Rows, since_ms: int, until_ms: int) -> Mask:
-    """Return which records happened, if only in part, in a stretch of time."""
-    met: Mask = (rows.table["over"] > since_ms) & (rows.table["event"] < until_ms)
-    return met
 
 
 def said_by_person(rows: Rows) -> Floats:
@@ -248,47 +232,19 @@ class ScoredRecords:
     precedence: Floats
     score: Floats
 
-    def moved(self, score: Mapping[int, float]) -> ScoredRecords:
-        """Return the same with other scores of some records, for what is true now."""
-        if not score:
-            return self
-        rows = list(score)
-        new, factor = self.score.copy(), self.precedence.copy()
-        new[rows] = list(score.values())
-        factor[rows] *= new[rows] / np.maximum(self.score[rows], 1e-9)
-        return replace(self, precedence=factor, score=new)
+    def moved(self, score: Floats) -> ScoredRecords:
+        """Return the same with another score, for what is true now: it changes ``precedence``."""
+        change = np.divide(score, self.score, out=np.ones_like(score), where=self.score > 0)
+        return replace(self, precedence=self.precedence * change, score=score)
 
-    def lowered(self, rows: Places, factor: float) -> ScoredRecords:
-        """Return the same with the scores of some records times ``factor``."""
-        if not len(rows):
-            return self
-        return self.moved({row: factor * float(self.score[row]) for row in rows.tolist()})
-
-    def put_first(self, name: str, first: Sequence[int], shown: Mask) -> ScoredRecords:
-        """Return the same with some records above the others, by full evidence of an arm."""
-        if not first:
-            return self
-        score, held = self.score.copy(), np.zeros_like(self.score)
-        over = np.float32(score[shown].max(initial=0.0))
-        for row in reversed(first):
-            score[row] = over = np.nextafter(over, np.float32(2))
-        held[first] = 1
+    def raised(self, arm: str, evidence: Floats, score: Floats) -> ScoredRecords:
+        """Return the same with another score, which the ``evidence`` of a new arm accounts for."""
         factors = self.recency * self.confidence * self.precedence
         share: Floats = ((score - self.score) / np.maximum(factors, 1e-9)).astype(np.float32)
-        evidence, shares = {**self.evidence, name: held}, {**self.shares, name: share}
-        return replace(self, evidence=evidence, shares=shares, score=score)
-
-    def lent(self, name: str, evidence: Floats) -> ScoredRecords:
-        """Return the same where each record scores at least its ``evidence`` of a new arm."""
-        factors = self.recency * self.confidence * self.precedence
-        lacking = LENT * np.maximum(evidence - self.score, 0) / np.maximum(factors, 1e-9)
-        share: Floats = lacking.astype(np.float32)
-        shares = {**self.shares, name: share}
-        score: Floats = self.score + LENT * np.maximum(evidence - self.score, 0)
-        return replace(self, evidence={**self.evidence, name: evidence}, shares=shares, score=score)
-
-
-LONGEST_LIST = 1_000  # a rank below this adds next to nothing
+        evidence_by_arm = {**self.evidence, arm: evidence}
+        return replace(
+            self, evidence=evidence_by_arm, shares={**self.shares, arm: share}, score=score
+        )
 
 
 # What full evidence of each arm adds to a score, before it is divided by the sum of these: by texts
@@ -331,7 +287,12 @@ def rrf(evidence: Mapping[str, Floats], wanted: Mask, k: int) -> dict[str, Float
 
     A record without evidence in an arm, or one that is not ``wanted``, has no rank there.
     """
-    return {name: _reciprocal(values, wanted, k) for name, values in evidence.items()}
+    shares = {}
+    for arm, values in evidence.items():
+        order = best_rows(values, wanted & (values > 0), len(values))
+        shares[arm] = np.zeros(len(values), np.float32)
+        shares[arm][order] = 1 / (k + np.arange(1, len(order) + 1))
+    return shares
 
 
 def score_alone(arm: str, evidence: Floats) -> ScoredRecords:
@@ -366,7 +327,8 @@ def merge_facts(rows: Rows, scored: ScoredRecords, found: Mask) -> tuple[ScoredR
     shown[facts] = False
     best: Floats = np.zeros(len(rows), np.float32)
     np.maximum.at(best, sources, scored.score[facts])
-    return scored.lent("fact", best), shown
+    score: Floats = scored.score + LENT * np.maximum(best - scored.score, 0)
+    return scored.raised("fact", best, score), shown
 
 
 def pairs_among(pairs: Places, found: Mask) -> Places:
@@ -379,14 +341,6 @@ def total(shares: Mapping[str, Floats]) -> Floats:
     """Return the sum of what all arms add to each score."""
     summed: Floats = np.stack(list(shares.values())).sum(axis=0).astype(np.float32)
     return summed
-
-
-def _reciprocal(values: Floats, wanted: Mask, k: int) -> Floats:
-    share = np.zeros(len(values), np.float32)
-    found = np.flatnonzero((values > 0) & wanted)
-    order = found[np.argsort(-values[found], kind="stable")][:LONGEST_LIST]
-    share[order] = 1 / (k + np.arange(1, len(order) + 1))
-    return share
 
 
 def best_rows(score: Floats, wanted: Mask, limit: int) -> list[int]:

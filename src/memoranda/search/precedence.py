@@ -76,9 +76,10 @@ class CurrentFirst:
             own: the score of each record by itself.
             found: which of them have anything to do with the question.
         """
-        insights = self.rows.table["kind"] == KINDS[Kind.REFLECTION]
-        own = own.lowered(np.flatnonzero(insights), REPEATED)
-        own = own.lowered(self._asking(own, found), ASKS)
+        score = own.score.copy()
+        score[self.rows.table["kind"] == KINDS[Kind.REFLECTION]] *= REPEATED
+        score[self._asking(own, found)] *= ASKS
+        own = own.moved(score)
         scored, shown = merge_facts(self.rows, own, found)
         scored, shown = self._with_asked_facts(own, scored, shown)
         return self._with_updates_first(scored, shown), shown
@@ -107,8 +108,9 @@ class CurrentFirst:
             if new is None or scored.score[new] > scored.score[old]:  # Of a correction.
                 place += 1
                 continue
-            over = np.nextafter(scored.score[old], np.float32(2))
-            scored = scored.moved({new: float(over)})
+            score = scored.score.copy()
+            score[new] = np.nextafter(score[old], np.float32(2))
+            scored = scored.moved(score)
         return scored
 
     def _find_correction(self, top: int, scored: ScoredRecords, shown: Mask) -> int | None:
@@ -188,7 +190,14 @@ class CurrentFirst:
                 shown[told] = False
             shown[best] = True
             first[best] = None
-        return scored.put_first("attribute", [*first], shown), shown
+        if not first:
+            return scored, shown
+        score, held = scored.score.copy(), np.zeros_like(scored.score)
+        over = score[shown].max()
+        for row in reversed(first):
+            score[row] = over = np.nextafter(over, np.float32(2))
+        held[[*first]] = 1
+        return scored.raised("attribute", held, score), shown
 
     def _find_asked_facts(self) -> list[int]:
         """Return the facts of the user that hold now of what is asked; standing orders are none.

@@ -7,9 +7,9 @@ flight to Rome" is not "the flight to Oslo".
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from memoranda.model.ports import Analyzer
 from memoranda.search.questions import ASKED, ParsedQuestion
@@ -41,22 +41,6 @@ AFTER, BEFORE = 8, 4  # words from what is asked for to its value, and from a va
 _BARE_WORD = compile_pattern(r"[^\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class StatedValue:
-    """A value in a sentence.
-
-    Attributes:
-        sort: date, clock, share (of a hundred), money, version, span (of time), measure, number.
-        plain: in lower case, its number in digits and without separators.
-        start, end: its first character, and the character after it.
-    """
-
-    sort: str
-    plain: str
-    start: int
-    end: int
-
-
 def stated_sentences(text: str) -> Iterator[str]:
     """Yield the sentences at the beginning of ``text`` that are not questions, without code."""
     text = normalize(text[: 4 * LONGEST])
@@ -71,10 +55,14 @@ def speaks_of_change(sentence: str) -> bool:
     return _STATED.change.search(sentence) is not None
 
 
-def values(sentence: str) -> list[StatedValue]:
-    """Return the values in a sentence, in order, without those that are only aimed at."""
+def values_of(sentence: str) -> list[tuple[str, str, int]]:
+    """Return sort, plain form and place of the values in a sentence, without those only aimed at.
+
+    Sorts are date, clock, share (of a hundred), money, version, span (of time), measure and number;
+    a plain form is in lower case, in digits and without separators.
+    """
     return [
-        StatedValue(match.lastgroup or "", _plain(match[0]), match.start(), match.end())
+        (match.lastgroup or "", _plain(match[0]), match.start())
         for match in _VALUE.finditer(sentence)
         if stands_alone(sentence[: match.end()].replace(".", "_"), *match.span())
         if not _STATED.aim.search(sentence, max(0, match.start() - LONGEST_AIM), match.start())
@@ -195,14 +183,15 @@ class StatedText:
     @classmethod
     def read(cls, text: str, question: ParsedQuestion, analyzer: Analyzer) -> StatedText:
         """Return what a text says of what a question asks."""
-        sentences = {each: values(each) for each in stated_sentences(text)}
-        answering = (each for each in sentences if question.share(each) >= MOSTLY)
-        near = (sort for each in answering for sort in _sorts_near(question, each, sentences[each]))
+        values = {each: values_of(each) for each in stated_sentences(text)}
+        near = (_sorts_near(question, each, found) for each, found in values.items())
         return cls(
             terms=frozenset(analyzer.terms(text)),
-            changes=any(map(speaks_of_change, sentences)),
-            values=frozenset((one.sort, one.plain) for all_ in sentences.values() for one in all_),
-            answers=frozenset(near),
+            changes=any(map(speaks_of_change, values)),
+            values=frozenset(
+                (sort, plain) for found in values.values() for sort, plain, _ in found
+            ),
+            answers=frozenset(chain.from_iterable(near)),
         )
 
     def likeness(self, other: StatedText) -> float:
@@ -216,13 +205,14 @@ class StatedText:
 
 
 def _sorts_near(
-    question: ParsedQuestion, sentence: str, found: Sequence[StatedValue]
+    question: ParsedQuestion, sentence: str, found: Sequence[tuple[str, str, int]]
 ) -> Iterator[str]:
     """Yield the sorts of those values of a sentence that stand near what is asked for."""
     words = [(word[0].lower(), word.start()) for word in _BARE_WORD.finditer(sentence)]
-    starts = [start for _, start in words]
     named = [place for place, (word, _) in enumerate(words) if word.startswith(question.beginnings)]
-    for value in found if named else ():
-        place = bisect_left(starts, value.start)
+    if question.share(sentence) < MOSTLY:
+        return
+    for sort, _, start in found if named else ():
+        place = sum(each < start for _, each in words)
         if any(-AFTER <= each - place <= BEFORE for each in named):
-            yield value.sort
+            yield sort
