@@ -185,12 +185,11 @@ class StatedText:
         """Return what a text says of what a question asks."""
         values = {each: values_of(each) for each in stated_sentences(text)}
         near = (_sorts_near(question, each, found) for each, found in values.items())
+        plain = chain.from_iterable(values.values())
         return cls(
             terms=frozenset(analyzer.terms(text)),
             changes=any(map(speaks_of_change, values)),
-            values=frozenset(
-                (sort, plain) for found in values.values() for sort, plain, _ in found
-            ),
+            values=frozenset((sort, value) for sort, value, _ in plain),
             answers=frozenset(chain.from_iterable(near)),
         )
 
