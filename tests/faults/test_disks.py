@@ -101,6 +101,18 @@ def test_a_file_system_that_cannot_be_written(path, open_store, disk):
     assert User(open_store()).page() == ["tea"]
 
 
+def test_who_may_only_read_recalls(path):
+    """What recall and the notes would write beside what they read is left."""
+    with Memory(path, user="ana", settings=Settings(embedding={"model": "none"})) as memory:
+        memory.remember("Ana keeps bees")
+        notes = memory.notes.read_memory()
+        memory._services.store._writer.raw.execute("PRAGMA query_only = ON")
+        assert [each.record.content for each in memory.recall("bees").hits] == ["Ana keeps bees"]
+        assert memory.notes.read_memory() == notes
+        with pytest.raises(StoreReadOnly, match=r"memory\.db cannot be written"):
+            memory.remember("Ana sails")
+
+
 def test_a_connection_that_may_not_write(open_store):
     """A write that the file does not allow is an error that says so, and reading goes on."""
     store = open_store()

@@ -1,10 +1,13 @@
 """The exports of ChatGPT and claude.ai, imported into a memory."""
 
 import json
+import sqlite3
 import zipfile
+from contextlib import closing
 
 import pytest
 from import_samples import START, at, chatgpt, claude, node, text, written, wrote
+from tables import each_row
 
 from memoranda.errors import InvalidInput
 
@@ -32,7 +35,7 @@ TRIP = chatgpt(
     current="a",
 )
 GARDEN = claude(
-    # What a person pasted is what they said, if that is all.
+    # What a person pasted is nobody's words, and kept where it is all.
     wrote(1, "human", "", attachments=[{"extracted_content": "I moved to Porto."}]),
     wrote(
         2,
@@ -42,6 +45,7 @@ GARDEN = claude(
     ),
     wrote(3, "human", "From before the blocks", content=[]),
     wrote(4, "human", " "),
+    wrote(5, "human", "", files=[{"file_name": "map.png"}]),
 )
 
 
@@ -67,11 +71,11 @@ def test_the_current_branch_of_chatgpt_comes_in(plain, tmp_path):
     assert (first.timestamp - START).seconds == (last.timestamp - START).seconds == 5
     assert (first.task, last.task) == ("A trip", None)
     assert set(report.left_out) == {
-        "messages of system (text): 1",
-        "messages of tool (text): 1",
-        "messages of user (text): 1",
-        "messages of assistant (thoughts): 1",
-        "messages of assistant (text): 1",
+        "messages of system: 1",
+        "messages of tool: 1",
+        "messages of user: 1",
+        "messages of assistant: 1",
+        "parts of the type thoughts: 1",
         "parts of the type image_asset_pointer: 1",
     }
 
@@ -79,12 +83,15 @@ def test_the_current_branch_of_chatgpt_comes_in(plain, tmp_path):
 def test_what_was_written_with_claude_comes_in(plain, tmp_path):
     """The words of the person and of Claude, with their times; thoughts and files stay out."""
     report = plain.import_(written(tmp_path / "conversations.json", [GARDEN]))
-    assert (report.format, report.messages) == ("claude", 3)
+    assert (report.format, report.messages) == ("claude", 4)
     assert said(plain, "k1") == [
-        ("user", "I moved to Porto."),
+        ("user", "```\nI moved to Porto.\n```"),
         ("assistant", "How nice!"),
         ("user", "From before the blocks"),
+        ("user", "```\nmap.png\n```"),
     ]
+    plain.consolidate()
+    assert plain.records(kind="fact") == []
     assert plain.conversation("k1").messages[1].timestamp.isoformat().startswith(at(2)[:19])
     assert set(report.left_out) == {
         "parts of the type thinking: 1",
@@ -126,28 +133,242 @@ def test_a_conversation_that_went_on_adds_the_rest(plain, tmp_path):
 
 
 def test_what_cannot_be_read_of_an_export_is_named_and_passed_over(plain, tmp_path):
-    """The report says which conversation and why; the others come in."""
+    """The report says where it stands and why; all others come in, also those beside it."""
     bad_time = chatgpt(node("q", None, "Hi", create_time="soon"), current="q", conversation_id="c2")
     cases = [
-        ([TRIP, bad_time], "item 2: message q: create_time='soon' is not a time"),
-        ([TRIP, {"mapping": {}}], "item 2: id must be text"),
-        ([GARDEN, {"chat_messages": []}], "item 2: uuid must be text"),
-        ([GARDEN, claude({"sender": "human"})], "item 2: message 1: uuid must be text"),
+        ([TRIP, bad_time], "item 2, message q: create_time='soon' is not a time"),
+        ([3, TRIP], "item 1: expected an object"),
+        ([{"title": "x"}, GARDEN], "item 1: expected a conversation with messages"),
+        ([claude(3, wrote(9, "human", "Ho"), uuid="k2")], "item 1, message 1: expected an object"),
     ]
     for value, complaint in cases:
-        report = plain.import_(written(tmp_path / "c.json", value))
+        path = written(tmp_path / "c.json", value)
+        with pytest.raises(InvalidInput, match=complaint):
+            plain.import_(path, strict=True)
+        report = plain.import_(path)
         assert any(complaint in line and "passed over" in line for line in report.left_out)
         assert "lines that cannot be read: 1" in report.left_out
-    assert sorted(info.id for info in plain.conversations()) == ["c1", "k1"]
+    assert sorted(info.id for info in plain.conversations()) == ["c1", "c2", "k1", "k2"]
 
 
 def test_a_file_that_is_no_export_is_refused(plain, tmp_path):
     """Where nothing can be read, the error names the first thing."""
-    with pytest.raises(InvalidInput, match="item 1: id must be text"):
-        plain.import_(written(tmp_path / "c.json", [{"mapping": {}}]))
+    with pytest.raises(InvalidInput, match="item 1, message 1: expected an object"):
+        plain.import_(written(tmp_path / "c.json", [{"chat_messages": [3]}]))
     (tmp_path / "bad.zip").write_bytes(b"PK\x05\x06" + bytes(18))
-    with pytest.raises(InvalidInput, match=r"bad\.zip holds no conversations\.json"):
+    with pytest.raises(InvalidInput, match=r"bad\.zip holds nothing that can be imported"):
         plain.import_(tmp_path / "bad.zip")
     with pytest.raises(InvalidInput, match="the format is unknown"):
         plain.import_(zipped(tmp_path / "x.zip", "conversations.json", [{"a": 1}]))
     assert plain.conversations() == []
+
+
+ASKED, ANSWERED = "I live in Lisbon.", "Nice."
+AT = "2026-08-01T10:00:00Z"
+OF_OPEN_WEBUI = {
+    "1": {"id": "1", "parentId": None, "role": "user", "content": ASKED, "timestamp": 1785578400},
+    "2b": {"id": "2b", "parentId": "1", "role": "assistant", "content": "Given up"},
+    "2": {
+        "id": "2",
+        "parentId": "1",
+        "role": "assistant",
+        "content": f'<details type="reasoning" done="true">\n> hm\n</details>\n{ANSWERED}',
+    },
+}
+OF_LIBRECHAT = [
+    {"messageId": "1", "parentMessageId": "0", "sender": "User", "text": ASKED, "createdAt": AT},
+    {
+        "messageId": "2",
+        "parentMessageId": "1",
+        "sender": "GPT-5",
+        "isCreatedByUser": False,
+        "text": "",
+        "content": [{"type": "think", "think": "hm"}, {"type": "text", "text": ANSWERED}],
+    },
+]
+OF_DEEPSEEK = {
+    "0": {"id": "0", "parent": None, "message": None},
+    "1": {
+        "id": "1",
+        "parent": "0",
+        "message": {"inserted_at": AT, "fragments": [{"type": "REQUEST", "content": ASKED}]},
+    },
+    "2": {
+        "id": "2",
+        "parent": "1",
+        "message": {
+            "fragments": [
+                {"type": "THINK", "content": "hm"},
+                {"type": "RESPONSE", "content": ANSWERED},
+            ]
+        },
+    },
+}
+OF_DEEPSEEK_BEFORE = OF_DEEPSEEK | {
+    "1": {"id": "1", "parent": "0", "message": {"role": "USER", "content": ASKED}},
+    "2": {"id": "2", "parent": "1", "message": {"role": "ASSISTANT", "content": ANSWERED}},
+}
+OF_LM_STUDIO = [
+    {
+        "versions": [
+            {"type": "singleStep", "role": "user", "content": [text("First try")]},
+            {"type": "singleStep", "role": "user", "content": [text(ASKED)]},
+        ],
+        "currentlySelected": 1,
+    },
+    {
+        "versions": [
+            {
+                "type": "multiStep",
+                "role": "assistant",
+                "steps": [
+                    {
+                        "type": "contentBlock",
+                        "content": [text("hm")],
+                        "style": {"type": "thinking"},
+                    },
+                    {"type": "contentBlock", "content": [text(ANSWERED)]},
+                    {"type": "debugInfoBlock", "debugInfo": "x"},
+                ],
+            }
+        ]
+    },
+]
+OF_SILLYTAVERN = [
+    {"user_name": "Ana", "character_name": "Seraph"},
+    {"name": "Ana", "is_user": True, "send_date": "August 1, 2026 10:00am", "mes": ASKED},
+    {"name": "Seraph", "is_user": False, "mes": ANSWERED},
+    {"name": "System", "is_user": False, "is_system": True, "mes": "Hidden"},
+]
+ACTIVITY = {"header": "Gemini Apps", "products": ["Gemini Apps"], "time": AT}
+OF_COPILOT = {
+    "requestId": "r1",
+    "message": {"text": ASKED, "parts": []},
+    "response": [{"value": ANSWERED}, {"kind": "inlineReference", "value": "x"}],
+    "timestamp": 1785578400000,
+}
+# The forms that each program's files have or had, all with the same talk.
+SHAPES = [
+    (
+        "open-webui",
+        [{"id": "c", "chat": {"history": {"currentId": "2", "messages": OF_OPEN_WEBUI}}}],
+    ),
+    ("open-webui", {"id": "c", "chat": {"messages": [OF_OPEN_WEBUI["1"], OF_OPEN_WEBUI["2"]]}}),
+    ("librechat", {"conversationId": "c", "messages": OF_LIBRECHAT}),
+    (
+        "librechat",
+        {
+            "conversationId": "c",
+            "recursive": True,
+            "messages": [OF_LIBRECHAT[0] | {"children": [OF_LIBRECHAT[1]]}],
+        },
+    ),
+    ("deepseek", [{"id": "c", "inserted_at": AT, "mapping": OF_DEEPSEEK}]),
+    ("deepseek", [{"id": "c", "inserted_at": AT, "mapping": OF_DEEPSEEK_BEFORE}]),
+    ("lm-studio", {"name": "Trip", "createdAt": 1785578400000, "messages": OF_LM_STUDIO}),
+    ("sillytavern", "\n".join(map(json.dumps, OF_SILLYTAVERN))),
+    *(
+        (
+            "sillytavern",
+            "\n".join(
+                map(json.dumps, (OF_SILLYTAVERN[1] | {"send_date": date}, OF_SILLYTAVERN[2]))
+            ),
+        )
+        for date in ("2026-08-01@10h00m00s", "2026-8-1 @10h 00m 00s 123ms", AT, 1785578400000)
+    ),
+    (
+        "gemini",
+        [
+            ACTIVITY | {"title": f"Prompted {ASKED}", "safeHtmlItem": [{"html": "<p>Nice.</p>"}]},
+            ACTIVITY | {"title": "Used an Assistant feature"},
+        ],
+    ),
+    ("copilot", {"responderUsername": "GitHub Copilot", "requests": [OF_COPILOT]}),
+    (
+        "copilot",
+        "\r\n".join(
+            (
+                "Conversation,Time,Author,Message",
+                f"Trip,2026-08-01T10:00:05,AI,{ANSWERED}",
+                f"Trip,2026-08-01T10:00:00,Human,{ASKED}",
+            )
+        ),
+    ),
+    ("claude", [claude(wrote(1, "human", ASKED), wrote(2, "assistant", ANSWERED))]),
+    (
+        "chatgpt",
+        {
+            "conversations": [
+                chatgpt(
+                    node("1", None, ASKED, create_time=None, update_time=1785578400.0),
+                    node("2", "1", ANSWERED, role="assistant"),
+                    current=None,
+                )
+            ]
+        },
+    ),
+    (
+        "chatgpt",
+        [
+            chatgpt(
+                node("2", "1", ANSWERED, role="assistant"),
+                node("1", None, ASKED),
+                current="gone",
+                create_time=None,
+                update_time=1785578400.0,
+            )
+        ],
+    ),
+]
+
+
+@each_row("form, content", SHAPES)
+def test_each_shape_of_a_file_gives_its_talk(opened, tmp_path, wordless, form, content):
+    """Words, roles and the time are read, the branch that was shown last, and nothing twice."""
+    memory = opened(embedder=None, settings=wordless)
+    is_csv = isinstance(content, str) and content.startswith("Conv")
+    path = tmp_path / ("talk.csv" if is_csv else "talk.json")
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    report = memory.import_(path)
+    assert (report.format, report.conversations, report.messages) == (form, 1, 2)
+    (info,) = memory.conversations()
+    assert said(memory, info.id) == [("user", ASKED), ("assistant", ANSWERED)]
+    if form != "claude":
+        assert memory.conversation(info.id).messages[0].timestamp.isoformat()[:16] == AT[:16]
+    assert memory.import_(path).messages == 0
+
+
+def test_ids_of_messages_may_be_those_of_another_conversation(plain, tmp_path):
+    """As in exports of DeepSeek, which number the messages of each conversation."""
+    talks = [{"id": name, "inserted_at": AT, "mapping": OF_DEEPSEEK} for name in ("c", "d")]
+    path = written(tmp_path / "conversations.json", talks)
+    assert plain.import_(path).messages == 4
+    assert said(plain, "c") == said(plain, "d")
+    assert plain.import_(path).messages == 0
+
+
+def test_a_database_of_the_agents_sdk_has_its_sessions(plain, tmp_path):
+    """Each session is a conversation, whatever form its items have; another database is refused."""
+    path = tmp_path / "sessions.db"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(
+            "CREATE TABLE agent_messages (id INTEGER, session_id, message_data, created_at)"
+        )
+        answer = {
+            "type": "message",
+            "role": "assistant",
+            "content": [text(ANSWERED) | {"type": "output_text"}],
+        }
+        for number, item in enumerate(({"role": "user", "content": ASKED}, answer, "{")):
+            data = item if isinstance(item, str) else json.dumps(item)
+            row = (number, "trip", data, "2026-08-01 10:00:00")
+            database.execute("INSERT INTO agent_messages VALUES (?, ?, ?, ?)", row)
+    report = plain.import_(path)
+    assert (report.format, report.messages) == ("openai-agents", 2)
+    assert said(plain, "trip") == [("user", ASKED), ("assistant", ANSWERED)]
+    assert "sessions.db, row 3: not valid JSON" in report.left_out[0]
+    assert plain.import_(path).messages == 0
+    with closing(sqlite3.connect(tmp_path / "other.db")) as database, database:
+        database.execute("CREATE TABLE x (y)")
+    with pytest.raises(InvalidInput, match=r"other\.db is a database without .* memoranda copy"):
+        plain.import_(tmp_path / "other.db")

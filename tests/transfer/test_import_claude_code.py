@@ -137,13 +137,14 @@ def test_a_resumed_session_repeats_nothing(plain, tmp_path, together):
 
 
 def test_a_folder_of_projects_is_known_and_read_whole(plain, tmp_path):
-    """All sessions of all projects come in; strange files are passed over."""
+    """All sessions of all projects come in; of other files those of another format do not."""
     transcript(tmp_path / "one", TALK)
     other = [each | {"sessionId": "b", "uuid": f"b{each.get('uuid')}"} for each in TALK[2:]]
     transcript(tmp_path / "two", other, name="b")
     (tmp_path / "two" / "notes.jsonl").write_text('{"content": "x"}\n')
-    report = plain.import_(tmp_path)
-    assert (report.format, report.messages) == ("claude-code", 10)
+    report = plain.import_(tmp_path, "claude-code")
+    assert (report.format, report.messages, report.records) == ("claude-code", 10, 0)
+    assert any("notes.jsonl is not a file of claude-code" in line for line in report.left_out)
     assert {info.id for info in plain.conversations()} == {SESSION, "b"}
 
 
@@ -188,22 +189,52 @@ def test_bad_lines_are_told_and_passed_over(opened, tmp_path, wordless):
 
 
 def test_what_was_typed_while_claude_worked_was_said(plain, tmp_path):
-    """Messages that were queued are the person's; those that come again as lines, once."""
-    at_work = {"sessionId": SESSION, "timestamp": at(9)}
-    absorbed = {"type": "queue-operation", "operation": "remove", "reason": "absorbed_mid_turn"}
-    queued = {"type": "queued_command", "prompt": [text("And no sugar.")]}
-    later = {"type": "queue-operation", "operation": "enqueue", "content": "Thanks."}
+    """Messages that were queued are the person's; those that are told twice, once.
+
+    What was taken back, a command of the shell and a notice of the program are not.
+    """
+
+    def queue(operation, content=None, **more):
+        told = {"type": "queue-operation", "operation": operation, **more, "timestamp": at(9)}
+        return told | {"sessionId": SESSION} | ({"content": content} if content else {})
+
+    def attached(prompt, **more):
+        return {
+            "type": "attachment",
+            "attachment": {"type": "queued_command", "prompt": prompt, **more},
+            "sessionId": SESSION,
+            "timestamp": at(9),
+        }
+
+    absorbed = {"reason": "absorbed_mid_turn"}
     lines = [
         *TALK,
-        absorbed | at_work | {"content": "I drink tea."},
-        {"type": "attachment", "uuid": "q", "attachment": queued} | at_work,
-        later | at_work,
+        queue("remove", "I drink tea.", **absorbed),
+        attached("I drink tea."),
+        attached([text("And no sugar.")], commandMode="prompt"),
+        queue("remove", "And no sugar.", **absorbed),
+        queue("enqueue", "Go on."),
+        queue("remove", **absorbed),
+        queue("enqueue", "Go on."),
+        queue("remove", "Go on.", **absorbed),
+        queue("enqueue", "Thanks."),
+        queue("dequeue"),
         person(10, "Thanks."),
+        queue("enqueue", "Taken back"),
+        queue("popAll", "Taken back"),
+        queue("enqueue", "Cancelled"),
+        queue("remove", "Cancelled", reason="cancelled"),
+        attached("ls", commandMode="bash"),
+        attached("Done", commandMode="task-notification"),
+        attached("I am an agent", origin={"kind": "teammate"}),
+        attached("Meta", isMeta=True),
     ]
     plain.import_(transcript(tmp_path, lines))
     assert [words for role, words in talk(plain) if role == "user"][1:] == [
         "I drink tea.",
         "And no sugar.",
+        "Go on.",
+        "Go on.",
         "Thanks.",
     ]
     assert plain.import_(transcript(tmp_path, lines)).messages == 0
@@ -212,8 +243,8 @@ def test_what_was_typed_while_claude_worked_was_said(plain, tmp_path):
 def test_what_is_no_transcript_is_refused(plain, tmp_path):
     """A file or folder without a line of Claude Code is an error, also where it was so named."""
     (tmp_path / "x.jsonl").write_text('{"type": "note"}\n')
-    with pytest.raises(InvalidInput, match="is not a transcript of Claude Code: no line has"):
+    with pytest.raises(InvalidInput, match=r"the format is unknown.*leave out the format"):
         plain.import_(tmp_path / "x.jsonl", "claude-code")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InvalidInput, match=r"is not a transcript of Claude Code.*are read"):
+    with pytest.raises(InvalidInput, match="holds nothing of claude-code that can be imported"):
         plain.import_(tmp_path / "empty", "claude-code")

@@ -7,6 +7,7 @@ import pytest
 from file_samples import every
 from import_samples import written
 
+from memoranda import Settings
 from memoranda.errors import InvalidInput
 
 KEY = "sk-" + "proj-" + "Ab3" * 12
@@ -60,15 +61,28 @@ def test_memories_of_mem0_are_facts_of_their_users(opened, tmp_path, wordless, s
     assert report.skipped == 1  # It stands twice in the file.
 
 
-def test_a_memory_of_mem0_keeps_its_end(plain, tmp_path):
+def test_a_memory_of_mem0_keeps_its_end(plain, opened, tmp_path):
     """A day ends with the day of the user, a moment at once; then it is found no more."""
-    ends = {"a": "2026-02-01", "b": "2099-08-13T12:00:00Z", "c": None}
-    made = [{"id": key, "memory": f"holiday {key}", "expiration_date": ends[key]} for key in ends]
-    assert plain.import_(written(tmp_path / "mem0.json", made)).records == 3
+    noon, midnight = datetime(2026, 2, 1, 12, tzinfo=UTC), datetime(2026, 2, 2, tzinfo=UTC)
+    ends = [
+        ({"expiration_date": "2026-02-01"}, midnight),
+        ({"expiration_date": "2026-02-01T12:00:00Z"}, noon),
+        ({"expiration_date": "2026-02-01T12:00:00"}, noon),
+        ({"expiration_date": noon.timestamp()}, noon),
+        ({"metadata": {"expiration_date": "2026-02-01"}}, midnight),
+        ({"expires_at": "2026-02-01"}, midnight),
+        ({"expiration_date": None}, None),
+        ({"expiration_date": ""}, None),
+    ]
+    made = [{"id": n, "memory": f"holiday {n}", **end} for n, (end, _) in enumerate(ends)]
+    gone = [{"id": n, "memory": n, "state": n} for n in ("deleted", "archived")]
+    report = plain.import_(written(tmp_path / "mem0.json", {"memories": made + gone}))
+    assert report.left_out == ("memories that were deleted: 2",)
     found = {each.content: each.valid_until for each in every(plain)}
-    assert found["holiday a"] == datetime(2026, 2, 2, tzinfo=UTC)
-    assert found["holiday b"] == datetime(2099, 8, 13, 12, tzinfo=UTC)
-    assert found["holiday c"] is None
+    assert found == {f"holiday {n}": end for n, (_, end) in enumerate(ends)}
+    west = opened(embedder=None, settings=Settings(timezone="America/Los_Angeles"))
+    west.import_(written(tmp_path / "mem0.json", made[:1]))
+    assert every(west)[0].valid_until == datetime(2026, 2, 2, 8, tzinfo=UTC)
 
 
 def test_a_knowledge_graph_becomes_facts_with_entities(plain, tmp_path):

@@ -132,10 +132,10 @@ def test_facts_and_history_come_in_as_what_they_are(memory, folder):
     """
     report = memory.import_(folder)
     assert (report.format, report.records, report.skipped) == ("memory-md", 6, 1)
-    assert sorted(line[:30] for line in report.left_out) == [
-        "memory/link.md: leads out of t",
-        "memory/pipe.md: is not a file ",
-        "memory/raw.md: 'utf-8' codec c",
+    assert sorted(report.left_out)[2:] == ["files that were not read: 2", "links and devices: 3"]
+    assert [line.split("/")[-1][:20] for line in sorted(report.left_out)[:2]] == [
+        "README.md has no nam",
+        "raw.md cannot be rea",
     ]
     food, celery, sails, ferry, talk, cabin = memory.records()
     assert {record.origin for record in memory.records()} == {"import:memory-md"}

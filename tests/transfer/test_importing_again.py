@@ -40,13 +40,6 @@ def tree(number):
     return json.dumps([chatgpt(*nodes, current=str(number - 1))])
 
 
-def locomo(number):
-    """Return a conversation of the data set, for a user of the name ``ana``."""
-    turns = [{"speaker": "Ida", "dia_id": f"D1:{said}", "text": said} for said in SAYINGS[:number]]
-    talk = {"session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": turns}
-    return json.dumps({"sample_id": "ana", "conversation": talk})
-
-
 # The name of a file of each format, and what is in it with a number of the sayings.
 FILES = {
     "memoranda": ("m.jsonl", lambda number: lines(*({"content": x} for x in SAYINGS[:number]))),
@@ -69,7 +62,6 @@ FILES = {
         lambda number: lines({"type": "entity", "name": "Ana", "observations": SAYINGS[:number]}),
     ),
     "memory-md": ("MEMORY.md", lambda number: "".join(f"- {x}\n" for x in SAYINGS[:number])),
-    "locomo": ("l.json", locomo),
 }
 
 
@@ -92,9 +84,8 @@ def test_what_is_there_forgotten_or_erased_does_not_come_again(opened, wordless,
         assert (more.records + more.messages, more.skipped) == (1, 3), form
         last, new = memory.records()
         assert (last, new.content.removeprefix("Ana: ")) == (three, SAYINGS[3]), form
-        if form != "locomo":  # Whose file says whose it is.
-            his = memory.as_user("ben").import_(path)
-            assert his.records + his.messages == len(SAYINGS), form
+        his = memory.as_user("ben").import_(path)
+        assert his.records + his.messages == len(SAYINGS), form
 
 
 def test_a_conversation_that_was_deleted_does_not_come_back(plain, tmp_path):

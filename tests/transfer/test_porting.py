@@ -4,11 +4,11 @@ import json
 import stat
 from contextlib import suppress
 from dataclasses import fields
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from file_samples import START, TALK, every, exported, opened, prune, receipts, talk, written
+from file_samples import START, every, exported, opened, prune, receipts, talk, written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import User
@@ -263,27 +263,6 @@ def test_plain_lines_are_added_once(tmp_path):
         more = memory.import_(written(tmp_path, "more.jsonl", *lines, lines[0], {"content": "new"}))
         assert (more.records, more.skipped) == (2, 5)
         assert len(every(memory)) == 7
-
-
-# LoCoMo
-
-
-def test_locomo_conversations_are_users_of_their_own(tmp_path):
-    """Turns become episodes with speaker, caption, session, time and dialogue id, in order."""
-    noon = {**TALK["conversation"], "session_1_date_time": "12:05 PM on 1 May, 2023"}
-    path = written(tmp_path, "l.json", [TALK, {"sample_id": "conv-2", "conversation": noon}])
-    with opened() as memory:
-        report = memory.import_(path)
-        first, second, third = every(memory.as_user("conv-1"))
-        assert (report.format, report.users, report.records) == ("locomo", ("conv-1", "conv-2"), 6)
-        assert memory.records() == []
-        assert every(memory.as_user("conv-2"))[0].event_time.hour == 12
-    assert first.content == "Look! [shares a photo: a red kite]"
-    assert first.event_time == datetime(2023, 5, 8, 13, 56, 1, tzinfo=UTC)
-    assert second.event_time == first.event_time + timedelta(seconds=1)
-    assert (second.source_role, second.session_id, second.kind) == ("Tom", "session_1", "episode")
-    assert (second.metadata, second.origin) == ({"dia_id": "D1:2"}, "import:locomo")
-    assert third.event_time == datetime(2023, 9, 13, 0, 9, 1, tzinfo=UTC)
 
 
 def test_an_export_of_version_0_2_is_read(tmp_path):

@@ -116,13 +116,13 @@ def test_another_conversation_of_that_name_is_left_alone(tmp_path):
         assert cook.conversations() == []
 
 
-def test_a_torn_session_is_refused_as_it_is(tmp_path):
-    """Nothing of it is imported; the error names the line."""
+def test_a_torn_session_is_read_up_to_its_end(tmp_path):
+    """The line that a crash left is named and passed over; the file stays as it is."""
     path = written(tmp_path, "torn.jsonl", HEAD, HI)
     path.write_bytes(path.read_bytes() + b'{"role":"user","con')
     before = path.read_bytes()
     with opened() as memory:
-        with pytest.raises(InvalidInput, match=r"torn\.jsonl, line 3: not valid JSON"):
-            memory.import_(path)
-        assert memory.conversations() == []
+        report = memory.import_(path)
+        assert report.messages == 1
+        assert "torn.jsonl, line 3: not valid JSON" in report.left_out[0]
     assert path.read_bytes() == before

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,10 @@ from memoranda.transfer.sources import FileFormat, PortingReport
 
 # What stands for standard output in the place of a file.
 STREAM = "-"
+# What is moved; what of it an import tells, and of how many files by themselves.
+MOVED = ("records", "messages", "conversations")
+TALK_AND_FACTS = ("conversations", "messages", "facts")
+MOST_FILES = 20
 
 commands = typer.Typer()
 
@@ -38,40 +43,57 @@ def import_(
     format: Annotated[
         str | None, Option(help=f"{', '.join(FileFormat)}; recognised if not given.")
     ] = None,
+    strict: Annotated[
+        bool, Option("--strict", help="Refuse all where a line or file cannot be read.")
+    ] = False,
 ) -> None:
     """Read a file of memoranda, or transcripts, exports and memories of other programs.
 
-    To import the same file twice adds nothing the second time; of one that has grown, the rest.
+    Of a folder or a ZIP archive, each file is judged by itself. A line or file that cannot be read
+    is named, counted and passed over. To import the same file twice adds nothing the second time;
+    of one that has grown, the rest.
 
     Examples:
         memoranda import chat.json
-        memoranda import locomo10.json --format locomo --db locomo.db
         memoranda import ~/.claude/projects
         memoranda import chatgpt-export.zip
+        memoranda import ~/Downloads --strict
         memoranda import ~/.claude/projects/trip/memory --format memory-md
     """
     memory = session.memory(writes=True)
     with session.progress("reading") as progress:
-        report = memory.import_(path, format, progress=progress)
+        report = memory.import_(path, format, strict=strict, progress=progress)
     _embed(session, memory)
     for line in report.left_out:
         session.note(f"left out: {line}")
-    whose = ", ".join(report.users)
-    shown = safe_text(f"imported {_amount([report])}, for {whose} ({report.format})")
-    session.show(report, shown)
+    if report.conversations:
+        session.note("facts are drawn from conversations by memoranda maintain")
+    files = report.files if 1 < len(report.files) <= MOST_FILES else ()
+    told = [f"{each.path}: {_imported(each.moved)} ({each.format})" for each in files]
+    whose = f"{', '.join(report.users)} ({report.format})"
+    told.append(f"imported {_imported(_moved(report), least=TALK_AND_FACTS)}, for {whose}")
+    session.show(report, *map(safe_text, told))
 
 
-def _amount(reports: Sequence[PortingReport]) -> str:
-    """Return in words what was moved, and what was there already."""
-    moved = {
-        "record": sum(each.records for each in reports),
-        "message": sum(each.messages for each in reports),
-        "conversation": sum(each.conversations for each in reports),
-    }
-    parts = [pluralize(number, name) for name, number in moved.items() if number]
-    there = sum(each.skipped for each in reports)
-    more = f"; {there:,} were there already" if there else ""
-    return f"{', '.join(parts) or 'nothing'}{more}"
+def _imported(moved: Mapping[str, int], least: Sequence[str] = ()) -> str:
+    found = Counter(moved)
+    found["other records"] = found["records"] - found["facts"]
+    return _amount(found, (*TALK_AND_FACTS, "other records"), least)
+
+
+def _moved(*reports: PortingReport) -> Counter[str]:
+    """Return how much was moved in all, by its names in the reports."""
+    names = (*MOVED, "facts", "skipped")
+    return Counter({name: sum(getattr(each, name) for each in reports) for name in names})
+
+
+def _amount(
+    moved: Mapping[str, int], names: Sequence[str] = MOVED, least: Sequence[str] = ()
+) -> str:
+    """Return in words what was moved, also where it is nothing of ``least``, and what was there."""
+    told = [pluralize(moved[name], name[:-1]) for name in names if moved[name] or name in least]
+    more = f"; {moved['skipped']:,} were there already" if moved["skipped"] else ""
+    return f"{', '.join(told) or 'nothing'}{more}"
 
 
 def _embed(session: Session, memory: Memory) -> None:
@@ -102,9 +124,9 @@ def export(
     report = session.memory().export(to, conversation=conversation)
     session.warn(*report.left_out)
     if streams:  # Nothing else stands there.
-        session.note(f"exported {_amount([report])}")
+        session.note(f"exported {_amount(_moved(report))}")
     else:
-        session.show(report, safe_text(f"exported {_amount([report])} to {path}"))
+        session.show(report, safe_text(f"exported {_amount(_moved(report))} to {path}"))
 
 
 @command(commands, "copy")
@@ -131,7 +153,7 @@ def copy(
     _embed(session, session.memory(target))
     session.warn(*(line for each in reports for line in each.left_out))
     whose = pluralize(len(reports), "user")
-    shown = safe_text(f"copied {_amount(reports)}, for {whose}")
+    shown = safe_text(f"copied {_amount(_moved(*reports))}, for {whose}")
     session.show({"users": reports}, shown)
 
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
@@ -111,11 +112,17 @@ def _plain(value: Any) -> Any:
 # In
 
 
-def read(path: str | Path) -> tuple[ConversationInfo, list[Message]]:
+def read(
+    path: str | Path, reading: Callable[[str], AbstractContextManager[object]] = ErrorPrefix
+) -> tuple[ConversationInfo, list[Message]]:
     """Return settings and messages in a file of JSON Lines, which is only read.
 
     ``start`` of the settings is how many of the messages were cleared; the position of each is its
     place in the file.
+
+    Args:
+        path: the file.
+        reading: given the place of a line, what its error goes through; it may pass over the line.
 
     Raises:
         InvalidInput: it cannot be read, or a line is no message or not finished, as after a
@@ -131,11 +138,11 @@ def read(path: str | Path) -> tuple[ConversationInfo, list[Message]]:
         info = parse_as(ConversationInfo, usual | _fields(_parse_line(head), INFO))
     said, messages = info.created_at, dict[str, Message]()
     for position, line in enumerate(lines):
-        with ErrorPrefix(f"{source}, line {position + FIRST_LINE}"):
+        with reading(f"{source}, line {position + FIRST_LINE}"):
             message = _parse_message(_parse_line(line), position, said)
             if message.id in messages:
                 raise InvalidInput(f"the id {message.id!r} is that of a line before; change one")
-        messages[message.id], said = message, message.timestamp
+            messages[message.id], said = message, message.timestamp
     return info, list(messages.values())
 
 

@@ -171,6 +171,8 @@ class SyncedNotes(Notes):
     def read_memory(self) -> str:
         """Return the text of MEMORY.md, after it was brought into step with the store.
 
+        Who may only read gets it as it is.
+
         Raises:
             StoreError: it cannot be read or written; the message says why and what to do.
         """

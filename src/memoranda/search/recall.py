@@ -8,11 +8,13 @@ takes it as data about the past and not as something to obey.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from itertools import islice
 from math import inf
 
+from memoranda.errors import StoreReadOnly
 from memoranda.facts.language import language_of, languages_in
 from memoranda.facts.stance import leaves_asserted
 from memoranda.model.changes import RecordAccess
@@ -182,7 +184,8 @@ class RecallService:
         found = [record for hit in hits for record in (hit.record, *facts.get(hit.record.id, ()))]
         accessed = tuple(dict.fromkeys(record.id for record in found))
         if accessed:
-            self.store.apply(self.scope, [RecordAccess(accessed, where.now, session)])
+            with suppress(StoreReadOnly):  # Who may only read recalls all the same.
+                self.store.apply(self.scope, [RecordAccess(accessed, where.now, session)])
 
     def latest_insight(self, where: Filter) -> Record | None:
         """Return the newest weekly insight as a model may see it."""

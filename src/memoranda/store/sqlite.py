@@ -293,6 +293,20 @@ def file_address(path: str) -> str:
     return f"{Path(path).as_uri()}?immutable=1"
 
 
+def read_foreign(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    """Return the rows that a statement gives on a database of another program, which is only read.
+
+    Raises:
+        StoreError: it cannot be read, or has no such tables.
+    """
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    try:
+        with closing(apsw.Connection(f"{path.absolute().as_uri()}?mode=ro", flags)) as database:
+            return list(database.execute(sql))
+    except apsw.Error as error:
+        raise errors.StoreError(str(error)) from error
+
+
 class SqliteStore(Store):
     """A whole memory in one SQLite database.
 

@@ -23,7 +23,7 @@ from typing import Any
 from memoranda.conversation.transcript import place_of
 from memoranda.errors import InvalidInput, StoreError
 from memoranda.model.changes import AuditTrail, Insert
-from memoranda.model.checks import ErrorPrefix, content_hash, iso, storable
+from memoranda.model.checks import content_hash, iso, storable
 from memoranda.model.models import (
     ConversationInfo,
     Kind,
@@ -150,18 +150,19 @@ def _dump(value: Mapping[str, Any]) -> bytes:
 def restore(target: ImportTarget, lines: Iterable[JsonItem], counts: ImportCounts) -> None:
     """Store what is not there yet of an export, keeping ids, times and order.
 
+    Lines that are not as an export writes them are counted and passed over.
+
     What is there stays as it is; a conversation that is there gets the messages it lacks. What was
     erased does not come back, nor does a conversation that was deleted. A batch of records is one
     transaction, and so is a conversation: an import that was cut short goes on. The records become
     the target's own, and where that names an agent, those of any agent become that one's.
 
     Raises:
-        InvalidInput: a line is not as an export writes it; the message names place and key.
+        InvalidInput: it is of a version that is not read, or holds what belongs to another user.
     """
     rest, work = iter(lines), _Restoration(target, counts)
     place, header = next(rest)
-    with ErrorPrefix(place):
-        _require_readable(header)
+    _require_readable(header, place)
     # Version 0.2 wrote what language models took, too; that is no memory.
     known = (each for each in rest if words_of(each.value, "type") != "usage")
     try:
@@ -170,7 +171,7 @@ def restore(target: ImportTarget, lines: Iterable[JsonItem], counts: ImportCount
                 work.keep_conversation(conversation, list(group))
                 continue
             for batch in batched(group):
-                work.keep(kind, [work.parse(item) for item in batch])
+                work.keep(kind, batch)
     except StoreError as error:
         owner = header.get("user")
         if owner == target.scope.user or owner not in target.store.users():
@@ -180,10 +181,10 @@ def restore(target: ImportTarget, lines: Iterable[JsonItem], counts: ImportCount
         raise InvalidInput(f"{message}; {remedy}") from error
 
 
-def _require_readable(header: Any) -> None:
+def _require_readable(header: Any, place: str) -> None:
     if (header.get("format"), header.get("version")) != (FileFormat.MEMORANDA, VERSION):
         raise InvalidInput(
-            f"this is an export of version {header.get('version')!r} of the format "
+            f"{place}: this is an export of version {header.get('version')!r} of the format "
             f"{header.get('format')!r}, and only version {VERSION} of memoranda is read: of an "
             f"older one, import it with memoranda 0.2 and export it again; of a newer one, "
             f"upgrade with pip install -U memoranda"
@@ -215,28 +216,29 @@ class _Restoration:
     def parse(self, item: JsonItem, **more: Any) -> Any:
         """Return what a line says, as the target's own; of a record, what stores it."""
         scope = self.target.scope
-        with ErrorPrefix(item.place):
-            value = object_of(item.value)
-            kind = str(value.get("type"))
-            if kind not in LINES:
-                raise InvalidInput(f"type={kind!r:.80} is unknown; use one of {', '.join(LINES)}")
-            agent = value.get("agent") and (scope.agent or value["agent"])
-            line = {**value, "agent": agent, "user": scope.user, **more}
-            if kind == "notes":
-                _require_notes(line)
-            if kind != "record":
-                return parse_as(LINES[kind], line)
-            # A line may have been edited by hand.
-            digest = content_hash(storable(line.get("content"), "content"))
-            record = parse_as(Record, line | {"content_hash": digest})
-            changes = [
-                {**object_of(each), "record": record.id} for each in list_of(line, "changes")
-            ]
-            trail = parse_as(AuditTrail, line | {"changes": changes})
-            return Insert(record, reason=trail.reason, trail=trail)
+        value = object_of(item.value)
+        kind = str(value.get("type"))
+        if kind not in LINES:
+            raise InvalidInput(f"type={kind!r:.80} is unknown; use one of {', '.join(LINES)}")
+        agent = value.get("agent") and (scope.agent or value["agent"])
+        line = {**value, "agent": agent, "user": scope.user, **more}
+        if kind == "notes":
+            _require_notes(line)
+        if kind != "record":
+            return parse_as(LINES[kind], line)
+        # A line may have been edited by hand.
+        digest = content_hash(storable(line.get("content"), "content"))
+        record = parse_as(Record, line | {"content_hash": digest})
+        changes = [{**object_of(each), "record": record.id} for each in list_of(line, "changes")]
+        trail = parse_as(AuditTrail, line | {"changes": changes})
+        return Insert(record, reason=trail.reason, trail=trail)
 
-    def keep(self, kind: str, batch: Sequence[Any]) -> None:
-        """Store what lines of a type say."""
+    def keep(self, kind: str, items: Iterable[JsonItem]) -> None:
+        """Store what lines of a type say; those that cannot be read are counted."""
+        batch = []
+        for item in items:
+            with self.counts.reading(item.place):
+                batch.append(self.parse(item))
         if kind == "record":
             self._keep_records(batch)
         elif kind == "notes":
@@ -262,13 +264,14 @@ class _Restoration:
             known = target.known(each.record.id for each in batch)
             new = [
                 each
-                for each in batch
+                for each in {insert.record.id: insert for insert in batch}.values()
                 if each.record.id not in known
                 and not target.erased.intersection(each.record.source_ids)
                 and not self._has_item(each)
             ]
             tx.carry_out(new)
-        self.counts.add(target.scope, len(batch), records=len(new))
+        facts = sum(each.record.kind is Kind.FACT for each in new)
+        self.counts.add(target.scope, len(batch), records=len(new), facts=facts)
         records = (each.record for each in batch)
         self.episodes.update(each.session_id for each in records if each.kind is Kind.EPISODE)
 
@@ -300,17 +303,17 @@ class _Restoration:
     def keep_conversation(self, name: str, items: Sequence[JsonItem]) -> None:
         """Store a conversation with its transcript, or the messages that it lacks."""
         target, scope = self.target, self.target.scope
-        place, head = items[0]
-        if head.get("type") != "conversation":
-            message = f"a {head.get('type')} must follow the line of its conversation {name!r}"
-            raise InvalidInput(f"{place}: {message}")
         parts = defaultdict[str, list[Any]](list)
         for item in items:
-            kind = item.value.get("type")
-            more = {"cuts": _cuts(item, parts["message"])} if kind == "pruning" else {}
-            parts[kind].append(self.parse(item, **more))
+            with self.counts.reading(item.place):
+                kind = item.value.get("type")
+                more = {"cuts": _cuts(item, parts["message"])} if kind == "pruning" else {}
+                parts[kind].append(self.parse(item, **more))
         for kind in ("message", "tombstone"):
             parts[kind] = list({each.id: each for each in parts[kind]}.values())
+        if not parts["conversation"]:
+            begun = [each.timestamp for each in parts["message"]] or [target.records.now()]
+            parts["conversation"] = [ConversationInfo(id=name, created_at=begun[0])]
         with target.store.write(scope) as tx:
             known = target.known_messages(name) | target.erased
             new = [each for each in parts["message"] if not known & {each.id, each.record_id}]
@@ -319,9 +322,11 @@ class _Restoration:
             elif name in target.before.deleted or len(new) < len(parts["message"]):
                 new = []
             else:
-                agent = head.get("agent") and (scope.agent or head["agent"])
+                owner = words_of(items[0].value, "agent") or None
+                agent = owner and (scope.agent or owner)
                 _create_conversation(tx, parts, agent)
-        self.counts.add(scope, len(parts["message"]), messages=len(new))
+        number = len(parts["message"])
+        self.counts.add(scope, number, messages=len(new), conversations=int(bool(new)))
 
     def _keep_notes(self, content: NotesContent) -> None:
         notes = self.target.notes.find(replace(self.target.scope, agent=content.agent))
@@ -344,12 +349,11 @@ def _cuts(item: JsonItem, messages: Sequence[Message]) -> list[Any]:
     """Return the cuts of a pruning with the places of their first and last messages."""
     places = {message.id: place for place, message in enumerate(messages)}
     found = []
-    with ErrorPrefix(item.place):
-        for cut in map(object_of, list_of(item.value, "cuts")):
-            ends = {end: places.get(cut.get(end, ""), -1) for end in ("first", "last")}
-            if not 0 <= ends["first"] <= ends["last"]:
-                raise InvalidInput("first and last of a cut must name messages before it, in order")
-            found.append({**cut, **ends})
+    for cut in map(object_of, list_of(item.value, "cuts")):
+        ends = {end: places.get(cut.get(end, ""), -1) for end in ("first", "last")}
+        if not 0 <= ends["first"] <= ends["last"]:
+            raise InvalidInput("first and last of a cut must name messages before it, in order")
+        found.append({**cut, **ends})
     return found
 
 

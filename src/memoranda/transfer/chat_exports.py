@@ -1,125 +1,234 @@
-"""The data exports of ChatGPT and claude.ai: ``conversations.json``, or the archive around it.
+"""Conversations in the exports and files of other chat programs.
 
-A conversation of ChatGPT is a tree of messages; the branch that ends in ``current_node`` is what
-was on the screen last, and it alone is imported. No talk are: the messages of the system and of
-tools, calls of tools, what is hidden on the screen (custom instructions, what ChatGPT remembers),
-thoughts, and pictures. Of claude.ai, what a person pasted instead of writing is imported, too.
+The programs differ in what they call things, not in what they keep; so one reader looks for each
+thing under all its names. Several keep a tree of messages: the branch that was on the screen last
+is imported, and it alone. Of a message, the words of the person and of the model are read, with
+their time. No talk are: messages of the system and of tools, calls of tools, what is hidden on the
+screen (custom instructions, what the program remembers), thoughts, and pictures.
+
+What a person attached, or pasted in a block of its own, is nobody's words. It is kept where it is
+all that a message has, in a fence, so that no answer is without its question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import html
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
+from datetime import datetime
 from typing import Any
 
-from memoranda.model.checks import ErrorPrefix
+from memoranda.conversation.formats.content import ROLES
+from memoranda.errors import InvalidInput
 from memoranda.model.models import ConversationInfo, NewMessage
 from memoranda.text.json_values import list_of, object_of, value_of, words_of
 from memoranda.text.patterns import compile_pattern
-from memoranda.transfer import sources
+from memoranda.transfer.sources import (
+    File,
+    ForeignConversation,
+    ForeignMessage,
+    ImportCounts,
+    ImportTarget,
+    JsonItem,
+    joined,
+    moment_of,
+    read_values,
+)
 
-ROLES = {"user": "user", "assistant": "assistant", "human": "user"}
-TEXTS = {"text", "multimodal_text"}
+# The names of each thing; the first that says something is taken.
+NAME = ("conversation_id", "uuid", "conversationId", "id")
+TITLE = ("title", "name")
+MESSAGES = ("mapping", "chat_messages", "messages", "requests")
+KEY = ("uuid", "messageId", "id")
+# Shorter ids of messages may be those of other conversations, too.
+LENGTH_OF_UNIQUE = 16
+PARENT = ("parent", "parentId", "parentMessageId")
+ROLE = ("role", "sender", "Author")
+WORDS = ("content", "fragments", "steps", "parts", "text", "value", "mes", "Message")
+KIND = ("type", "content_type", "kind")
+TIME = (
+    "create_time", "created_at", "createdAt", "timestamp", "inserted_at", "send_date", "Time",
+    "update_time", "updated_at",
+)  # fmt: skip
+FILES = ("attachments", "files", "files_v2")
+BY_USER = ("is_user", "isCreatedByUser")
+# What has words of somebody, and may have more of such parts.
+SAID = frozenset({
+    "", "text", "multimodal_text", "output_text", "audio_transcription", "REQUEST", "RESPONSE",
+    "message", "singleStep", "multiStep", "contentBlock",
+})  # fmt: skip
 HIDDEN = "is_visually_hidden_from_conversation"
-# A reference to a source, in characters for private use.
-CITATION = compile_pattern("\ue200[^\ue200\ue201]*\ue201")
+# A reference to a source, in characters for private use; what a model thought or ran.
+NO_WORDS = compile_pattern(
+    "\ue200[^\ue200\ue201]*\ue201|" + r'(?s:<details type="\w+"[^>]*>.*?</details>\n?)'
+)
+FENCE = compile_pattern("`{3,}")
+TAG = compile_pattern("<[^>]*>")
+PROMPTED = "Prompted "
 
 
-def _read_export(
-    keys: tuple[str, str, str],
-    read_messages: Callable[[Any, sources.ImportCounts], Iterable[sources.ForeignMessage]],
-    path: Path,
-    target: sources.ImportTarget,
-    counts: sources.ImportCounts,
-) -> Iterator[sources.ForeignConversation]:
-    """Yield the conversations of an export; count those without talk, and what cannot be read.
+def _first(value: object, names: Iterable[str]) -> Any:
+    return next(filter(None, (value_of(value, name) for name in names)), None)
 
-    Args:
-        keys: where a conversation has its id, its time and its title.
-        read_messages: reads its messages.
-        path: the export.
-        target: where it goes.
-        counts: what is no talk.
-    """
-    name, begun, title = keys
-    for place, talk in sources.read_values(path, counts):
+
+def read_chats(
+    path: File, target: ImportTarget, counts: ImportCounts
+) -> Iterator[ForeignConversation]:
+    """Yield the conversations of a file; one without a name has that of the file."""
+    stem = path.stem.removesuffix(".conversation")
+    for place, talk in _gather(read_values(path, counts), stem, counts):
         with counts.reading(place):
-            own = words_of(talk, "conversation_id") or sources.text_of(talk, name)
-            at = sources.moment_of(talk.get(begun), begun)
-            messages = list(read_messages(talk, counts))
+            name, messages = str(_first(talk, NAME) or stem), list[ForeignMessage]()
+            for number, (key, message) in enumerate(_branch(object_of(talk)), 1):
+                where = f"{place}, message {key or number}"
+                with counts.reading(where):
+                    if said := _read_message(message, where, counts):
+                        within = f"{name}\n{key or number}\n{said.content}"
+                        own = key if len(key) >= LENGTH_OF_UNIQUE else within
+                        messages.append(ForeignMessage(own, said))
             if not messages:
                 counts.leave_out("conversations without talk")
                 continue
-            task = words_of(talk, title).strip() or None
-            messages[0] = sources.ForeignMessage(
-                messages[0].key, replace(messages[0].said, task=task)
-            )
-            info = ConversationInfo(id=own, created_at=at or target.records.now())
-            yield sources.ForeignConversation(place, info, messages)
+            later = next((each.said.timestamp for each in messages if each.said.timestamp), None)
+            begun = _moment(talk, place, counts) or later
+            title = str(_first(talk, TITLE) or "").strip() or None
+            first = messages[0].said
+            first = replace(first, task=title, timestamp=first.timestamp or begun)
+            messages[0] = messages[0]._replace(said=first)
+            info = ConversationInfo(id=name, created_at=begun or target.records.now())
+            yield ForeignConversation(place, info, messages)
 
 
-def _chatgpt_messages(
-    talk: Mapping[str, Any], counts: sources.ImportCounts
-) -> Iterator[sources.ForeignMessage]:
-    """Yield the messages of the branch of a conversation that was current."""
-    nodes = object_of(talk.get("mapping"))
-    for key in reversed(list(_branch(nodes, talk.get("current_node")))):
-        message = value_of(nodes[key], "message")
-        content, metadata = value_of(message, "content"), value_of(message, "metadata")
-        role = words_of(value_of(message, "author"), "role")
-        kind = words_of(content, "content_type")
-        is_talk = role in ROLES and value_of(message, "recipient") in (None, "all")
-        if not is_talk or kind not in TEXTS or value_of(metadata, HIDDEN):
-            counts.leave_out(f"messages of {role} ({kind})", bool(message))
-        elif text := _text(value_of(content, "parts"), counts):
-            with ErrorPrefix(f"message {key}"):
-                at = sources.moment_of(message.get("create_time"), "create_time")
-            yield sources.ForeignMessage(key, NewMessage(role=role, content=text, timestamp=at))
+def _gather(values: Iterable[JsonItem], stem: str, counts: ImportCounts) -> Iterator[JsonItem]:
+    """Yield conversations, also of files whose values are single messages.
+
+    Those are the rows of Copilot, the lines of SillyTavern, and the activities of Gemini, which
+    tell of no conversations: each day is one.
+    """
+    talks = defaultdict[str, list[Any]](list)
+    for place, value in values:
+        match value:
+            case {"header": _, "title": str(title), "time": str(at)}:
+                if title.startswith(PROMPTED):
+                    shown = joined(words_of(it, "html") for it in list_of(value, "safeHtmlItem"))
+                    answer = html.unescape(TAG.sub("", shown.replace("</p>", "\n")))
+                    asked = title.removeprefix(PROMPTED)
+                    talks[f"gemini {at[:10]}"] += _two_messages(asked, answer, {"Time": at})
+                else:
+                    counts.leave_out("activities that are no prompts")
+            case {"Conversation": str(name)}:
+                talks[name].append(value)
+            case {"mes": _}:
+                talks[stem].append(value)
+            case {"user_name": _}:
+                pass  # Whose talk follows.
+            case _:
+                yield JsonItem(place, value)
+    for name, messages in talks.items():
+        messages.sort(key=lambda it: words_of(it, "Time"))
+        yield JsonItem(stem, {"id": name, "title": name, "messages": messages})
 
 
-def _branch(nodes: Mapping[str, Any], current: object) -> dict[str, None]:
-    """Return the ids from the current node to the root."""
-    found: dict[str, None] = {}
-    while isinstance(current, str) and current in nodes and current not in found:
-        found[current] = None
-        current = value_of(nodes[current], "parent")
-    return found
+def _two_messages(asked: Any, answer: Any, time: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    said = (("user", asked), ("assistant", answer))
+    return [{"role": role, "content": content, **time} for role, content in said]
 
 
-def _text(parts: object, counts: sources.ImportCounts) -> str:
-    """Return what was written or spoken in the parts of a message."""
-    texts = []
-    for part in parts if isinstance(parts, list) else ():
-        if isinstance(part, str):
-            texts.append(CITATION.sub("", part))
-        elif isinstance(value_of(part, "text"), str):
-            texts.append(part["text"])
+def _branch(talk: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return ids and messages up to the current one, or else to the last that nothing follows.
+
+    Where no message names another, all of them are returned.
+    """
+    chat = value_of(talk, "chat") or talk
+    history = value_of(chat, "history")
+    if not {*MESSAGES, "chat"}.intersection(talk):
+        raise InvalidInput(f"expected a conversation with messages, found {talk!r:.80}")
+    nodes = list(_nodes(_first(history, MESSAGES) or _first(chat, MESSAGES)))
+    parents = {key: parent for key, parent, _ in nodes}
+    if parents.keys().isdisjoint(parents.values()):
+        return [(key, message) for key, _, message in nodes]
+    at = value_of(talk, "current_node") or value_of(history, "currentId")
+    if at not in parents:
+        at = [key for key in parents if key not in parents.values()][-1]
+    messages, found = {key: message for key, _, message in nodes}, dict[str, Any]()
+    while at in parents and at not in found:
+        found[at] = messages[at]
+        at = parents[at]
+    return list(found.items())[::-1]
+
+
+def _nodes(messages: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield id, id of the one before, and message of each; of several versions the chosen one."""
+    for it in messages.values() if isinstance(messages, Mapping) else messages or ():
+        if requested := value_of(it, "requestId"):
+            both = _two_messages(it.get("message"), it.get("response"), it)
+            yield from ((f"{requested} {each['role']}", None, each) for each in both)
+            continue
+        message = it
+        if versions := value_of(it, "versions"):
+            message = versions[it.get("currentlySelected") or 0]
+        elif isinstance(it, Mapping) and "parent" in it:
+            message = it.get("message")
+        yield str(_first(it, KEY) or ""), _first(it, PARENT), message
+        below = value_of(it, "children") or ()
+        yield from _nodes([each for each in below if isinstance(each, Mapping)])
+
+
+def _read_message(message: Any, place: str, counts: ImportCounts) -> NewMessage | None:
+    """Return what a message says, if it is talk."""
+    if message is None:
+        return None
+    word = _role(object_of(message))
+    role, hidden = ROLES.get(word.lower(), ""), value_of(value_of(message, "metadata"), HIDDEN)
+    to_all = value_of(message, "recipient") in (None, "all")
+    if role not in {"user", "assistant"} or hidden or value_of(message, "is_system") or not to_all:
+        counts.leave_out(f"messages of {word or 'nobody'}")
+        return None
+    text = joined(_words(message, counts)).strip() or _attached(message)
+    at = _moment(message, place, counts)
+    return NewMessage(role=role, content=text, timestamp=at) if text else None
+
+
+def _role(message: Any) -> str:
+    """Return the word for who speaks."""
+    for name in BY_USER:
+        if isinstance(by_user := value_of(message, name), bool):
+            return "user" if by_user else "assistant"
+    if fragments := value_of(message, "fragments"):
+        return "user" if value_of(fragments[0], "type") == "REQUEST" else "assistant"
+    return words_of(value_of(message, "author"), "role") or str(_first(message, ROLE) or "")
+
+
+def _words(value: Any, counts: ImportCounts) -> Iterator[str]:
+    """Yield what was written or spoken in a message, or in a part of one."""
+    if isinstance(value, str):
+        yield NO_WORDS.sub("", value)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _words(each, counts)
+    elif isinstance(value, Mapping):
+        kind = str(_first(value, KIND) or "")
+        if kind in SAID and words_of(value.get("style"), "type") != "thinking":
+            yield from _words(_first(value, WORDS), counts)
         else:
-            kind = words_of(part, "type") or words_of(part, "content_type")
             counts.leave_out(f"parts of the type {kind}")
-    return sources.joined(texts)
 
 
-def _claude_messages(
-    talk: Mapping[str, Any], counts: sources.ImportCounts
-) -> Iterator[sources.ForeignMessage]:
-    """Yield the messages of a conversation."""
-    for number, message in enumerate(list_of(talk, "chat_messages"), 1):
-        with ErrorPrefix(f"message {number}"):
-            key, role = sources.text_of(message, "uuid"), ROLES.get(words_of(message, "sender"))
-            at = sources.moment_of(message.get("created_at"), "created_at")
-            pasted = [words_of(it, "extracted_content") for it in list_of(message, "attachments")]
-        # Older exports have what was written in ``text`` alone.
-        content, written = message.get("content"), [words_of(message, "text")]
-        parts = content if content and isinstance(content, list) else written
-        text = _text(parts, counts).strip() or sources.joined(pasted)
-        if role is None:
-            counts.leave_out("messages of others")
-        elif text:
-            yield sources.ForeignMessage(key, NewMessage(role=role, content=text, timestamp=at))
+def _attached(message: Any) -> str:
+    """Return what a message without words has: what was pasted, else the names of files."""
+    places = (message, value_of(message, "metadata"))
+    files = [it for place in places for name in FILES for it in value_of(place, name) or ()]
+    names = dict.fromkeys(str(_first(it, ("file_name", "name")) or "") for it in files)
+    text = joined(words_of(it, "extracted_content") for it in files) or joined(names)
+    fence = max(("```", *(f"{found[0]}`" for found in FENCE.finditer(text))), key=len)
+    return f"{fence}\n{text}\n{fence}" if text else ""
 
 
-read_chatgpt = partial(_read_export, ("id", "create_time", "title"), _chatgpt_messages)
-read_claude = partial(_read_export, ("uuid", "created_at", "name"), _claude_messages)
+def _moment(value: object, place: str, counts: ImportCounts) -> datetime | None:
+    """Return the first time that an object has; count one that cannot be read."""
+    for name in TIME:
+        with counts.reading(place):
+            if found := moment_of(value_of(value, name) or None, name):
+                return found
+    return None

@@ -11,10 +11,9 @@ Branches that were given up were said all the same, and stay.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memoranda.conversation.formats.parse import parse_message, unread_parts
@@ -37,72 +36,101 @@ REMINDER = compile_pattern("<system-reminder>.*?</system-reminder>", re.DOTALL)
 OF_MEMORY = compile_pattern(
     rf"^(?:\S*__)?(?:{'|'.join(_NAMES['own_tools'])})\n|[\"\s;&|(](?:[^\s\"]*/)?memoranda\s+\w"
 )
-# Deeper there are only the transcripts of the agent's own agents.
-PATTERNS = ("*.jsonl", "*/*.jsonl")
+# The two kinds of lines that tell of what was typed while Claude worked.
+ABSORBED, ATTACHED = "absorbed", "attached"
+
+
+@dataclass
+class _Reading:
+    """What is known so far of a transcript.
+
+    Attributes:
+        counts: counts what is no talk.
+        asked: the calls that asked memory.
+        queued: what was typed while Claude worked, and waits.
+        typed: how often each kind of line told of a text that no longer waits.
+    """
+
+    counts: sources.ImportCounts
+    asked: set[str] = field(default_factory=set)
+    queued: list[Any] = field(default_factory=list)
+    typed: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 def read_conversations(
-    path: Path, target: sources.ImportTarget, counts: sources.ImportCounts
+    path: sources.File, target: sources.ImportTarget, counts: sources.ImportCounts
 ) -> Iterator[sources.ForeignConversation]:
-    """Yield the sessions in a transcript or in the transcripts of a folder, the oldest file first.
+    """Yield the sessions in a transcript.
 
     Raises:
-        InvalidInput: there is no transcript at ``path``.
+        InvalidInput: it is no transcript.
     """
-    found = transcripts(path)
-    if not found:
-        message = f"{path} is not a transcript of Claude Code: no line has a sessionId"
-        raise InvalidInput(f"{message}; of a folder, {' and '.join(PATTERNS)} are read")
-    for file in sorted(found, key=lambda each: each.stat().st_mtime_ns):
-        sessions = defaultdict[str, list[sources.ForeignMessage]](list)
-        asked = set[str]()
-        for place, value in sources.read_values(file, counts):
-            with counts.reading(place):
-                line = _typed_meanwhile(object_of(value))
-                sessions[str(line.get("sessionId") or file.stem)] += _messages(line, asked, counts)
-        for name, talk in sessions.items():
-            if talk:
-                begun = talk[0].said.timestamp or target.records.now()
-                info = ConversationInfo(id=name, created_at=begun)
-                yield sources.ForeignConversation(str(file), info, talk)
+    if sources.recognise_file(path) is not sources.FileFormat.CLAUDE_CODE:
+        raise InvalidInput(f"{path} is not a transcript of Claude Code: no line has a sessionId")
+    sessions = defaultdict[str, list[sources.ForeignMessage]](list)
+    reading = _Reading(counts)
+    for place, value in sources.read_values(path, counts):
+        with counts.reading(place):
+            line = _typed_meanwhile(object_of(value), reading)
+            sessions[str(line.get("sessionId") or path.stem)] += _messages(line, reading)
+    for name, talk in sessions.items():
+        if talk:
+            begun = talk[0].said.timestamp or target.records.now()
+            yield sources.ForeignConversation(
+                str(path), ConversationInfo(id=name, created_at=begun), talk
+            )
 
 
-def transcripts(path: Path) -> list[Path]:
-    """Return the transcripts at a path: a file, or in a folder those of a project or of all."""
-    inside = sorted(file for pattern in PATTERNS for file in path.glob(pattern))
-    found = [file for file in inside if not file.is_symlink()] if path.is_dir() else [path]
-    return [file for file in found if _is_transcript(file)]
+def _typed_meanwhile(line: Mapping[str, Any], reading: _Reading) -> Mapping[str, Any]:
+    """Return a line; as one of the user what a person typed while Claude worked.
 
-
-def _is_transcript(file: Path) -> bool:
-    values = sources.read_values(file, sources.ImportCounts())
-    return any(sources.recognise(value) is sources.FileFormat.CLAUDE_CODE for _, value in values)
-
-
-def _typed_meanwhile(line: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a line; as one of the user what a person typed while Claude worked."""
+    It waits in a queue. What is taken out of there to be sent is a line of the user by itself; what
+    Claude absorbed in the middle of its work is told by an operation, an attachment, or both.
+    """
     attached = line.get("attachment")
-    if line.get("reason") == "absorbed_mid_turn":
-        message = {"role": "user", "content": line.get("content")}
-    elif words_of(attached, "type") == "queued_command":
-        message = {"role": "user", "content": value_of(attached, "prompt")}
+    if line.get("type") == "queue-operation":
+        kind, content = ABSORBED, _queued(line, reading.queued)
+        is_said = line.get("reason") == "absorbed_mid_turn"
     else:
+        kind, content, is_said = ATTACHED, value_of(attached, "prompt"), _is_prompt(attached)
+    if not is_said:
         return line
-    key = f"{line.get('sessionId')} {parse_message(message)[0].content}"
+    message = {"role": "user", "content": content}
+    text = parse_message(message)[0].content
+    other = ATTACHED if kind is ABSORBED else ABSORBED
+    reading.typed[kind, text] += 1
+    number = reading.typed[kind, text]
+    if number <= reading.typed[other, text]:
+        return line
+    key = f"{line.get('sessionId')} {text}" + (f"\n{number}" if number > 1 else "")
     return {**line, "type": "user", "uuid": key, "message": message}
 
 
-def _messages(
-    line: Mapping[str, Any], asked: set[str], counts: sources.ImportCounts
-) -> Iterator[sources.ForeignMessage]:
-    """Yield the messages of a line: each result of a tool, and behind them what was said.
+def _queued(line: Mapping[str, Any], queued: list[Any]) -> Any:
+    """Carry out an operation of the queue; return the text that it is about."""
+    operation, content = line.get("operation"), line.get("content")
+    if operation == "enqueue":
+        queued.append(content)
+    elif operation == "popAll":
+        queued.clear()
+    elif queued:
+        taken = content if content in queued else queued[0]
+        queued.remove(taken)
+        return content or taken
+    return content
 
-    Args:
-        line: the line.
-        asked: the calls so far that asked memory; those of the line are added.
-        counts: counts what is no talk.
-    """
-    role = words_of(line, "type")
+
+def _is_prompt(attached: object) -> bool:
+    """Whether a person typed it: no command of the shell, and no notice of a task or an agent."""
+    if words_of(attached, "type") != "queued_command" or value_of(attached, "isMeta"):
+        return False
+    origin = value_of(value_of(attached, "origin"), "kind")
+    return value_of(attached, "commandMode") in (None, "prompt") and origin in (None, "human")
+
+
+def _messages(line: Mapping[str, Any], reading: _Reading) -> Iterator[sources.ForeignMessage]:
+    """Yield the messages of a line: each result of a tool, and behind them what was said."""
+    role, counts, asked = words_of(line, "type"), reading.counts, reading.asked
     if role not in {"user", "assistant"}:
         counts.leave_out("lines without talk")
         return

@@ -1,6 +1,5 @@
-"""The memories of other programs, as records: LoCoMo, mem0, the MCP memory server and Chroma.
+"""The memories of other programs, as records: mem0, the MCP memory server and Chroma.
 
-- The conversations of the LoCoMo benchmark become episodes of a user for each.
 - Of mem0, what its ``get_all`` returns or its export holds: a fact with its metadata, its time and
   its end, of the user whom its ``user_id`` names; without one, of the user who imports. Memories of
   an ``agent_id`` are that agent's.
@@ -16,20 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import ErrorPrefix
-from memoranda.model.models import Kind, Mention, Scope, Trust
+from memoranda.model.models import Kind, Mention, Scope
 from memoranda.records.drafts import Draft, parse_kind
 from memoranda.store.locations import foreign_memories
 from memoranda.store.sql.store import ForeignMemory
-from memoranda.text.json_values import list_of, object_of, words_of
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.json_values import list_of, object_of, value_of, words_of
 from memoranda.transfer.sources import (
     NAMES,
+    File,
     ForeignRecord,
     ImportCounts,
     ImportTarget,
@@ -38,84 +36,31 @@ from memoranda.transfer.sources import (
     text_of,
 )
 
-# Such as ``1:56 pm on 8 May, 2023``.
-LOCOMO_DATE = "%I:%M %p on %d %B, %Y"
-LOCOMO_SESSION = compile_pattern(r"session_(\d+)")
-
-
-def read_locomo(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[ForeignRecord]:
-    """Yield each conversation as episodes of a user of its own, named by its ``sample_id``.
-
-    Each session keeps its name, each turn its speaker, and its time is the session's plus a
-    second for each turn. Times of LoCoMo name no zone; they are taken as UTC.
-
-    Raises:
-        InvalidInput: a conversation is not in LoCoMo's form; the message names the turn.
-    """
-    for place, talk in read_values(path):
-        with ErrorPrefix(place):
-            whose = Scope(text_of(talk, "sample_id"), target.scope.agent)
-            conversation = object_of(talk.get("conversation"))
-        numbers = [int(m[1]) for name in conversation if (m := LOCOMO_SESSION.fullmatch(name))]
-        for session in (f"session_{number}" for number in sorted(numbers)):
-            turns = list_of(conversation, session)
-            if not turns:
-                continue
-            with ErrorPrefix(f"{place}, {session}"):
-                start = session_date(conversation.get(f"{session}_date_time"))
-            for turn, value in enumerate(turns, 1):
-                where = f"{place}, {session}, turn {turn}"
-                with ErrorPrefix(where):
-                    draft = _episode(value, session, start + timedelta(seconds=turn))
-                if draft["content"]:
-                    yield ForeignRecord(where, whose, draft, key=f"{session}\n{turn}")
-
-
-def _episode(turn: Mapping[str, Any], session: str, at: datetime) -> Draft:
-    speaker, key = text_of(turn, "speaker"), text_of(turn, "dia_id")
-    text = text_of(turn, "text") if turn.get("text") else ""
-    shared = f"[shares a photo: {caption}]" if (caption := turn.get("blip_caption")) else ""
-    return Draft(
-        content=" ".join(filter(None, (text, shared))),
-        kind=Kind.EPISODE,
-        session=session,
-        role=speaker,
-        trust=Trust.PERSON,  # It is a talk of two people.
-        event_time=at,
-        metadata={"dia_id": key},
-    )
-
-
-def session_date(value: Any) -> datetime:
-    """Return the moment of a text such as ``1:56 pm on 8 May, 2023``, taken as UTC.
-
-    Raises:
-        InvalidInput: it is something else.
-    """
-    with suppress(ValueError, TypeError):
-        return datetime.strptime(value, LOCOMO_DATE).replace(tzinfo=UTC)
-    raise InvalidInput(f"the date {value!r:.80} cannot be read; write it as 1:56 pm on 8 May, 2023")
-
-
 # What is kept with a fact, as ``mem0_id`` and so on.
 KEPT = ("id", "updated_at", "run_id", "app_id", "actor_id")
-DAY = len("2026-03-31")
+# Where one says when it ends, and that it is none any more.
+ENDS = ("expiration_date", "expires_at")
+GONE = frozenset({"deleted", "archived", "DELETE"})
 
 
-def read_mem0(path: Path, target: ImportTarget, counts: ImportCounts) -> Iterator[ForeignRecord]:
+def read_mem0(path: File, target: ImportTarget, counts: ImportCounts) -> Iterator[ForeignRecord]:
     """Yield a fact for each memory, and whose it is."""
     scope = target.scope
-    for place, memory in read_values(path, counts, ["results"]):
+    for place, memory in read_values(path, counts):
         with counts.reading(place):
-            draft = _mem0_draft(memory)
+            if GONE.intersection((words_of(memory, "state"), words_of(memory, "event"))):
+                counts.leave_out("memories that were deleted")
+                continue
+            draft = _mem0_draft(memory, target.zone)
             user, agent = words_of(memory, "user_id").strip(), words_of(memory, "agent_id").strip()
             whose = Scope(user or scope.user, agent or scope.agent)
             key = memory.get("id") and f"{memory['id']}\n{draft['content']}"
             yield ForeignRecord(place, whose, draft, key=key)
 
 
-def _mem0_draft(memory: Mapping[str, Any]) -> Draft:
+def _mem0_draft(memory: Mapping[str, Any], zone: tzinfo) -> Draft:
     content, own = text_of(memory, "memory"), memory.get("metadata")
+    ends = [value_of(place, name) for place in (memory, own) for name in ENDS]
     kept = {f"mem0_{name}": memory.get(name) for name in KEPT if memory.get(name) is not None}
     tags = list_of(memory, "categories")
     return Draft(
@@ -123,15 +68,17 @@ def _mem0_draft(memory: Mapping[str, Any]) -> Draft:
         tags=[tag for tag in tags if isinstance(tag, str) and tag.strip()],
         metadata={**(own if isinstance(own, Mapping) else {}), **kept},
         event_time=moment_of(memory.get("created_at"), "created_at"),
-        valid_until=_end(memory.get("expiration_date")),
+        valid_until=_end(next(filter(None, ends), None), zone),
         role=words_of(memory, "role").strip() or None,
     )
 
 
-def _end(value: object) -> datetime | None:
-    """Return when a memory ends: a moment, or the end of a day in UTC."""
-    at = moment_of(value, "expiration_date")
-    return at + timedelta(days=1) if at and len(str(value)) == DAY else at
+def _end(value: object, zone: tzinfo) -> datetime | None:
+    """Return when a memory ends: a moment, or the end of a day in a time zone."""
+    with suppress(ValueError, TypeError):
+        day = datetime.strptime(value, "%Y-%m-%d")  # type: ignore[arg-type]  # noqa: DTZ007
+        return (day + timedelta(days=1)).replace(tzinfo=zone)
+    return moment_of(value, "expiration_date")
 
 
 TYPE_OF = {
@@ -141,7 +88,7 @@ OTHER = "other"
 
 
 def read_mcp_memory(
-    path: Path, target: ImportTarget, counts: ImportCounts
+    path: File, target: ImportTarget, counts: ImportCounts
 ) -> Iterator[ForeignRecord]:
     """Yield a fact for each observation and each relation; entities come before relations."""
     types: dict[str, str] = {}
@@ -189,11 +136,7 @@ CONVERSATION_EXPIRY = timedelta(days=30)
 
 
 def read_chroma(path: Path, target: ImportTarget, counts: ImportCounts) -> Iterator[ForeignRecord]:
-    """Yield a record for each memory in a folder, the oldest first.
-
-    Raises:
-        InvalidInput: a time cannot be read; the message names the memory.
-    """
+    """Yield a record for each memory in a folder, the oldest first."""
     yield from read_memories(foreign_memories(path), str(path), target, counts)
 
 
@@ -211,10 +154,10 @@ def read_memories(
             kind = parse_kind(entry.get(TYPE, "fact"))
         except InvalidInput:  # What it is called there may still be of use.
             kind, rest = Kind.FACT, {TYPE: entry[TYPE], **rest}
-        with ErrorPrefix(place):
+        with counts.reading(place):
             at = moment_of(entry.get(CREATED), CREATED)
-        metadata = {**rest, ID: key}
-        draft = Draft(content=text, kind=kind, metadata=metadata, event_time=at, created_at=at)
-        if kind is Kind.EPISODE and at and not target.records.plan(draft).record.valid_until:
-            draft["valid_until"] = at + CONVERSATION_EXPIRY
-        yield ForeignRecord(place, target.scope, draft, key=f"{key}\n{text}")
+            metadata = {**rest, ID: key}
+            draft = Draft(content=text, kind=kind, metadata=metadata, event_time=at, created_at=at)
+            if kind is Kind.EPISODE and at and not target.records.plan(draft).record.valid_until:
+                draft["valid_until"] = at + CONVERSATION_EXPIRY
+            yield ForeignRecord(place, target.scope, draft, key=f"{key}\n{text}")

@@ -1,8 +1,7 @@
 """Reads the Markdown memories of other agents: bullets and paragraphs, and entries of histories.
 
 Read are, in a folder, its own Markdown files that are named as memories are (``MEMORY.md``,
-``CLAUDE.md``, ``HISTORY*.md``, ``YYYY-MM-DD.md``) and all Markdown in ``memory/``. Nothing is read
-that is outside the folder: such a folder may come from anywhere.
+``CLAUDE.md``, ``HISTORY*.md``, ``YYYY-MM-DD.md``) and all Markdown in ``memory/``.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, tzinfo
-from pathlib import Path
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import parse_moment
@@ -18,10 +16,9 @@ from memoranda.model.models import Kind
 from memoranda.notes.document import parse
 from memoranda.records.drafts import Draft
 from memoranda.text.patterns import LanguageData, compile_pattern
-from memoranda.transfer.sources import ForeignRecord, ImportCounts, ImportTarget, reading_file
+from memoranda.transfer.sources import File, ForeignRecord, ImportCounts, ImportTarget, reading_file
 
 _EN = LanguageData("en", "notes")
-LOOKED_FOR = "MEMORY.md, CLAUDE.md, HISTORY.md, YYYY-MM-DD.md, and Markdown in memory/"
 DAY = r"\d{4}-\d{2}-\d{2}"
 # Hidden files, and those in hidden folders, are none of them.
 NAMED = compile_pattern(
@@ -83,67 +80,33 @@ def _moment(text: str, zone: tzinfo) -> datetime | None:
     return None
 
 
-def read_records(path: Path, target: ImportTarget, counts: ImportCounts) -> Iterator[ForeignRecord]:
+def read_records(path: File, target: ImportTarget, _: ImportCounts) -> Iterator[ForeignRecord]:
     """Yield what a Markdown memory holds: facts that a person stands behind, and episodes.
 
-    A fact is the same whenever it was learned; something that happened twice is two. The report
-    has a line for each file that could not be read.
-
-    Args:
-        path: a file, or a folder with files named as :data:`LOOKED_FOR` says.
-        target: where it goes.
-        counts: what is not read.
+    A fact is the same whenever it was learned; something that happened twice is two.
 
     Raises:
-        InvalidInput: there is nothing at ``path``, or no memory in it.
+        InvalidInput: it is no text, or there is no memory in it.
     """
     with reading_file(path):
-        place = path.resolve(strict=True)
-    root, is_empty = place if place.is_dir() else place.parent, True
-    for file in _files(root) if place.is_dir() else [place]:
-        name = file.relative_to(root).as_posix()
-        try:
-            text = _content(file, root)
-        except (InvalidInput, OSError, ValueError) as error:
-            counts.tell(f"{name}: {error}")
-            continue
-        for draft in _drafts(text, file, name, target.zone):
-            is_empty = False
-            yield ForeignRecord(f"{path}, {name}", target.scope, draft, once=True)
-    if is_empty:
-        raise InvalidInput(f"{path} holds no memory to import; looked for {LOOKED_FOR}")
+        text = path.read_text("utf-8-sig") if path.is_file() else "\0"
+    found = list(_drafts(text, path, target.zone)) if "\0" not in text else []
+    if not found:
+        raise InvalidInput(f"{path} is not a text that holds a memory")
+    for draft in found:
+        yield ForeignRecord(str(path), target.scope, draft, once=True)
 
 
-def _files(root: Path) -> list[Path]:
-    """Return the Markdown files of a folder that are memories, by name, hidden ones left out."""
-    base, inside = (root.parent, "**/*.md") if root.name == "memory" else (root, "memory/**/*.md")
-    found = sorted({*root.glob("*.md"), *root.glob(inside)})
-    return [path for path in found if NAMED.fullmatch(path.relative_to(base).as_posix())]
-
-
-def _content(path: Path, root: Path) -> str:
-    """Return the text of a file that is in the folder, links followed.
-
-    Raises:
-        InvalidInput: it is not to be read; the message says why.
-    """
-    if not path.resolve().is_relative_to(root):
-        raise InvalidInput("leads out of the folder")
-    text = path.read_text("utf-8-sig") if path.is_file() else "\0"
-    if "\0" in text:
-        raise InvalidInput("is not a file of text")
-    return text
-
-
-def _drafts(text: str, path: Path, place: str, zone: tzinfo) -> Iterator[Draft]:
+def _drafts(text: str, path: File, zone: tzinfo) -> Iterator[Draft]:
     """Yield the entries of a history, or the statements of any other file, as drafts.
 
     Args:
         text: what is in the file.
         path: the file, whose name says what it is.
-        place: where it is in the folder.
         zone: the zone of times that name none.
     """
+    *_, folder, name = "", *str(path).split("/")
+    place = f"memory/{name}" if folder == "memory" else name
     if path.name.upper().startswith("HISTORY"):
         for at, said in entries(text, zone):
             # What an agent wrote down is no word of the person.

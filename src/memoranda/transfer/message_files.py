@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 
 from memoranda.conversation import jsonl
-from memoranda.conversation.formats.parse import check_message, parse_messages, says
+from memoranda.conversation.formats.parse import check_message, parse_message, says
 from memoranda.conversation.transcript import place_of
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.checks import ErrorPrefix
 from memoranda.model.models import ConversationInfo, Scope
 from memoranda.store.sql.store import Store
-from memoranda.text.json_values import list_of
-from memoranda.transfer.sources import (
-    ForeignConversation,
-    ForeignMessage,
-    ImportCounts,
-    ImportTarget,
-    JsonItem,
-    read_values,
-)
+from memoranda.text.json_values import list_of, value_of
+from memoranda.transfer import sources
 
 # Out
 
@@ -45,61 +37,63 @@ def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, by
 
 
 def read_session(
-    path: Path, target: ImportTarget, _: ImportCounts
-) -> Iterator[ForeignConversation]:
+    path: Path, target: sources.ImportTarget, counts: sources.ImportCounts
+) -> Iterator[sources.ForeignConversation]:
     """Yield the conversation in a file of JSON Lines: its messages, settings and creation.
 
     Messages that are stored under their own ids, as in the memory that wrote the file, are known.
 
     Raises:
-        InvalidInput: a line is broken; the message names it.
+        InvalidInput: it has no line of metadata.
     """
-    info, found = jsonl.read(path)
+    info, found = jsonl.read(path, counts.reading)
     held = target.known_messages(info.id)
     messages = []
     for message in found:
         key = message.id if message.id in held else f"{info.id}\n{message.id}"
-        with ErrorPrefix(f"{path}, line {place_of(message) + jsonl.FIRST_LINE}"):
-            (said,) = parse_messages([message])
+        with counts.reading(f"{path}, line {place_of(message) + jsonl.FIRST_LINE}"):
+            (said,) = parse_message(message)
             if says(said) or said.raw is not None:
                 check_message(said)
-                messages.append(ForeignMessage(key, said))
-    yield ForeignConversation(str(path), info, messages)
+                messages.append(sources.ForeignMessage(key, said))
+    yield sources.ForeignConversation(str(path), info, messages)
 
 
-def read_openai(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[ForeignConversation]:
+def read_openai(
+    path: sources.File, target: sources.ImportTarget, counts: sources.ImportCounts
+) -> Iterator[sources.ForeignConversation]:
     """Yield the conversations of a file, named after it: ``trip``, ``trip-2`` and so on.
 
     A message has no id of its own; its place and what it says make one.
-
-    Raises:
-        InvalidInput: a message is not in OpenAI's form; the error names its place.
     """
-    for name, items in _openai_conversations(path):
-        messages: list[ForeignMessage] = []
+    for name, items in _openai_conversations(path, counts):
+        messages: list[sources.ForeignMessage] = []
         for place, shape in items:
-            with ErrorPrefix(place):
-                for said in filter(says, parse_messages([shape])):
+            with counts.reading(place):
+                for said in filter(says, parse_message(shape)):
                     what = said.role, said.content, said.images, said.tool_calls, said.tool_result
                     digest = blake2b(repr(what).encode(errors="replace")).hexdigest()
-                    messages.append(ForeignMessage(f"{name}\n{len(messages)}\n{digest}", said))
+                    key = f"{name}\n{len(messages)}\n{digest}"
+                    messages.append(sources.ForeignMessage(key, said))
         if messages:
             info = ConversationInfo(id=name, created_at=target.records.now())
-            yield ForeignConversation(str(path), info, messages)
+            yield sources.ForeignConversation(str(path), info, messages)
 
 
-def _openai_conversations(path: Path) -> Iterator[tuple[str, Sequence[JsonItem]]]:
+def _openai_conversations(
+    path: sources.File, counts: sources.ImportCounts
+) -> Iterator[tuple[str, Iterable[sources.JsonItem]]]:
     """Yield name and messages of each conversation."""
-    items = list(read_values(path))
-    if items and isinstance(items[0].value, Mapping) and "role" in items[0].value:
+    items = list(sources.read_values(path, counts))
+    if any(value_of(item.value, "role") is not None for item in items):
         yield path.stem, items
         return
     for number, (place, value) in enumerate(items, 1):
-        with ErrorPrefix(place):
+        with counts.reading(place):
             found = list_of(value, "messages")
             if not found:
                 message = "expected an object with a list of messages that have role and content"
                 raise InvalidInput(message)
-        places = (f"{place}, message {n}" for n in range(1, len(found) + 1))
-        name = path.stem if number == 1 else f"{path.stem}-{number}"
-        yield name, list(map(JsonItem, places, found))
+            places = (f"{place}, message {n}" for n in range(1, len(found) + 1))
+            name = path.stem if number == 1 else f"{path.stem}-{number}"
+            yield name, map(sources.JsonItem, places, found)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import logging
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from io import TextIOBase
 from itertools import groupby
@@ -20,7 +21,7 @@ from typing import Any, BinaryIO, cast
 from memoranda.conversation.conversation_store import name_similar
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
 from memoranda.model.changes import Insert
-from memoranda.model.checks import ErrorPrefix, clean, parse_moment, refuse_unknown, several
+from memoranda.model.checks import clean, parse_moment, refuse_unknown, several
 from memoranda.model.models import ConversationInfo, Kind, Message, Scope
 from memoranda.model.notes import NotesContent
 from memoranda.model.ports import Progress
@@ -40,7 +41,9 @@ from memoranda.transfer import (
 )
 from memoranda.transfer.sources import (
     KEY_LETTERS,
+    File,
     FileFormat,
+    FileOutcome,
     ForeignConversation,
     ForeignMessage,
     ForeignRecord,
@@ -49,7 +52,6 @@ from memoranda.transfer.sources import (
     JsonItem,
     PortingReport,
     batched,
-    export_files,
     joined,
     read_values,
     reading_file,
@@ -58,9 +60,12 @@ from memoranda.transfer.sources import (
 
 log = logging.getLogger("memoranda.import")
 
-# Of a folder of talks, what else may be imported by itself ends with these.
-TALKS = (FileFormat.CHATGPT, FileFormat.CLAUDE, FileFormat.CLAUDE_CODE)
-OTHERS = (".json", ".jsonl", ".md", ".zip")
+# What may be imported ends with these; of a ZIP archive, with the first of them.
+TEXTS = (".json", ".jsonl", ".csv")
+SUFFIXES = (*TEXTS, ".zip", ".db", ".sqlite", ".sqlite3")
+# Files of a folder that are named as not read.
+MOST_UNREAD = 20
+UNREAD = "files that were not read"
 
 # Out
 
@@ -111,8 +116,8 @@ def export(
 
     def lines() -> Iterator[bytes]:
         for kind, line in found:
-            counts.records += kind == "record"
-            counts.messages += kind == "message"
+            if kind in {"record", "message"}:
+                counts.moved[f"{kind}s"] += 1
             yield line
 
     try:
@@ -130,109 +135,160 @@ def export(
         raise
     except (OSError, ValueError) as error:
         raise InvalidInput(explain_unwritable(str(path), error)) from error
-    return counts.report(form, scope)
+    return counts.report(scope, form)
 
 
 # In
 
 
 def import_file(
-    target: ImportTarget, path: Path, format: str | None = None, progress: Progress | None = None
+    target: ImportTarget, path: Path, format: str | None, counts: ImportCounts
 ) -> PortingReport:
-    """Read a file into a memory; what is there already is skipped.
+    """Read a file or folder into a memory; what is there already is skipped.
 
     Args:
-        target: the memory; conversations of LoCoMo and memories of mem0 have their own users.
-        path: the file; of other programs and their Markdown memories, also a folder.
+        target: the memory; memories of mem0 may be those of other users.
+        path: the file; or a folder or ZIP archive, of which each file is judged by itself.
         format: a :class:`memoranda.transfer.sources.FileFormat`; if not given, judged by the
-            content, and a name that ends in ``.md``, or a folder without transcripts of Claude
-            Code, is ``memory-md``.
-        progress: told after each batch how many records or messages are done.
+            content, and a name that ends in ``.md`` is ``memory-md``. Of a folder, only the files
+            of this format are read.
+        counts: counts what is done. Where it is strict, what stands before the first line or file
+            that cannot be read may be stored.
 
     Raises:
-        InvalidInput: the file is not there, of no known format, or broken; the message
-            names the place. What stands before that may be stored; the next import goes on.
+        InvalidInput: nothing there can be read; the message names the place and why.
     """
     if format is not None:
         refuse_unknown([format], FileFormat, "format")
-    known = FileFormat(format) if format else _format_of(path)
-    counts = ImportCounts(progress)
+    known = FileFormat(format) if format else None
+    with reading_file(path):
+        root: File = zipfile.Path(path) if path.is_file() and zipfile.is_zipfile(path) else path
+        read = _import_folder if _is_folder(root) else _import_one
+        read(target, root, known, counts)
+    report = counts.report(target.scope)
+    if not counts.files:
+        why = "".join(f"; {each}" for each in report.left_out)
+        kind = f" of {known}" if known else ""
+        raise InvalidInput(f"{path} holds nothing{kind} that can be imported{why}")
+    return report
+
+
+def _import_folder(
+    target: ImportTarget, root: File, known: FileFormat | None, counts: ImportCounts
+) -> None:
+    """Read each file of a folder that is of the format, the oldest first."""
+    files = _files_of(root, counts, "memory/" if root.name == "memory" else "")
+    for file in sorted(files, key=lambda it: it.stat().st_mtime_ns if isinstance(it, Path) else 0):
+        try:
+            if isinstance(file, Path) and zipfile.is_zipfile(file):
+                _import_folder(target, zipfile.Path(file), known, counts)
+            elif known and _format_of(file) is not known:
+                counts.pass_over(f"{file} is not a file of {known}", UNREAD, MOST_UNREAD)
+            else:
+                _import_one(target, file, known, counts)
+        except InvalidInput as error:
+            if counts.strict:
+                raise
+            counts.pass_over(str(error), UNREAD, MOST_UNREAD)
+
+
+def _import_one(
+    target: ImportTarget, path: File, known: FileFormat | None, counts: ImportCounts
+) -> None:
+    """Read one file, or a folder of Chroma.
+
+    Raises:
+        InvalidInput: nothing of it can be read.
+    """
+    form, before, counts.unreadable = known or _format_of(path), counts.moved.copy(), None
+    is_own = form is FileFormat.MEMORANDA
     try:
-        _read_into(target, path, known, counts)
+        head = next(read_values(path, ImportCounts()), None) if is_own else None
+        if head is not None and value_of(head.value, "format") is not None:
+            archive.restore(target, read_values(path, counts), counts)
+        else:
+            found = READERS.get(form, chat_exports.read_chats)(path, target, counts)
+            _import_all(target, form, found, counts)
+        if counts.moved == before and counts.unreadable:
+            raise InvalidInput(counts.unreadable)  # noqa: TRY301 - an error of the file
     except InvalidInput as error:
-        looks_like: FileFormat | None = None
-        with suppress(InvalidInput):
-            looks_like = _format_of(path) if format and path.is_file() else None
-        if looks_like in {None, known}:
+        if known is None:
             raise
-        message = f"{error}; the file looks like {looks_like}: leave out the format {known}"
-        raise InvalidInput(message) from error
-    if unread := _unread_files(path, known):
-        counts.leave_out(f"other files of the folder, as {unread[0]}", len(unread))
-    return counts.report(known, target.scope)
+        raise InvalidInput(
+            f"{error}; if it is not a file of {known}, leave out the format"
+        ) from error
+    counts.files.append(FileOutcome(str(path), form, counts.moved - before))
 
 
-def _unread_files(path: Path, known: FileFormat) -> list[str]:
-    """Return the names of the files of a folder that an import of this format passes over."""
-    if not path.is_dir() or known not in TALKS:
-        return []
-    read = export_files(path) or path.glob("*.jsonl")
-    others = {file for suffix in OTHERS for file in path.glob(f"*{suffix}")}.difference(read)
-    return sorted(file.name for file in others)
+def _files_of(folder: File, counts: ImportCounts, above: str = "") -> Iterator[File]:
+    """Yield what may be imported of a folder and of those in it; all else is counted.
+
+    Hidden files are passed over, and links, which may lead anywhere.
+
+    Args:
+        folder: the folder.
+        counts: counts all else.
+        above: where it is in the folder that is imported.
+    """
+    found: list[File] = list(folder.iterdir())
+    for each in sorted(found, key=lambda file: file.name):
+        name, kind = f"{above}{each.name}", each.suffix.lower()
+        kinds = SUFFIXES if isinstance(each, Path) else TEXTS
+        if each.name.startswith(".") or each.name == "__MACOSX":
+            continue
+        if isinstance(each, Path) and (each.is_symlink() or not (each.is_file() or each.is_dir())):
+            counts.leave_out("links and devices")
+        elif _is_folder(each):
+            yield from _files_of(each, counts, f"{name}/")
+        elif each.is_dir() or kind in kinds or markdown_memory.NAMED.fullmatch(name):
+            yield each
+        elif kind == ".md":
+            counts.pass_over(f"{each} has no name of a memory", UNREAD, MOST_UNREAD)
+        else:
+            counts.leave_out(f"files that are not read ({kind or each.name})")
 
 
-def _read_into(target: ImportTarget, path: Path, known: FileFormat, counts: ImportCounts) -> None:
-    head = next(read_values(path), None) if known is FileFormat.MEMORANDA else None
-    if head is not None and value_of(head.value, "format") is not None:
-        archive.restore(target, read_values(path), counts)
-    else:
-        _import_all(target, known, READERS[known](path, target, counts), counts)
-    if not counts.users and counts.unreadable:
-        raise InvalidInput(counts.unreadable)
+def _is_folder(path: File) -> bool:
+    """Whether a path is a folder of files, and not one of Chroma."""
+    return path.is_dir() and not path.joinpath(foreign_records.CHROMA_FILE).is_file()
 
 
-def _format_of(path: Path) -> FileFormat:
-    """Return the format of a file, or of a folder, as what is in it tells.
+def _format_of(path: File) -> FileFormat:
+    """Return the format of a file, or of a folder of Chroma, as what is in it tells.
 
     Raises:
         InvalidInput: it cannot be read, or is of no known format.
     """
-    with reading_file(path):
-        if (path / foreign_records.CHROMA_FILE).is_file():
-            return FileFormat.CHROMA
-        if path.is_dir() and not export_files(path):
-            notes = any((path / name).is_file() for name in ("MEMORY.md", "CLAUDE.md"))
-            is_talk = not notes and claude_code.transcripts(path)
-            return FileFormat.CLAUDE_CODE if is_talk else FileFormat.MEMORY_MD
+    if path.is_dir():
+        return FileFormat.CHROMA
     return FileFormat.MEMORY_MD if path.suffix.lower() == ".md" else recognise_file(path)
 
 
-def _plain_records(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[ForeignRecord]:
+def _plain_records(
+    path: File, target: ImportTarget, counts: ImportCounts
+) -> Iterator[ForeignRecord]:
     """Yield records written as ``remember_many`` takes them, one for each line.
 
     What stands there several times, other than a fact, is stored as often.
     """
     seen: Counter[str] = Counter()
-    for place, value in read_values(path):
-        known = value
-        if value_of(value, "event_time") is not None:
-            with ErrorPrefix(place):
+    for place, value in read_values(path, counts):
+        with counts.reading(place):
+            known = value
+            if value_of(value, "event_time") is not None:
                 known = {**value, "event_time": parse_moment(value["event_time"], "event_time")}
-        draft, text = parse_draft(known, place), json.dumps(value, sort_keys=True)
-        seen[text] += 1
-        yield ForeignRecord(place, target.scope, draft, key=f"{text}\n{seen[text]}")
+            draft, text = parse_draft(known, "the line"), json.dumps(value, sort_keys=True)
+            seen[text] += 1
+            yield ForeignRecord(place, target.scope, draft, key=f"{text}\n{seen[text]}")
 
 
 # What reads the formats, from a file or a folder: records, or conversations.
-READERS: Mapping[str, Callable[[Path, ImportTarget, ImportCounts], Iterator[Any]]] = {
+READERS: Mapping[str, Callable[[Any, ImportTarget, ImportCounts], Iterator[Any]]] = {
     FileFormat.MEMORANDA: _plain_records,
-    FileFormat.LOCOMO: foreign_records.read_locomo,
     FileFormat.MEM0: foreign_records.read_mem0,
     FileFormat.MCP_MEMORY: foreign_records.read_mcp_memory,
     FileFormat.CHROMA: foreign_records.read_chroma,
     FileFormat.MEMORY_MD: markdown_memory.read_records,
-    FileFormat.CHATGPT: chat_exports.read_chatgpt,
-    FileFormat.CLAUDE: chat_exports.read_claude,
     FileFormat.CLAUDE_CODE: claude_code.read_conversations,
     FileFormat.OPENAI: message_files.read_openai,
     FileFormat.SESSION: message_files.read_session,
@@ -245,19 +301,14 @@ def adopt_memories(target: ImportTarget) -> None:
     What cannot be taken over stays in the folder as it is; the log says how much was.
     """
     folder, rows, counts = target.store.location, target.store.foreign_memories(), ImportCounts()
-    try:
-        found = list(foreign_records.read_memories(rows, folder, target, counts))
-        _import_all(target, FileFormat.CHROMA, iter(found), counts)
-    except InvalidInput as error:
-        message = "%s has memories of another program that were not taken over: %s"
-        log.warning(message, folder, error)
-        return
+    found = foreign_records.read_memories(rows, folder, target, counts)
+    _import_all(target, FileFormat.CHROMA, found, counts)
     everything = Filter.at_any_time(kinds=tuple(Kind))
     records = target.store.records(target.scope.whole_user, everything, limit=None)
     known = {each.metadata.get(foreign_records.ID) for each in records}
     adopted = [row[0] for row in rows if row[0] in known]
     target.store.remove_foreign(adopted)
-    report = counts.report(FileFormat.CHROMA, target.scope)
+    report = counts.report(target.scope)
     rest = "".join(f"; left there: {each}" for each in report.left_out)
     message = "%s: %d memories of another program are now those of %r%s"
     log.warning(message, folder, len(adopted), target.scope.user, rest)
@@ -287,15 +338,15 @@ def _import_records(
     policy = target.secrets if format is FileFormat.MEMORANDA else "refuse"
     new, once, total = dict[str, Insert](), set[str](), 0
     for each in batch:
-        with ErrorPrefix(each.place):
+        with counts.reading(each.place):
             if policy == "refuse" and holds_secret(each.draft):
                 counts.leave_out("records that hold secrets")
                 continue
             draft = each.draft if policy == "refuse" else admit_draft(each.draft, policy)
             insert = _plan(target, format, each, draft)
-        new.setdefault(insert.record.id, insert)
-        once |= {insert.record.content_hash} if each.once else set()
-        total += 1
+            new.setdefault(insert.record.id, insert)
+            once |= {insert.record.content_hash} if each.once else set()
+            total += 1
     with target.store.write(target.scope) as tx:
         where = Filter.at_any_time(hashes=list(once), kinds=(Kind.FACT,))
         told = target.store.records(target.scope.whole_user, where, limit=None) if once else ()
@@ -307,7 +358,9 @@ def _import_records(
                 if not known & {each.record.id, each.record.content_hash}
             ]
         )
-    counts.add(target.scope, total, records=sum(each.is_new for each in stored))
+    added = [each.record for each in stored if each.is_new]
+    facts = sum(record.kind is Kind.FACT for record in added)
+    counts.add(target.scope, total, records=len(added), facts=facts)
 
 
 def _plan(target: ImportTarget, format: FileFormat, found: ForeignRecord, draft: Draft) -> Insert:
@@ -325,7 +378,7 @@ def _import_conversation(
 ) -> None:
     """Store what is not there yet of a conversation, a transaction for each batch."""
     found = found._replace(messages=_distinct(found.messages))
-    with ErrorPrefix(found.place):
+    with counts.reading(found.place):
         clean(found.info.id, "the name of a conversation")
         new = _new_messages(target, format, found)
         try:
@@ -334,8 +387,8 @@ def _import_conversation(
             # Perhaps another process has stored them meanwhile; then fewer are new now.
             new = _new_messages(target, format, found)
             _append(target, found.info, new)
-    number = len(_whole(found.messages))
-    counts.add(target.scope, number, messages=len(new), conversations=bool(new))
+        number = len(_whole(found.messages))
+        counts.add(target.scope, number, messages=len(new), conversations=int(bool(new)))
 
 
 def _distinct(found: Iterable[ForeignMessage]) -> list[ForeignMessage]:
@@ -446,4 +499,4 @@ def copy_user(
         place = f"{store.location}, user {scope.user!r}"
         restored = (JsonItem(place, json.loads(line)) for _, line in lines)
         archive.restore(target, restored, counts)
-    return counts.report(FileFormat.MEMORANDA, scope)
+    return counts.report(scope, FileFormat.MEMORANDA)

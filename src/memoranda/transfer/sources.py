@@ -7,6 +7,7 @@ again by its id, and importing again adds nothing.
 
 from __future__ import annotations
 
+import csv
 import json
 import tomllib
 import zipfile
@@ -20,6 +21,7 @@ from enum import StrEnum
 from functools import cached_property
 from hashlib import blake2b
 from importlib.resources import files
+from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
@@ -28,8 +30,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from memoranda.conversation.conversation_store import ConversationStore
 from memoranda.conversation.formats.content import ROLES
-from memoranda.errors import InvalidInput
-from memoranda.model.checks import EPOCH, ErrorPrefix, clean, require_aware, to_ms
+from memoranda.errors import InvalidInput, StoreError
+from memoranda.model.checks import EPOCH, clean, require_aware, to_ms
 from memoranda.model.clock import RANDOM_BITS, encode_id
 from memoranda.model.models import ConversationInfo, Mention, NewMessage, Scope
 from memoranda.model.ports import Progress
@@ -38,7 +40,8 @@ from memoranda.notes.service import NotesService
 from memoranda.records.drafts import DRAFT_KEYS, Draft, SecretPolicy
 from memoranda.records.service import RecordService
 from memoranda.store.sql.store import Store
-from memoranda.text.json_values import list_of, object_of, refuse_constant
+from memoranda.store.sqlite import read_foreign
+from memoranda.text.json_values import object_of, refuse_constant, value_of
 from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.estimate import whole
 
@@ -49,7 +52,6 @@ class FileFormat(StrEnum):
     MEMORANDA = "memoranda"
     OPENAI = "openai"
     SESSION = "session"
-    LOCOMO = "locomo"
     MEMORY_MD = "memory-md"
     CLAUDE_CODE = "claude-code"
     CHATGPT = "chatgpt"
@@ -57,23 +59,37 @@ class FileFormat(StrEnum):
     MEM0 = "mem0"
     MCP_MEMORY = "mcp-memory"
     CHROMA = "chroma"
+    OPEN_WEBUI = "open-webui"
+    LIBRECHAT = "librechat"
+    SILLYTAVERN = "sillytavern"
+    LM_STUDIO = "lm-studio"
+    DEEPSEEK = "deepseek"
+    GEMINI = "gemini"
+    COPILOT = "copilot"
+    OPENAI_AGENTS = "openai-agents"
 
 
 # What a value of a format has: the types of some of its keys. The first that fits is taken.
 SHAPES: tuple[tuple[FileFormat, Mapping[str, type]], ...] = (
     (FileFormat.CLAUDE_CODE, {"type": str, "sessionId": str}),
-    (FileFormat.CLAUDE_CODE, {"type": str, "leafUuid": str}),
-    (FileFormat.CLAUDE_CODE, {"type": str, "messageId": str}),
+    (FileFormat.DEEPSEEK, {"mapping": dict, "inserted_at": str}),
     (FileFormat.CHATGPT, {"mapping": dict}),
     (FileFormat.CLAUDE, {"chat_messages": list}),
+    (FileFormat.OPEN_WEBUI, {"chat": dict}),
+    (FileFormat.LIBRECHAT, {"conversationId": str, "messages": list}),
+    (FileFormat.LM_STUDIO, {"name": str, "createdAt": object, "messages": list}),
+    (FileFormat.SILLYTAVERN, {"user_name": str, "character_name": str}),
+    (FileFormat.SILLYTAVERN, {"is_user": bool, "mes": str}),
+    (FileFormat.GEMINI, {"header": str, "title": str, "products": list}),
+    (FileFormat.COPILOT, {"responderUsername": str, "requests": list}),
+    (FileFormat.COPILOT, {"Conversation": str, "Author": str, "Message": str}),
+    (FileFormat.OPENAI_AGENTS, {"Conversation": str, "Time": str}),
     (FileFormat.MEM0, {"id": object, "memory": str}),
-    (FileFormat.MEM0, {"results": list}),
     (FileFormat.MCP_MEMORY, {"type": str, "name": str, "observations": list}),
     (FileFormat.MCP_MEMORY, {"type": str, "from": str, "to": str}),
     (FileFormat.MCP_MEMORY, {"entities": list, "relations": list}),
     (FileFormat.MEMORANDA, {"format": str, "version": object}),
     (FileFormat.SESSION, {"_type": str}),
-    (FileFormat.LOCOMO, {"sample_id": object, "conversation": dict}),
     (FileFormat.OPENAI, {"messages": list}),
 )
 # What the files of other programs hold under which names.
@@ -87,15 +103,23 @@ UNSTORABLE = compile_pattern(r"\\u(?:0000|[dD][89a-fA-F])")
 CHAT = frozenset(ROLES)
 # Arguments of ``remember`` that no chat message has.
 OWN_ARGUMENTS = frozenset(DRAFT_KEYS) - {"content", "role"}
-# The conversations of an export; large ones have several files: ``conversations-000.json``.
-CONVERSATIONS = compile_pattern(r"(?:.*/)?conversations(?:-\d+)?\.json")
-
-
+# The keys of the lists around what other programs keep.
+LISTS = ("results", "memories", "conversations")
+# Values of a file that are looked at to know it; lines that cannot be read that are named.
+MOST_LOOKED_AT, MOST_NAMED = 100, 5
+DATABASE = b"SQLite format 3\0"
+# How programs write times that are not as ISO 8601 has them, apart from milliseconds.
+DATES = ("%B %d, %Y %I:%M%p", "%Y-%m-%d@%Hh%Mm%Ss", "%Y-%m-%d @%Hh %Mm %Ss")
+MILLISECONDS = compile_pattern(r" \d+ms$")
 # Records, or messages, of one transaction.
 BATCH = 500
 # The last letters of an id, of five bits each: the digest. The millisecond is before it.
 KEY_LETTERS = 16
 Item = TypeVar("Item")
+
+
+# A file, also one in a ZIP archive.
+File = Path | zipfile.Path
 
 
 class JsonItem(NamedTuple):
@@ -105,67 +129,80 @@ class JsonItem(NamedTuple):
     value: Any
 
 
+class FileOutcome(NamedTuple):
+    """What was imported of a file.
+
+    Attributes:
+        path: the file.
+        format: its format.
+        moved: how much of it, by the names that :class:`PortingReport` has for that.
+    """
+
+    path: str
+    format: FileFormat
+    moved: Mapping[str, int]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortingReport:
     """What an import, an export or a copy moved.
 
     Attributes:
-        format: of the file.
+        format: of the file; of a folder, the formats of its files.
         users: whose memory was read or written.
         records: how many records were moved.
+        facts: how many of the imported records are facts.
         messages: how many messages of conversations were moved.
-        conversations: of how many conversations of other programs these messages are.
+        conversations: of how many imported conversations these messages are.
         skipped: how many were there already.
-        left_out: a line for each file of a Markdown memory, and of the notes, that was not read
-            or written: its name, and why; of what other programs keep, a line for each kind of
-            thing that is no talk and no fact: the kind, and how many.
+        left_out: a line for each file that was not read or written, and for each of the first
+            lines of a file that could not be read: its name, and why; of what else is left out, a
+            line for each kind of thing: the kind, and how many.
+        files: what was imported of each file.
     """
 
     format: str
     users: tuple[str, ...]
-    records: int
+    records: int = 0
+    facts: int = 0
     messages: int = 0
     conversations: int = 0
     skipped: int = 0
     left_out: tuple[str, ...] = ()
+    files: tuple[FileOutcome, ...] = ()
 
 
 class ImportCounts:
     """Counts what an import stores, passes over and leaves out, and tells how far it is.
 
     Attributes:
-        records, messages, conversations: how many were stored.
-        skipped: how many were there already, or were erased.
-        users: whose they are.
-        unreadable: the first thing that could not be read, and why.
+        moved: how much was stored, and was there already or was erased.
+        users: whose it is.
+        files: what was imported of each file.
+        unreadable: the first thing of a file that could not be read, and why.
+        strict: whether what cannot be read is an error.
     """
 
-    def __init__(self, progress: Progress | None = None) -> None:
-        """Start with nothing. ``progress`` is told how much is done, not of how much."""
-        self.records = self.messages = self.conversations = self.skipped = 0
-        self.users: dict[str, None] = {}
-        self.unreadable: str | None = None
-        self._progress = progress
-        self._left_out: Counter[str] = Counter()
-        self._lines: dict[str, None] = {}
+    def __init__(self, progress: Progress | None = None, *, strict: bool = False) -> None:
+        """Start with nothing.
 
-    def add(
-        self,
-        scope: Scope,
-        found: int,
-        *,
-        records: int = 0,
-        messages: int = 0,
-        conversations: int = 0,
-    ) -> None:
+        Args:
+            progress: told how much is done, not of how much.
+            strict: whether what cannot be read is an error.
+        """
+        self.moved, self.users = Counter[str](), dict[str, None]()
+        self.files: list[FileOutcome] = []
+        self.unreadable: str | None = None
+        self.strict, self._progress = strict, progress
+        self._left_out, self._lines = Counter[str](), dict[str, None]()
+
+    def add(self, scope: Scope, found: int, **stored: int) -> None:
         """Count what was found of a scope, and how much of it was stored."""
         self.users[scope.user] = None
-        self.records += records
-        self.messages += messages
-        self.conversations += conversations
-        self.skipped += found - records - messages
+        there = found - stored.get("records", 0) - stored.get("messages", 0)
+        self.moved.update(stored, skipped=there)
         if self._progress is not None:
-            self._progress(self.records + self.messages + self.skipped, 0)
+            self._progress(sum(self.moved[n] for n in ("records", "messages", "skipped")), 0)
 
     def leave_out(self, kind: str, number: int = 1) -> None:
         """Count ``number`` more that are left out of ``kind``, a noun in the plural."""
@@ -175,114 +212,126 @@ class ImportCounts:
         """Add a line on what is left out."""
         self._lines[line] = None
 
+    def pass_over(self, line: str, kind: str, most: int = MOST_NAMED) -> None:
+        """Count one more that is left out of ``kind``; add a line on each of the first ``most``."""
+        self.leave_out(kind)
+        if self._left_out[kind] <= most:
+            self.tell(line)
+
     @contextmanager
     def reading(self, place: str) -> Iterator[None]:
-        """Pass over what cannot be read in the block: it must not keep out all the rest."""
+        """Pass over what cannot be read in the block: it must not keep out all the rest.
+
+        Raises:
+            InvalidInput: it cannot be read, and the import is strict.
+        """
         try:
             yield
-        except InvalidInput as error:
-            self.leave_out("lines that cannot be read")
-            if self.unreadable is None:
-                self.unreadable = f"{place}: {error}"
-                self.tell(f"{self.unreadable}; passed over")
+        # What is formed otherwise than any file that was seen raises one of the others.
+        except (InvalidInput, LookupError, TypeError, AttributeError, RecursionError) as error:
+            told = str(error)
+            if not told.startswith(place):  # as what stands within it is
+                told = f"{place}: {told}"
+            if self.strict:
+                raise InvalidInput(told) from error
+            self.unreadable = self.unreadable or told
+            self.pass_over(f"{told}; passed over", "lines that cannot be read")
 
-    def report(self, format: FileFormat, scope: Scope) -> PortingReport:
+    def report(self, scope: Scope, format: str = "") -> PortingReport:
         """Return what was done, for the user of ``scope`` where nobody is named."""
         counted = (f"{kind}: {number:,}" for kind, number in self._left_out.most_common() if number)
         return PortingReport(
-            format=format,
+            format=format or ", ".join(dict.fromkeys(each.format for each in self.files)),
             users=tuple(self.users) or (scope.user,),
-            records=self.records,
-            messages=self.messages,
-            conversations=self.conversations,
-            skipped=self.skipped,
             left_out=(*self._lines, *counted),
+            files=tuple(self.files),
+            **self.moved,
         )
 
 
 def read_values(
-    path: Path, counts: ImportCounts | None = None, inside: Sequence[str] = ()
+    path: File, counts: ImportCounts, inside: Sequence[str] = LISTS
 ) -> Iterator[JsonItem]:
     """Yield the values of a file: of each line or element of an array, or the only one.
 
-    JSON Lines are read line by line, and never held as a whole.
+    JSON Lines are read line by line, and never held as a whole. The rows of a CSV file are objects.
+    Characters that no store can hold are replaced.
 
     Args:
-        path: a file; of a ZIP archive or a folder, the conversations in it.
-        counts: where given, as for files of other programs, a line that cannot be read is passed
-            over and counted, and characters that no store can hold are replaced.
+        path: a file.
+        counts: counts what cannot be read, which is passed over.
         inside: the keys of lists in a value, whose elements are yielded in its place.
 
     Raises:
-        InvalidInput: the file cannot be read, or is no JSON; the message names the line.
+        InvalidInput: the file cannot be read.
     """
-    with reading_file(path):
-        for name, part in _parts(path):
-            with part:
-                for place, raw in _texts(name, part):
-                    with counts.reading(place) if counts else ErrorPrefix(place):
-                        for value in _parse(raw, plain=counts is not None):
-                            yield from _elements(place, value, inside)
+    with reading_file(path), path.open("rb") as file:
+        if file.read(len(DATABASE)) == DATABASE:
+            yield from _stored_items(Path(str(path)), counts)
+            return
+        file.seek(0)
+        if path.suffix.lower() == ".csv":
+            rows = csv.DictReader(TextIOWrapper(file, "utf-8-sig", newline=""))
+            for number, row in enumerate(rows, 1):
+                yield JsonItem(f"{path}, row {number}", plain_value(row))
+            return
+        for place, raw in _texts(path, file):
+            values: list[Any] = []
+            with counts.reading(place):
+                values = parse(raw)
+            for value in values:
+                yield from _elements(place, value, inside)
+
+
+def _stored_items(path: Path, counts: ImportCounts) -> Iterator[JsonItem]:
+    """Yield the items of all sessions that the Agents SDK of OpenAI keeps in a database.
+
+    Raises:
+        InvalidInput: it is a database of something else.
+    """
+    rows = "SELECT session_id, created_at, message_data FROM agent_messages ORDER BY id"
+    try:
+        found = read_foreign(path, rows)
+    except StoreError as error:
+        message = f"{path} is a database without sessions of the Agents SDK ({error})"
+        raise InvalidInput(f"{message}; memoranda copy copies a store of ours") from error
+    for number, (name, at, text) in enumerate(found, 1):
+        with counts.reading(place := f"{path}, row {number}"):
+            (value,) = map(object_of, parse(text.encode()))
+            yield JsonItem(place, {**value, "Conversation": str(name), "Time": str(at)})
 
 
 def _elements(place: str, value: Any, inside: Sequence[str]) -> Iterator[JsonItem]:
     if isinstance(value, list):
         for number, each in enumerate(value, 1):
             yield from _elements(f"{place}, item {number}", each, inside)
-    elif isinstance(value, Mapping) and not value.keys().isdisjoint(inside):
-        for name in inside:
-            for number, each in enumerate(list_of(value, name), 1):
+    elif lists := [name for name in inside if isinstance(value_of(value, name), list)]:
+        for name in lists:
+            for number, each in enumerate(value[name], 1):
                 yield JsonItem(f"{place}, {name} {number}", each)
     else:
         yield JsonItem(place, value)
 
 
-def _parts(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield name and content of each file of conversations in an export, or of the only file."""
-    if not zipfile.is_zipfile(path):
-        for file in export_files(path) or [path]:
-            yield str(file), file.open("rb")
-        return
-    with zipfile.ZipFile(path) as archive:
-        names = sorted(name for name in archive.namelist() if CONVERSATIONS.fullmatch(name))
-        if not names:
-            message = (
-                f"{path} holds no conversations.json; it is not an export of ChatGPT or Claude"
-            )
-            raise InvalidInput(message)
-        for name in names:
-            yield f"{path}, {name}", archive.open(name)
-
-
-def export_files(folder: Path) -> list[Path]:
-    """Return the conversations of an export that somebody unpacked: in a folder, or one in it."""
-    found = sorted([*folder.glob("*.json"), *folder.glob("*/*.json")]) if folder.is_dir() else []
-    return [path for path in found if CONVERSATIONS.fullmatch(path.name)]
-
-
-def _texts(name: str, part: IO[bytes]) -> Iterator[tuple[str, bytes]]:
+def _texts(path: File, file: IO[bytes]) -> Iterator[tuple[str, bytes]]:
     """Yield each line of JSON Lines, or the whole of any other file, with its place."""
-    lines = ((f"{name}, line {n}", line) for n, line in enumerate(part, 1) if line.strip())
+    lines = ((f"{path}, line {n}", line) for n, line in enumerate(file, 1) if line.strip())
     for place, line in lines:
-        if name.endswith(".jsonl") or _is_value(line):
+        if path.suffix.lower() == ".jsonl" or _is_value(line):
             yield from chain([(place, line)], lines)
         else:
-            yield name, line + part.read()
+            yield str(path), line + file.read()
 
 
 def _is_value(line: bytes) -> bool:
     """Return whether a line is whole by itself: objects or texts."""
     with suppress(InvalidInput):
-        return all(isinstance(each, dict | str) for each in _parse(line))
+        return all(isinstance(each, dict | str) for each in parse(line))
     return False
 
 
-def _parse(raw: bytes, *, plain: bool = False) -> list[Any]:
+def parse(raw: bytes) -> list[Any]:
     """Return the JSON values of a text in UTF-8: of a line that lost its end, more than one.
-
-    Args:
-        raw: the text.
-        plain: whether characters that no store can hold are replaced.
 
     Raises:
         InvalidInput: it is something else.
@@ -292,7 +341,7 @@ def _parse(raw: bytes, *, plain: bool = False) -> list[Any]:
         text = raw.decode("utf-8-sig").rstrip()
         while begins := VISIBLE.search(text, end):
             value, end = DECODER.raw_decode(text, begins.start())
-            values.append(plain_value(value) if plain and UNSTORABLE.search(text) else value)
+            values.append(plain_value(value) if UNSTORABLE.search(text) else value)
     except (ValueError, RecursionError) as error:
         message = f"not valid JSON in UTF-8 ({error}); correct it, or name another format"
         raise InvalidInput(message) from error
@@ -300,7 +349,7 @@ def _parse(raw: bytes, *, plain: bool = False) -> list[Any]:
 
 
 @contextmanager
-def reading_file(path: Path) -> Iterator[None]:
+def reading_file(path: File) -> Iterator[None]:
     """Raise an ``InvalidInput`` that names the file in place of an error of the file system."""
     try:
         yield
@@ -324,20 +373,21 @@ def recognise(value: object) -> FileFormat | None:
     return FileFormat.MEMORANDA if "content" in value else None
 
 
-def recognise_file(path: Path) -> FileFormat:
-    """Return the format of a file of JSON, judged by its first value.
+def recognise_file(path: File) -> FileFormat:
+    """Return the format of a file, judged by its first value of a known form.
 
     Raises:
         InvalidInput: it cannot be read, holds nothing, or is of no known format.
     """
-    first = next(read_values(path), None)
-    if first is None:
-        raise InvalidInput(f"{path} holds nothing that could be imported")
-    found = recognise(first.value)
-    if found is None:
-        message = f"{first.place}: the format is unknown, found {first.value!r:.80}"
+    counts = ImportCounts()
+    values = list(islice(read_values(path, counts), MOST_LOOKED_AT))
+    for each in values:
+        if found := recognise(each.value):
+            return found
+    if values:
+        message = f"{values[0].place}: the format is unknown, found {values[0].value!r:.80}"
         raise InvalidInput(f"{message}; memoranda import --help lists what can be read")
-    return found
+    raise InvalidInput(counts.unreadable or f"{path} holds nothing that could be imported")
 
 
 MOMENT = TypeAdapter(datetime)
@@ -368,13 +418,17 @@ def text_of(value: object, name: str) -> str:
 
 
 def moment_of(value: object, name: str) -> datetime | None:
-    """Return a moment: ISO 8601 text, taken as UTC where it names no zone, or seconds since 1970.
+    """Return a moment: a text, taken as UTC where it names no zone, or seconds since 1970.
 
     Raises:
         InvalidInput: it is something else.
     """
     if value is None:
         return None
+    text = MILLISECONDS.sub("", value) if isinstance(value, str) else ""
+    for form in DATES:
+        with suppress(ValueError):
+            return datetime.strptime(text, form).replace(tzinfo=UTC)
     try:
         found = MOMENT.validate_python(value)
     except ValidationError as error:
