@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,6 +87,56 @@ def test_input_is_utf_8_whatever_the_code_page(started, memory):
     kept = {each.content for each in memory.records()}
     assert kept >= {"Köln liegt am Rhein 项目", "Ich heiße Jörg."}
     assert len([each for each in kept if "Zo" in each]) == 0
+
+
+# A command line, as in test_cli_wrong_input.py, with its exit code.
+FORBIDDEN = [
+    ("list --db sealed.db", 1, "sealed.db cannot be opened", "check that it may be read"),
+    ("remember x --db closed/a.db", 1, "closed/a.db", "check the permissions of the file"),
+    ("export closed/x.jsonl", 1, "closed/x.jsonl", "choose another place"),
+    ("backup closed/x.db", 1, "closed/x.db", "choose another place"),
+    ("import sealed.db", 2, "'sealed.db' is not readable", "see memoranda import --help"),
+    ("MEMORANDA_CONFIG=closed/c.toml config set user ana", 1, "closed/c.toml", "named by"),
+    (
+        "MEMORANDA_LOCATION= XDG_DATA_HOME={here}/closed remember x",
+        1,
+        "closed",
+        "name another place",
+    ),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv of util-linux")
+def test_a_missing_right_is_one_line_that_names_the_file(environment, memory, tmp_path, subtests):
+    """Who may not read or write is told which file, and what to do."""
+    (tmp_path / "closed").mkdir()
+    memory.remember("Ana likes tea.")
+    for place in ("sealed.db", "closed/a.db"):
+        Memory(tmp_path / place).close()
+    (tmp_path / "sealed.db").chmod(0)
+    (tmp_path / "closed" / "a.db").chmod(0o400)
+    (tmp_path / "closed").chmod(0o500)
+    powers = "--bounding-set=-dac_override,-dac_read_search"
+    bare = ["setpriv", powers, "--inh-caps=-all"] if os.geteuid() == 0 else []
+    for line, code, *told in FORBIDDEN:
+        words = line.format(here=tmp_path).split()
+        own = dict(words.pop(0).split("=", 1) for _ in line.split() if "=" in words[0])
+        own = {name: value for name, value in (environment | own).items() if value}
+        with subtests.test(line):
+            done = subprocess.run(  # noqa: S603 - this interpreter
+                [*bare, sys.executable, "-m", "memoranda", *words],
+                env=own,
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            assert done.returncode == code
+            assert done.stderr.count("\n") == 1
+            assert all(each in done.stderr for each in told)
+    (tmp_path / "closed").chmod(0o700)
 
 
 def test_a_closed_pipe_is_no_error(started, memory):

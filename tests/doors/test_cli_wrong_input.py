@@ -107,7 +107,7 @@ VALUES = [
     ("import poem.txt", "poem.txt: not valid JSON", "correct it, or name another format"),
     ("import odd.json", "odd.json, line 1", "memoranda import --help lists"),
     ("import bytes.bin", "bytes.bin: not valid JSON in UTF-8", "correct it"),
-    ("import talk.json --format mem0", "item 1", "leave out the format mem0"),
+    ("import talk.json --format mem0", "item 1", "leave out the format"),
     ("import talk.json --format nonesuch", "format='nonesuch'", "use one of memoranda, openai"),
     ("export no/folder/out.jsonl", "no/folder/out.jsonl cannot be written", "mkdir -p"),
     ("export folder", "folder exists already", "choose a new name"),

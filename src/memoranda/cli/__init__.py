@@ -87,20 +87,24 @@ def tell_wrong_usage(error: Any) -> int:
     """Write what is wrong with a command line, and where help is; return the exit code."""
     context = getattr(error, "ctx", None)
     path = "memoranda" if context is None else context.command_path
-    message = error.format_message().strip().removesuffix(".")
+    if message := describe_wrong_usage(error):  # Without one, help was printed.
+        tell_error(f"{message}{'' if message.endswith('?') else ';'} see {path} --help")
+    # A program may take exit code 2 of a hook as the wish to stop what it does.
+    return FAILED if "hook" in path.split() else error.exit_code
+
+
+def describe_wrong_usage(error: Any) -> str:
+    """Return what is wrong with a command line: the option, its value, and what was meant."""
+    message = str(error.format_message()).strip().removesuffix(".")
     if hasattr(error.__cause__, "errors"):  # It is pydantic's, and knows the value.
         [wrong] = error.__cause__.errors()
         shown = f"{wrong['input']!r:.80}"
         what = wrong["msg"].removeprefix("Input ").removeprefix(f"Value error, {shown} ")
-        message = f"{error.param.opts[0]}={shown} {what.removesuffix('.')}"
+        return f"{error.param.opts[0]}={shown} {what.removesuffix('.')}"
     if near := getattr(error, "possibilities", None):
-        message = f"no such option: {error.option_name}. Did you mean {' or '.join(near)}?"
+        return f"no such option: {error.option_name}; did you mean {' or '.join(near)}?"
     message = message.replace("Got unexpected extra argument(s)", "too many words")
-    if message:  # Without, help was printed.
-        message = f"{message[0].lower()}{message[1:]}".replace(". Did", "; did")
-        tell_error(f"{message}{'' if message.endswith('?') else ';'} see {path} --help")
-    # A program may take exit code 2 of a hook as the wish to stop what it does.
-    return FAILED if "hook" in path.split() else error.exit_code
+    return f"{message[:1].lower()}{message[1:]}".replace(". Did", "; did")
 
 
 @cache

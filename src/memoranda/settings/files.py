@@ -63,7 +63,8 @@ class SettingsFile:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(target, [text.encode()])
         except OSError as error:
-            message = f"{self.path} cannot be written: {error.strerror or error}"
+            why = error.strerror or error
+            message = f"{self.path} cannot be written: {why}; another file is named by {VARIABLE}"
             raise ConfigError(message) from error
         # tomlkit's own errors are ValueErrors; others come of what stands in the way.
         except (AttributeError, LookupError, TypeError, ValueError) as error:
