@@ -1,6 +1,7 @@
 """A memory that was opened before a process forks works in parent and child, each user apart."""
 
-from contextlib import closing
+from contextlib import closing, nullcontext
+from threading import Event, Thread
 
 import pytest
 from forks import Child
@@ -8,9 +9,11 @@ from postgres_server import new_database
 
 from memoranda import Memory, Settings
 from memoranda.errors import StoreBusy
+from memoranda.memory import services_of
 from memoranda.testing.embedders import HashEmbedder
 
 ROUNDS = 2
+PATIENCE = 20
 
 
 @pytest.fixture(params=["SQLite", "PostgreSQL"])
@@ -58,6 +61,58 @@ def test_parent_and_child_see_their_own_users(location):
         ]
         assert len(ids) == len({*ids})
         assert memory.verify() == []
+
+
+# Takes SQLite a while.
+LONG = """
+WITH RECURSIVE one (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM one WHERE n < 1000000)
+SELECT max(n) FROM one
+"""
+
+
+def test_no_thread_is_in_a_database_while_the_process_forks(tmp_path):
+    """What it does there, a child could neither end nor close."""
+    settings = Settings(timezone="UTC", embedding={"model": "none", "background": False})
+    with closing(Memory(tmp_path / "memory.db", user="ana", settings=settings)) as memory:
+        memory.remember("Ana likes tea")
+        store, begun, done = services_of(memory).store, Event(), Event()
+
+        def read():
+            with store.read() as connection:
+                begun.set()
+                connection.value(LONG)
+                done.set()
+
+        thread = Thread(target=read)
+        thread.start()
+        begun.wait(PATIENCE)
+        wait = forked(lambda: memory.remember("Ana likes cake"))
+        assert done.is_set()
+        assert wait()
+        thread.join()
+        assert memory.count() == 2
+
+
+def test_what_another_thread_works_out_holds_no_child_up(location):
+    """Before Python 3.12, ``cached_property`` has a lock, which a thread of the parent may hold."""
+    settings = Settings(timezone="UTC", embedding={"model": "none", "background": False})
+    with closing(Memory(location, user="ana", settings=settings)) as memory:
+        begun, over = Event(), Event()
+
+        def keep():
+            with getattr(vars(Memory)["_scope"], "lock", nullcontext()):
+                begun.set()
+                over.wait(PATIENCE)
+
+        thread = Thread(target=keep)
+        thread.start()
+        begun.wait(PATIENCE)
+        child = Child(lambda *_: memory.as_user("ben").remember("Ben likes tea"))
+        child.process.join(PATIENCE)
+        over.set()
+        thread.join()
+        assert child.process.exitcode == 0
+        assert memory.as_user("ben").count() == 1
 
 
 def test_a_child_may_outlive_its_parent(location):

@@ -14,8 +14,10 @@ from __future__ import annotations
 import atexit
 import concurrent.futures.thread  # noqa: F401 - it cannot be loaded when the process ends
 import os
+import sys
 from collections.abc import Callable
-from threading import Event, Lock, Thread
+from functools import cached_property
+from threading import Event, Lock, RLock, Thread
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -76,7 +78,7 @@ def follow_forks(follower: ForkFollower, *, hold: Any = None) -> None:
 
 
 def _before() -> None:
-    locks = [each for each in _followers.values() if each is not None]
+    locks = [lock for _, lock in _alive() if lock is not None]
     _held.extend(each for each in locks if each.acquire(timeout=LONGEST_WAIT))
 
 
@@ -87,8 +89,27 @@ def _in_parent() -> None:
 
 def _in_child() -> None:
     _held.clear()
-    for each in list(_followers):
+    _free_properties()
+    for each, _ in _alive():
         each.after_fork()
+
+
+def _alive() -> list[tuple[ForkFollower, Any]]:
+    """Return the followers there are, each with its lock, whatever other threads do meanwhile."""
+    there = [reference() for reference in _followers.keyrefs()]
+    return [(each, _followers.get(each)) for each in there if each is not None]
+
+
+def _free_properties() -> None:
+    """Let nobody hold the locks that ``cached_property`` has before Python 3.12.
+
+    A thread of the parent may have been computing any of them.
+    """
+    ours = [each for name, each in list(sys.modules.items()) if name.startswith("memoranda.")]
+    kinds = [kind for module in ours for kind in vars(module).values() if isinstance(kind, type)]
+    for each in (each for kind in kinds for each in vars(kind).values()):
+        if isinstance(each, cached_property) and hasattr(each, "lock"):
+            each.lock = RLock()
 
 
 if hasattr(os, "register_at_fork"):  # Windows has no fork.

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from memoranda.errors import ModelUnavailable
+from memoranda.model.processes import follow_forks
 
 Result = TypeVar("Result")
 
@@ -52,6 +53,11 @@ class CircuitBreaker:
         self._failure: str | None = None
         self._pause = self._until = 0.0
         self._running: WeakSet[Future[Any]] | None = WeakSet()
+        self.after_fork()
+        follow_forks(self)
+
+    def after_fork(self) -> None:
+        """Have a lock that nobody holds, as in a process that was forked."""
         self._lock = Lock()
 
     def call(self, work: Callable[[], Result], *, hurry: bool) -> Result:

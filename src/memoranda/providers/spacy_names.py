@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from memoranda.errors import ConfigError, MemorandaError, MissingExtra
 from memoranda.model.models import Mention
+from memoranda.model.processes import follow_forks
 from memoranda.text.entity_labels import entity_type
 from memoranda.text.limits import MOST_READ
 from memoranda.text.linear_patterns import encodable
@@ -49,8 +50,13 @@ class SpacyNames:
         if find_spec("spacy") is None:
             raise MissingExtra(f"the spaCy pipeline {model}", "spacy")
         self._model = _located(model)
-        self._lock = Lock()
+        self.after_fork()
+        follow_forks(self)
         self._pipeline: Language | None = None
+
+    def after_fork(self) -> None:
+        """Have a lock that nobody holds, as in a process that was forked."""
+        self._lock = Lock()
 
     def extract(self, text: str) -> list[Mention]:
         """Return the names in the order of their start, none overlapping.

@@ -341,18 +341,40 @@ class SqliteStore(Store):
         self.in_memory = path == MEMORY
         # Connections are opened later, too, when the working folder may be another one.
         super().__init__(MEMORY if self.in_memory else str(Path(path).absolute()))
-        self._every: WeakSet[SqliteConnection] = WeakSet()
         self._make_locks()
         self._errors = ErrorTranslator(self.location)
         if not self.in_memory:
             create_private(self.location)
         self._writer = self._open()
         self._begin_with(analyzer, names)
-        follow_forks(self, hold=self._write_lock)
+        follow_forks(self, hold=self)
 
     def _make_locks(self) -> None:
+        self._every: WeakSet[SqliteConnection] = WeakSet()
         self._idle: list[SqliteConnection] = []
-        self._write_lock = threading.RLock()
+        self._write_lock, self._lending = threading.RLock(), threading.Lock()
+        self._is_still = False
+
+    def acquire(self, timeout: float) -> bool:
+        """Keep all threads out of the database while the process forks; return whether they are.
+
+        What one of them does in SQLite, a child could neither end nor close.
+        """
+        until = time.monotonic() + timeout
+        if not self._write_lock.acquire(timeout=timeout):
+            return False
+        self._lending.acquire()
+        while not self._is_still and time.monotonic() < until:
+            lent = len(self._every) - len(self._idle) - 1  # The writer is not lent.
+            self._is_still = lent <= 0 or self._closed
+            time.sleep(0 if self._is_still else ASK_EVERY)
+        return True
+
+    def release(self) -> None:
+        """Let them go on."""
+        self._is_still = False
+        self._lending.release()
+        self._write_lock.release()
 
     def after_fork(self) -> None:
         """Close the connections of the process that this one was forked from, and open others.
@@ -360,11 +382,11 @@ class SqliteStore(Store):
         A database in memory is this process's own copy, and goes on.
         """
         super().after_fork()
+        former, was_still = [*self._every, self._writer], self._is_still
         self._make_locks()
-        follow_forks(self, hold=self._write_lock)
         if self.in_memory or self._closed:
             return
-        for each in list(self._every):
+        for each in former if was_still else ():
             with suppress(apsw.Error):
                 each.raw.close()
         with suppress(errors.StoreError):  # Whoever uses it is told, then.
@@ -418,10 +440,11 @@ class SqliteStore(Store):
     def _lend_reader(self) -> Iterator[SqliteConnection]:
         self._require_open()
         with self._errors:
-            try:
-                connection = self._idle.pop()
-            except IndexError:
-                connection = self._open()
+            with self._lending:
+                try:
+                    connection = self._idle.pop()
+                except IndexError:
+                    connection = self._open()
             try:
                 yield connection
             finally:
