@@ -284,8 +284,10 @@ def _names(found: EntityPipeline, settings: Settings) -> Finding:
     chosen = settings.entities
     used = [chosen.fast] if settings.schedule.enrich == "off" else [chosen.fast, chosen.accurate]
     wanted = names(", ".join(used))
-    detail = "; ".join(f"{how}: {', '.join(order)}" for how, order in found.strategies.items())
+    when = {"fast": "at once", "accurate": "at night"}
+    orders = found.strategies.items()
+    detail = "; ".join(f"{when.get(how, how)} by {', '.join(order)}" for how, order in orders)
     missing = {name: why for name, why in found.missing.items() if name in wanted}
     if not missing:
         return True, detail, None
-    return None, f"{detail}; without {', '.join(missing)}", "; ".join(missing.values())
+    return None, f"{detail}; not by {', '.join(missing)}", "; ".join(missing.values())
