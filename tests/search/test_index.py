@@ -88,7 +88,7 @@ def test_vectors_come_when_they_are_made_and_go_with_their_record(memory, store)
     rows = index.rows(store, SCOPE)
     found = store.get(SCOPE, rows.table["ordinal"].tolist())
     assert [record.id for record in found.values()] == [second.id]
-    assert (len(rows.vectors), rows.vectors.codes.any()) == (1, False)
+    assert (len(rows.vectors.codes), rows.vectors.codes.any()) == (1, False)
 
 
 @settings(max_examples=examples(10), deadline=None)
@@ -114,7 +114,7 @@ def test_a_damaged_vector_is_none():
     packed = QuantizedVectors.zeros(3, 2)
     packed.put(np.arange(3), np.array([[np.nan, 1], [0, -np.inf], [0.5, -0.25]], np.float16))
     assert packed.dot(np.ones(2, np.float32)).tolist() == pytest.approx([0, 0, 0.25], abs=1e-2)
-    assert not packed.complete
+    assert not packed.scales.all()
 
 
 def test_episodes_without_a_session_are_one_talk_while_little_time_passes():
@@ -189,7 +189,7 @@ def test_threads_may_read_while_records_come(memory, store):
         while not stop.is_set():
             rows = index.rows(store, SCOPE)
             assert len(rows) >= last
-            assert len(rows.table) == len(rows.vectors) == len(rows.surroundings.order)
+            assert len(rows.table) == len(rows.vectors.codes) == len(rows.surroundings.order)
             last = len(rows)
         return last
 

@@ -80,14 +80,14 @@ class LexicalEvidence:
 
     @cached_property
     def _population(self) -> int:
-        if self.rows.population is not None:
-            return self.rows.population.records
+        if self.rows.candidates is not None:
+            return self.rows.candidates.records
         return int((self.visible & ~self._said_again).sum())
 
     @cached_property
     def _mean_terms(self) -> float:
-        if self.rows.population is not None:
-            return self.rows.population.terms
+        if self.rows.candidates is not None:
+            return self.rows.candidates.terms
         counted = self.rows.table["terms"][self.visible & ~self._said_again]
         return float(counted.mean()) if self.visible.any() else 1.0
 
@@ -248,21 +248,21 @@ class ScoredRecords:
 
 
 # What full evidence of each arm adds to a score, before it is divided by the sum of these: by texts
-# alone, among people and with an assistant; and where tokens are compared, among people and with an
-# assistant. People answer each other, so that much of what a turn says stands in its neighbours.
-# What is told to an assistant stands for itself, and the model alone can read that a person uses
-# other words for it on another day. Measured on LoCoMo and BEAM at once: see docs/retrieval.md.
-WEIGHTS: Mapping[str, tuple[float, float, float, float]] = {
-    "tokens": (0.0, 0.0, 1.0, 1.0),
-    "lexical": (0.9, 0.9, 0.12, 0.12),
-    "vector": (1.0, 1.0, 0.03, 0.8),
-    "context": (1.0, 1.0, 0.5, 0.3),
-    "temporal": (0.3, 0.3, 0.2, 0.2),
-    "user": (0.1, 0.3, 0.05, 0.3),
-    "question": (0.0, 0.0, 0.3, 0.3),
-    "speaker": (0.0, 0.0, 0.02, 0.02),
-    "statement": (0.0, 0.0, 0.03, 0.03),
-    "instruction": (0.3, 0.3, 0.15, 0.15),
+# alone; where tokens are compared, among people; and there with an assistant. People answer each
+# other, so that much of what a turn says stands in its neighbours. What is told to an assistant
+# stands for itself, and the model alone can read that a person uses other words for it on another
+# day. Measured on LoCoMo and BEAM at once: see docs/retrieval.md.
+WEIGHTS: Mapping[str, tuple[float, float, float]] = {
+    "tokens": (0.0, 1.0, 1.0),
+    "lexical": (0.9, 0.12, 0.12),
+    "vector": (1.0, 0.03, 0.8),
+    "context": (1.0, 0.5, 0.3),
+    "temporal": (0.3, 0.2, 0.2),
+    "user": (0.3, 0.05, 0.3),
+    "question": (0.0, 0.3, 0.3),
+    "speaker": (0.0, 0.02, 0.02),
+    "statement": (0.0, 0.03, 0.03),
+    "instruction": (0.3, 0.15, 0.15),
 }
 # In a question of several scripts the name of another one is what is asked for, and a model that
 # reads it takes others of its script for much the same.

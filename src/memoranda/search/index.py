@@ -141,15 +141,6 @@ class QuantizedVectors:
         """How many numbers a vector has; 0 where nothing has one."""
         return int(self.codes.shape[1])
 
-    def __len__(self) -> int:
-        """Return how many records they are of."""
-        return len(self.codes)
-
-    @property
-    def complete(self) -> bool:
-        """Whether each record has one."""
-        return bool(self.scales.all())
-
     @property
     def read(self) -> Mask:
         """Which records have one that says something."""
@@ -159,7 +150,8 @@ class QuantizedVectors:
     def extended(self, count: int) -> QuantizedVectors:
         """Return a copy with room for so many in all."""
         made = self.zeros(count, self.dimensions)
-        made.codes[: len(self)], made.scales[: len(self)] = self.codes, self.scales
+        known = len(self.codes)
+        made.codes[:known], made.scales[:known] = self.codes, self.scales
         return made
 
     def put(self, rows: Places, vectors: StoredFloats) -> None:
@@ -191,21 +183,6 @@ class QuantizedVectors:
 
 
 @dataclass(frozen=True, slots=True)
-class Population:
-    """All records of a user of whom only candidates are ranked.
-
-    Attributes:
-        records: how many there are.
-        terms: how many terms one of them has, in the mean.
-        answers: which of the candidates may answer; the others only stand around them.
-    """
-
-    records: int
-    terms: float
-    answers: Mask
-
-
-@dataclass(frozen=True, slots=True)
 class Rows:
     """A user's records at one moment, in the order of their ordinals.
 
@@ -217,7 +194,7 @@ class Rows:
         sources: shape (pairs, 2): a fact, and an episode that it was drawn from and agrees with.
         replaced: shape (pairs, 2): a record, and one that took its place.
         model: name and dimensions of the model that the vectors are of.
-        population: all there are, where these are only candidates.
+        candidates: what else is known of all there are, where these are only candidates.
     """
 
     table: Table
@@ -227,7 +204,7 @@ class Rows:
     sources: Places
     replaced: Places
     model: tuple[str, int] | None = None
-    population: Population | None = None
+    candidates: Candidates | None = None
 
     @classmethod
     def of(cls, candidates: Candidates) -> Rows:
@@ -239,21 +216,12 @@ class Rows:
         apart &= table["session"][around.order] != NO_NUMBER
         apart |= np.diff(around.talks, prepend=around.talks[:1]) != 0
         talk = np.cumsum(apart, dtype=np.int64)[around.place]
-        answers = np.isin(table["ordinal"], candidates.answers)
-        return replace(
-            rows,
-            surroundings=Surroundings.of(talk, table["position"], table["length"]),
-            population=Population(candidates.records, candidates.terms, answers),
-        )
+        around = Surroundings.of(talk, table["position"], table["length"])
+        return replace(rows, surroundings=around, candidates=candidates)
 
     def __len__(self) -> int:
         """Return how many records there are."""
         return len(self.table)
-
-    @property
-    def total(self) -> int:
-        """How many records the user has."""
-        return len(self) if self.population is None else self.population.records
 
     def named(self, column: str, *names: str) -> Mask:
         """Return which records have one of these names in a column: "user" as their speaker."""

@@ -18,10 +18,8 @@ from memoranda.model.query import EmbeddedText, TokenVectors
 from memoranda.search.index import NO_NUMBER, Floats, Mask, Places, Rows
 
 # Records that are compared. Measured: of LoCoMo's 600 turns 48 are as good as 100 to within three
-# questions in a thousand, of BEAM's 100 rounds 32; but who has thousands needs more.
+# questions in a thousand; but who has thousands needs more.
 MOST_CANDIDATES = 100
-LEAST_CANDIDATES = 32
-FEWER = 4
 FUNCTION_WORD = 1.0  # the weight of those, of a question; a word of one record in 3 has as much
 AROUND = 0.7  # the share of the evidence that may come from neighbours; the rest is a text's own
 FADE = 1000.0  # characters over which what a neighbour says falls to 1/e
@@ -70,11 +68,6 @@ def _words_at(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
             words += [text[spans[first][0] : end]] * (place + 1 - first)
             first = place + 1
     return words
-
-
-def count_candidates(records: int) -> int:
-    """Return how many records to compare, of so many: of few, not nearly all."""
-    return min(MOST_CANDIDATES, max(LEAST_CANDIDATES, records // FEWER))
 
 
 def compare_tokens(

@@ -29,7 +29,6 @@ from memoranda.search.late_interaction import (
     MOST_CANDIDATES,
     QuestionTokens,
     compare_tokens,
-    count_candidates,
     weigh_question_before,
 )
 from memoranda.search.precedence import CurrentFirst, find_superseded
@@ -48,7 +47,6 @@ LEAST_WAIT = 1 / 3  # of the wait, what is left for new records however slow the
 MOST_MATCHES = 20_000
 MOST_TERMS = 256  # of a query; whoever pastes a book gets answers to its beginning
 EXCERPT = 120
-FEWER_CANDIDATES = 50  # of a large user, where no tokens are compared
 TWICE = 2  # candidates of a large user for each answer that is wanted, at least
 SHORT_TURN = 1_000  # characters; one vector of a longer turn blurs what it says
 # Evidence that does not depend on the query.
@@ -150,7 +148,7 @@ class Retriever:
                 rows, matches = self._rows(scope, query, terms, where, embedded, most=most)
                 self.derivations.compare_model(rows.model)
                 told = embedded if self.derivations.has_model else None
-                if patient and told is not None and not rows.vectors.complete:
+                if patient and told is not None and not rows.vectors.scales.all():
                     return None
                 search = SingleSearch(
                     self, scope, query, terms, where, rows, matches, embedded=told, said=said
@@ -184,12 +182,11 @@ class Retriever:
         if items or not self.store.is_large(scope):
             rows = self.cache.of(scope.user, items=items).rows(self.store, scope)
             return rows, self.store.match_terms(scope, terms, limit=MOST_MATCHES, items=items)
-        by_tokens = embedded is not None and embedded.tokens is not None
         question = CandidateQuery(
             terms=terms,
             vector=None if embedded is None else embedded.vector,
             attributes={each.attribute for each in read_asked(query) if each.own} | {INSTRUCTION},
-            most=max(most, MOST_CANDIDATES if by_tokens else FEWER_CANDIDATES),
+            most=max(most, MOST_CANDIDATES),
         )
         candidates = self.store.candidates(scope, where, question)
         return Rows.of(candidates), candidates.matches
@@ -233,7 +230,15 @@ class SingleSearch:
     @cached_property
     def visible(self) -> Mask:
         """Which records of the scope were active at the moment of asking."""
-        visible = _visible(self.rows, self.scope, self.where)
+        rows, where = self.rows, self.where
+        moment, until = to_ms(where.as_of or where.now), rows.table["until"]
+        visible: Mask = np.ones(len(rows), bool)
+        if where.as_of is not None:
+            visible &= (rows.table["created"] <= moment) & (until > moment)
+        elif not where.retired:
+            visible &= (until == NEVER) | (until > moment)
+        if self.scope.agent is not None:
+            visible &= (rows.table["agent"] == NO_NUMBER) | rows.named("agent", self.scope.agent)
         if self.said is not None:
             same = [content_hash(self.said)]
             copies = Filter(now=self.where.now, kinds=(Kind.EPISODE,), hashes=same)
@@ -243,11 +248,21 @@ class SingleSearch:
     @cached_property
     def wanted(self) -> Mask:
         """Which of them pass the filter."""
-        wanted = self.visible & _filtered(self.rows, self.where)
-        if self.rows.population is not None:
-            wanted &= self.rows.population.answers
-        if self.where.tags or self.where.metadata or self.where.namespace:
-            wanted &= self._passing(self.where)
+        rows, where, wanted = self.rows, self.where, self.visible.copy()
+        if rows.candidates is not None:
+            wanted &= np.isin(rows.table["ordinal"], rows.candidates.answers)
+        if where.kinds:
+            wanted &= _of_kinds(rows, where.kinds)
+        if where.session is not None:
+            wanted &= rows.named("session", where.session)
+        if where.exclude_session is not None:
+            wanted &= ~rows.named("session", where.exclude_session)
+        if where.since is not None:
+            wanted &= rows.table["over"] > to_ms(where.since)
+        if where.until is not None:
+            wanted &= rows.table["event"] < to_ms(where.until)
+        if where.tags or where.metadata or where.namespace:
+            wanted &= self._passing(where)
         return wanted
 
     def _passing(self, where: Filter) -> Mask:
@@ -365,10 +380,9 @@ class SingleSearch:
             if tokens:
                 found |= tokens
                 shares = evidence.blend(found, self._weights(by_tokens=True))
-        fades = np.flatnonzero(_of_kinds(self.rows, FADING))
-        age = np.maximum(0, to_ms(self.where.now) - table["event"][fades]) / evidence.DAY_MS
-        recency = np.ones(len(self.rows), np.float32)
-        recency[fades] = 1 - RECENCY * (1 - 0.5 ** (age / RECENCY_DAYS))
+        age = np.maximum(0, to_ms(self.where.now) - table["event"]) / evidence.DAY_MS
+        lost = RECENCY * (1 - 0.5 ** (age / RECENCY_DAYS)) * _of_kinds(self.rows, FADING)
+        recency = (1 - lost).astype(np.float32)
         confidence = (0.5 + 0.5 * table["confidence"]).astype(np.float32)
         score: Floats = evidence.total(shares) * recency * confidence
         return ScoredRecords(found, shares, recency, confidence, np.ones_like(recency), score)
@@ -414,8 +428,7 @@ class SingleSearch:
         rows, question = self.rows, self.question
         if question is None:
             return {}
-        counted = int(self.visible.sum()) if rows.population is None else rows.total
-        best = evidence.best_rows(score, self.wanted & _told(found), count_candidates(counted))
+        best = evidence.best_rows(score, self.wanted & _told(found), MOST_CANDIDATES)
         ordinals = rows.table["ordinal"][best].tolist()
         texts, tokens = self.parts.store.texts_with_tokens(self.scope, ordinals)
         self._keep(self.contents, texts)
@@ -436,7 +449,7 @@ class SingleSearch:
 
     def _weights(self, *, by_tokens: bool) -> dict[str, float]:
         """Return the weights of the arms, where tokens are compared or not."""
-        column, table = 2 * by_tokens + self._with_assistant, evidence.WEIGHTS
+        column, table = by_tokens * (1 + self._with_assistant), evidence.WEIGHTS
         weights = {arm: table[arm][column] for arm in table.keys() - self.parts.ranking.without}
         if by_tokens and mixes_scripts(self.query):
             weights["lexical"] = evidence.MIXED_LEXICAL
@@ -501,40 +514,9 @@ class SingleSearch:
         known |= zip(rows.tolist(), found.values(), strict=True)
 
 
-def _visible(rows: Rows, scope: Scope, where: Filter) -> Mask:
-    table = rows.table
-    moment = to_ms(where.as_of or where.now)
-    visible: Mask = np.ones(len(rows), bool)
-    if where.as_of is not None:
-        visible &= (table["created"] <= moment) & (table["until"] > moment)
-    elif not where.retired:
-        visible &= (table["until"] == NEVER) | (table["until"] > moment)
-    if scope.agent is not None:
-        visible &= (table["agent"] == NO_NUMBER) | rows.named("agent", scope.agent)
-    return visible
-
-
-def _filtered(rows: Rows, where: Filter) -> Mask:
-    table = rows.table
-    passing: Mask = np.ones(len(rows), bool)
-    if where.kinds:
-        passing &= _of_kinds(rows, where.kinds)
-    if where.session is not None:
-        passing &= rows.named("session", where.session)
-    if where.exclude_session is not None:
-        passing &= ~rows.named("session", where.exclude_session)
-    if where.since is not None:
-        passing &= table["over"] > to_ms(where.since)
-    if where.until is not None:
-        passing &= table["event"] < to_ms(where.until)
-    return passing
-
-
 def _of_kinds(rows: Rows, kinds: Sequence[str]) -> Mask:
-    chosen = np.zeros(len(KINDS), bool)
-    chosen[[KINDS[kind] for kind in kinds]] = True
-    passing: Mask = chosen[rows.table["kind"]]
-    return passing
+    chosen: Mask = np.isin(rows.table["kind"], [KINDS[kind] for kind in kinds])
+    return chosen
 
 
 def _told(evidence: Mapping[str, Floats]) -> Mask:
