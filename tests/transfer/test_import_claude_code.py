@@ -243,7 +243,7 @@ def test_what_was_typed_while_claude_worked_was_said(plain, tmp_path):
 def test_what_is_no_transcript_is_refused(plain, tmp_path):
     """A file or folder without a line of Claude Code is an error, also where it was so named."""
     (tmp_path / "x.jsonl").write_text('{"type": "note"}\n')
-    with pytest.raises(InvalidInput, match=r"the format is unknown.*leave out the format"):
+    with pytest.raises(InvalidInput, match="is not a transcript of Claude Code: no line has"):
         plain.import_(tmp_path / "x.jsonl", "claude-code")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InvalidInput, match="holds nothing of claude-code that can be imported"):

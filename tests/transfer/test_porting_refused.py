@@ -147,5 +147,5 @@ def test_the_named_format_wins(tmp_path):
     path = written(tmp_path, "x.jsonl", {"role": "user", "content": "hello"})
     with opened() as memory:
         assert memory.import_(path, "memoranda").records == 1
-        with pytest.raises(InvalidInput, match=r"not a file of mem0.*leave out the format"):
+        with pytest.raises(InvalidInput, match=r"memory must be text.*leave out the format mem0"):
             memory.import_(path, "mem0")

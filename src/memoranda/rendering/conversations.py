@@ -49,7 +49,7 @@ def _tokens(row: ConversationOverview, _: Display) -> str:
 
 
 OVERVIEW = (
-    Column("conversation", "info.id", "bold", wide=True),
+    Column("conversation", lambda row, _: join(row.info.id, row.title or ""), "bold", wide=True),
     Column("messages", "info.messages", number=True),
     Column("in view", "stats.messages_in_context", number=True),
     Column("tokens", _tokens, number=True),

@@ -14,6 +14,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from memoranda.conversation.formats.parse import parse_message, unread_parts
@@ -65,7 +66,8 @@ def read_conversations(
     Raises:
         InvalidInput: it is no transcript.
     """
-    if sources.recognise_file(path) is not sources.FileFormat.CLAUDE_CODE:
+    first = islice(sources.read_values(path, sources.ImportCounts()), sources.MOST_LOOKED_AT)
+    if sources.FileFormat.CLAUDE_CODE not in {sources.recognise(each.value) for each in first}:
         raise InvalidInput(f"{path} is not a transcript of Claude Code: no line has a sessionId")
     sessions = defaultdict[str, list[sources.ForeignMessage]](list)
     reading = _Reading(counts)
@@ -76,9 +78,8 @@ def read_conversations(
     for name, talk in sessions.items():
         if talk:
             begun = talk[0].said.timestamp or target.records.now()
-            yield sources.ForeignConversation(
-                str(path), ConversationInfo(id=name, created_at=begun), talk
-            )
+            info = ConversationInfo(id=name, created_at=begun)
+            yield sources.ForeignConversation(str(path), info, talk)
 
 
 def _typed_meanwhile(line: Mapping[str, Any], reading: _Reading) -> Mapping[str, Any]:

@@ -214,9 +214,7 @@ def _import_one(
     except InvalidInput as error:
         if known is None:
             raise
-        raise InvalidInput(
-            f"{error}; if it is not a file of {known}, leave out the format"
-        ) from error
+        raise InvalidInput(f"{error}; correct it, or leave out the format {known}") from error
     counts.files.append(FileOutcome(str(path), form, counts.moved - before))
 
 

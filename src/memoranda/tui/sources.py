@@ -125,7 +125,8 @@ class HistoryPanel(ListPanel[ConversationOverview]):
     def find(self, words: str) -> Sequence[ConversationOverview]:
         """Return the conversations with words in their name, the newest first."""
         found = self.memory.stored_conversations.overviews(MOST)
-        return [each for each in found if words.casefold() in each.info.id.casefold()]
+        words = words.casefold()
+        return [each for each in found if words in f"{each.info.id}\n{each.title}".casefold()]
 
     def describe(self, row: ConversationOverview) -> RenderableType:
         """Return whether a conversation has ended, and with which model it was."""

@@ -87,6 +87,12 @@ CONVERSATIONS = f"""
 SELECT {rows.CONVERSATION} FROM conversations c
 WHERE c.deleted_at IS NULL AND {{mine}}{{chosen}} ORDER BY c.created_at DESC, c.key DESC
 """
+TITLES = """
+SELECT c.id, m.task FROM conversations c JOIN messages m ON m.conversation_key = c.key
+WHERE c.deleted_at IS NULL AND {mine} AND m.user_key = :user AND m.task IS NOT NULL
+    AND m.position = (SELECT min(n.position) FROM messages n
+        WHERE n.user_key = :user AND n.conversation_key = c.key AND n.position >= 0)
+"""
 MESSAGES = f"""
 SELECT {rows.MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}} AND m.user_key = :user AND c.id = :id AND {{chosen}}
@@ -434,6 +440,10 @@ class SqlReads:
         sql = CONVERSATIONS.replace("{chosen}", "" if id is None else " AND c.id = :id")
         found = self._made(scope, sql, rows.conversation, owner="c", id=id)
         return {each.id: each for each in found}
+
+    def titles(self, scope: Scope) -> dict[str, str]:
+        """Return the titles of conversations that have one: the task that they begin with."""
+        return dict(self._made(scope, TITLES, owner="c"))
 
     def messages(
         self, scope: Scope, id: str, *, now: datetime | None = None, **which: Unpack[MessageRange]
