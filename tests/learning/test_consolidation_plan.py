@@ -47,17 +47,14 @@ class Memory:
 
     def plan(self, claims, **options):
         """Return the plan for claims, with all facts as candidates."""
-        known = [KnownFact.of(fact, self.last(fact)) for fact in self.facts.values()]
+        facts = self.facts.values()
+        known = [KnownFact.of(each, *map(self.said.get, each.source_ids)) for each in facts]
         return self.page(claims, [known] * len(claims), **options).make()
 
     def page(self, claims, candidates, **options):
         """Return a plan not made yet."""
         given = {"session": "s", "write": self.write, "now": NOW} | options
         return ConsolidationPlan(claims=claims, candidates=candidates, **given)
-
-    def last(self, fact):
-        """Return when the last source of a fact was said."""
-        return max((self.said[source] for source in fact.source_ids), default=None)
 
     def learn(self, claims, **options):
         """Plan and apply; return the plan."""

@@ -41,7 +41,7 @@ def find_marks(text: str) -> Iterator[tuple[int, int, Mention | None]]:
         return
     for match in _MARKS.finditer(text):
         start, end = match.span()
-        kind = str(match.lastgroup)
+        kind = match.lastgroup
         if not _stands_alone(kind, text, start, end):
             continue
         if kind == "url":

@@ -98,8 +98,7 @@ class Language:
     def __init__(self, code: str) -> None:
         """Read the files of a language; no pattern is compiled yet."""
         self.code = code
-        stance = load(code, "stance") if code in languages_with("stance") else {}
-        entries = {**load(code, "facts")["words"], **stance}
+        entries = {**load(code, "facts")["words"], **load(code, "stance")}
         words: dict[str, Any] = {
             name: frozenset(each) if isinstance(each, tuple) else each
             for name, each in entries.items()

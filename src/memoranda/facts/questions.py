@@ -47,8 +47,7 @@ def read_asked(question: str) -> list[AskedAttribute]:
     if len(question) > LONGEST:
         return []
     text = question.replace("'", "’")
-    codes = [code for code in languages_in(text) if "asks" in load(code, "questions")]
-    found = {each for code in codes for each in _forms(code).read(text)}
+    found = {each for code in languages_in(text) for each in _forms(code).read(text)}
     return sorted(found, key=lambda each: (each.attribute, each.about))
 
 

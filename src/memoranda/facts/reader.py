@@ -305,7 +305,7 @@ class FactReader:
         filled = {"who": who, "relation": which + written[-len(noun) :], "thing": ""}
         filled["whose"] = self._words["whose"].format(who=user, noun=written)
         if groups.get("thing"):
-            thing, shown = self._thing(form, match, groups["thing"], user)
+            thing, shown = self._thing(match, groups["thing"], user)
             if not thing:
                 return
             subject, filled["thing"] = thing, shown
@@ -335,7 +335,7 @@ class FactReader:
     def _which(self, match: Any, said: str) -> str:
         """Return the words that tell one relative from another: ``older``, with a space behind."""
         begin = match.span(match.re.groupindex["relation"])[0]
-        *_, last = ["", *said[match.span(0)[0] : begin].casefold().split()]
+        last = _last_word(said[match.span(0)[0] : begin])
         return f"{last} " if last in self._words["telling_apart"] else ""
 
     def _subject(
@@ -355,27 +355,23 @@ class FactReader:
         key = f"{speaker.casefold()}'s {key}" if speaker else key
         return (name.casefold(), shown, (key,)) if name else (key, shown, ())
 
-    def _thing(self, form: _FactForm, match: Any, thing: str, user: str) -> tuple[str, str]:
+    def _thing(self, match: Any, thing: str, user: str) -> tuple[str, str]:
         """Return a thing as a subject, and as the sentence of a fact names it; empty if unclear."""
-        words, mine = self._words, self._words["mine"]
+        words = self._words
         thing = self._without_joining(thing.strip(EDGE))
         begin = match.span(match.re.groupindex["thing"])[0] - match.span(0)[0]
+        determiner = _last_word(match.group(0)[:begin])
         first, _, rest = thing.partition(" ")
-        owner = match.group(0)[:begin].split()[-1:]
-        if rest and first.casefold() in mine:
-            owner, thing = [first], rest
+        if rest and first.casefold() in words["mine"]:
+            determiner, thing = first.casefold(), rest
         thing = self._in_third_person(thing, user)
         pointing = words["pointing"]
         if self._is_unclear(thing) or not pointing.isdisjoint(self._language.plain(thing).split()):
             return "", ""
-        shown = thing
-        determiner = owner[0].casefold() if owner and mine else ""
-        if "{who}'s {thing}" not in form.says and "of {thing}" not in form.says:
-            if determiner in mine:
-                shown = words["whose"].format(who=user, noun=thing)
-            elif determiner in words["small_words"]:
-                shown = f"{determiner} {thing}"
-        return thing.casefold(), shown
+        if determiner in words["mine"]:
+            return thing.casefold(), words["whose"].format(who=user, noun=thing)
+        named = bool(words["mine"]) and determiner in words["small_words"]
+        return thing.casefold(), f"{determiner} {thing}" if named else thing
 
     def _values(self, form: _FactForm, groups: dict[str, str], user: str) -> Iterator[str]:
         """Yield the values that a form has read, without those that say nothing by themselves."""
@@ -461,3 +457,7 @@ def _is_taken(
 
 def _first_word(text: str) -> str:
     return text.casefold().partition(" ")[0]
+
+
+def _last_word(text: str) -> str:
+    return text.casefold().rstrip().rpartition(" ")[2]

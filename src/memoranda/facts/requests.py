@@ -176,22 +176,13 @@ def find_requests(sentence: str, *, question: bool = False) -> list[Request]:
     chosen: list[Request] = []
     read = 0
     for request, stop in found:
-        if chosen and (request.lead < read or request.kind is RequestKind.REMEMBER):
-            continue
-        if chosen and request.kind in WHERE_ALONE and not _parts(sentence[: request.lead], request):
+        if request.lead < read:
             continue
         if chosen and chosen[-1].end > request.lead:
             chosen[-1] = replace(chosen[-1], end=request.lead)
         chosen.append(request)
         read = len(sentence) if request.kind is RequestKind.REMEMBER else stop
     return chosen
-
-
-def _parts(before: str, request: Request) -> bool:
-    """Return whether another instruction may begin here: after a mark, or a joining word."""
-    before = before.rstrip()
-    last = before.rsplit(None, 1)[-1].casefold()
-    return not before[-1:].isalnum() or last in language_of(request.language).words["joining"]
 
 
 def split_statements(request: Request, sentence: str) -> list[tuple[int, int]]:
@@ -257,11 +248,8 @@ def is_aside(text: str, language: str) -> bool:
 def is_for_once(text: str, language: str) -> bool:
     """Return whether an instruction is for this time only."""
     requests = language_of(language).requests
-    lasting = requests.search("lasting", text)
-    while lasting is not None:
-        text = f"{text[: lasting.start()]} {text[lasting.end() :]}"
-        lasting = requests.search("lasting", text)
-    return requests.fits("once", text)
+    lasting, plain = requests.pattern("lasting"), text.replace("'", "\u2019")
+    return requests.fits("once", plain if lasting is None else lasting.sub(" ", plain))
 
 
 def read_instruction(text: str, said: str, language: str) -> FactStatement:

@@ -48,8 +48,6 @@ def may_open(language: Language, sentence: str, start: int) -> bool:
 def leaves_asserted(language: Language, before: str) -> bool:
     """Return whether what stands before a clause leaves it a statement of its speaker."""
     words = language.words
-    if "that" not in words:
-        return begins_unspaced(language, before)
     parting = _MARKS + r"|(?:^|\s)(?:" + "|".join(words["joins"]) + r")(?:\s|$)"
     *whole, last = compile_form(parting).split(words.pattern("that").sub(r" \1", before.rstrip()))
     leads = all(_leads(language, each) for each in whole)
@@ -75,8 +73,7 @@ def _opens(language: Language, sentence: str, match: Any) -> bool:
     if any(each in language.words["own"] for each in words):
         return False
     within = len(before) == start and before[-1:].isalnum() and sentence[start].isalnum()
-    # What goes on over a sentence's end is asserted in the second one.
-    return not within and ("; " in match.group(0) or leaves_asserted(language, before))
+    return not within and leaves_asserted(language, before)
 
 
 def _may_leave_out(language: Language, before: str) -> bool:

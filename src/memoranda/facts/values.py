@@ -36,7 +36,7 @@ def same_value(one: str, other: str, language: str = "", *, plural: bool = False
         plural: whether they are no names, and so the same in singular and plural: ``nut``.
     """
     left, right = (_value_words(each, language) for each in (one, other))
-    if plural and left != right and language:
+    if plural and left != right:
         single = load("mul", "comparison")["plurals"]
         left, right = (
             tuple(stems([single.get(word, word) for word in each], language))

@@ -55,7 +55,7 @@ class CandidateFinder:
         sources, candidates = self._store.get(self._scope, cited), dict[str, KnownFact]()
         for record in found:
             said = [sources[each].event_time for each in record.source_ids if each in sources]
-            candidates.setdefault(record.id, KnownFact.of(record, max(said, default=None)))
+            candidates.setdefault(record.id, KnownFact.of(record, *said))
         return list(candidates.values())
 
     def _records(self, where: Filter, limit: int | None = None) -> list[Record]:

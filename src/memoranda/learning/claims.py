@@ -76,8 +76,6 @@ class Claim:
         event_until: the first moment after it, where its time is known.
         confidence: 0 to 1.
         fact: its attribute and value, where they could be read.
-        stands_alone: whether it says something even where nothing is known of what its fact
-            points at, as "We sold the boat on Sunday" does.
     """
 
     content: str
@@ -90,7 +88,6 @@ class Claim:
     confidence: float = 0.8
     person: bool = True
     fact: FactStatement | None = None
-    stands_alone: bool = True
     event_until: datetime | None = None
 
 

@@ -104,8 +104,8 @@ class ConsolidationPlan:
             fact = claim.fact
             if fact is None or not fact.needs_known or self._ends_known(index, fact):
                 self._take(index, claim)
-            elif claim.stands_alone or claim.category in ASKED:
-                # What it points at is not known: it is a plain statement.
+            elif claim.content != fact.content or claim.category in ASKED:
+                # What it points at is not known: what was said is a plain statement.
                 self._take(index, replace(claim, fact=None))
         return self.actions
 
@@ -284,18 +284,18 @@ def _may_be_fact(claim: Claim) -> bool:
     return bool(claim.content.strip() and claim.sources and own)
 
 
-def _subject(name: object) -> str | None:
-    """Return whom a statement is about, in the form that is compared; ``None`` if unknown."""
-    if not isinstance(name, str) or not name:
-        return None
-    plain = name.casefold().replace("\u2019", "'").removeprefix("the ").removesuffix("'s")
+def _subject(name: object) -> str:
+    """Return whom a statement is about, in the form that is compared; empty if unknown."""
+    plain = (
+        str(name or "").casefold().replace("\u2019", "'").removeprefix("the ").removesuffix("'s")
+    )
     return "user" if plain in {"user", "i", "me"} else plain
 
 
 def _may_share_subject(claim: Claim, known: Record) -> bool:
     """Return whether a claim and a fact may be about the same, as far as that is known."""
     one, other = _subject(claim.subject), _subject(known.metadata.get("subject"))
-    return one is None or other is None or one == other
+    return not one or not other or one == other
 
 
 def _trust(claim: Claim) -> Trust:

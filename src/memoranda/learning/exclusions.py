@@ -12,11 +12,9 @@ from dataclasses import dataclass, field, replace
 from memoranda.facts.requests import find_withheld
 from memoranda.facts.values import value_key
 from memoranda.learning.claims import Turn
-from memoranda.learning.sentences import cut_out, english, own_sentences
+from memoranda.learning.sentences import cut_out, english, english_words, own_sentences
 from memoranda.text.limits import MOST_READ
-from memoranda.text.patterns import LanguageData
 
-_EN = LanguageData("en", "stance")
 _EDGE = " \t\n.,;:!?\"'()-"
 _POINTS_BACK = frozenset({"this", "that", "it"})
 _POINTS_AHEAD = frozenset({"next", "following", "about", "going"})
@@ -56,7 +54,7 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
 def _is_idle(text: str) -> bool:
     """Return whether a text says nothing by itself."""
     return all(
-        not word.strip(_EDGE) or word.strip(_EDGE) in _EN.words("idle")
+        not word.strip(_EDGE) or word.strip(_EDGE) in english_words("idle")
         for word in text.lower().split()
     )
 
@@ -106,7 +104,7 @@ class _TurnRedactor:
 
     def withdraw(self, place: int, named: str) -> None:
         """Withhold the sentences of the speaker, so far, that hold all that is named."""
-        wanted = value_key(named) - _EN.words("idle")
+        wanted = value_key(named) - english_words("idle")
         for at in range(place + 1) if wanted else ():
             if self.turns[at].speaker == self.turns[place].speaker:
                 for sentence in list(own_sentences(self.turns[at].text)):

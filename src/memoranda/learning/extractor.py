@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from memoranda.facts.forms import compile_form
-from memoranda.facts.language import language_of
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import SAME, FactStatement, is_unreal, read_facts, read_instead
@@ -21,18 +18,22 @@ from memoranda.facts.requests import asks_to_keep, find_withheld
 from memoranda.learning.claims import Category, Claim, Turn
 from memoranda.learning.exclusions import blank_exclusions, is_joke, is_order
 from memoranda.learning.requests import WITHHELD, ClaimDraft, RefusedRequest, read_requests
-from memoranda.learning.sentences import SentencePart, english, own_sentences, write_out
-from memoranda.learning.statements import may_state, quote, split_clauses, weigh_statement
+from memoranda.learning.sentences import (
+    SentencePart,
+    english,
+    english_words,
+    own_sentences,
+    write_out,
+)
+from memoranda.learning.statements import may_state, quote, weigh_statement
 from memoranda.model.models import ROLES, DateMention
 from memoranda.search.questions import asks
 from memoranda.search.statements import speaks_of_change
 from memoranda.text.dates.expressions import EARLIEST_YEAR
 from memoranda.text.dates.statements import DateParser, write_times
 from memoranda.text.limits import MOST_READ
-from memoranda.text.patterns import LanguageData
 from memoranda.text.secrets import has_secret
 
-_EN = LanguageData("en", "stance")
 # Confidence in what was read as an attribute or a request, and in a quotation.
 _SURE, _QUOTED = 0.9, 0.6
 _ENDS = " .!\u2026"
@@ -128,7 +129,6 @@ class RuleFactExtractor:
             event_until=event_until,
             confidence=_QUOTED if quoted else _SURE,
             fact=fact,
-            stands_alone=not own,
         )
 
 
@@ -193,25 +193,9 @@ class _TurnReader:
         corrected = instead.rstrip(_ENDS) if instead != shown else ""
         if is_order(said) or any(corrected.endswith(each.value or "\n") for each in facts):
             return
-        for start, end in self._lasting_parts(shown, () if corrected else facts):
-            yield ClaimDraft(said[start:end].strip(), Category.STATEMENT)
-
-    def _lasting_parts(
-        self, shown: str, facts: Sequence[FactStatement]
-    ) -> Iterator[tuple[int, int]]:
-        """Yield the parts of a sentence that will matter: all of it, or clauses without facts."""
-        told = [
-            (each.start, each.end)
-            for each in facts
-            if attributes()[each.attribute].category != Category.RELATION
-        ]
-        if not told and self._matters(shown):
-            yield 0, len(shown)
-            return
-        for start, end in split_clauses(shown):
-            free = all(last <= start or end <= first for first, last in told)
-            if free and end - start < len(shown) and self._matters(shown[start:end]):
-                yield start, end
+        kinds = {attributes()[each.attribute].category for each in facts}
+        if (corrected or kinds <= {Category.RELATION}) and self._matters(shown):
+            yield ClaimDraft(said.strip(), Category.STATEMENT)
 
     def _without_question(self, sentence: SentencePart) -> tuple[str, str]:
         """Return what a sentence states before it asks, if it asks, and the same as written."""
@@ -224,7 +208,7 @@ class _TurnReader:
     def _is_of_another(self, shown: str) -> bool:
         """Return whether a sentence without "I" goes on about whom the one before it is about."""
         about = english("of_another").search(self.lead)
-        if about is None or about["who"].lower() in _EN.words("no_persons"):
+        if about is None or about["who"].lower() in english_words("no_persons"):
             return False
         words = {word.partition("'")[0] for word in shown.lower().split()}
         return words.isdisjoint({"i", "we", "my", "our", "me", "us"})
@@ -272,21 +256,14 @@ class _TurnReader:
         pronoun = english("pronoun").search(shown)
         if pronoun is None:
             return shown, said
-        found = {each["whole"].strip() for each in _relative().finditer(self.lead)}
+        found = {each["whole"].strip() for each in english("relative").finditer(self.lead)}
         person = found.pop() if len(found) == len(relation_nouns(self.lead)) == 1 else ""
         who, end = pronoun["pronoun"].lower(), pronoun.span(1)[1]
         other = "women" if who in {"he", "his"} else "men"
-        if not person or not _EN.words(other).isdisjoint(person.lower().split()):
+        if not person or not english_words(other).isdisjoint(person.lower().split()):
             return shown, said
         lead = f"{person}'s" if who in {"his", "her"} else person
         return lead + shown[end:], lead + said[end:]
-
-
-@cache
-def _relative() -> Any:
-    relation = language_of("en").fragments["relation"]
-    data = LanguageData("en", "stance", {"relation": lambda: relation})
-    return compile_form(data.source("relative"))
 
 
 def find_event_time(

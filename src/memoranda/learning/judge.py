@@ -143,12 +143,10 @@ def _relate_values(
     """Return how the newer of two values of one attribute stands to the older."""
     excluding = Relation.UPDATE if attributes()[new.attribute].single else Relation.NONE
     if old.value is None:
-        over = _ended_value(old, new.attribute)
         if new.value is None:
-            again = old.content == new.content or _is_same(over, new.ended or "", new)
+            again = _plain_words(old.content) == _plain_words(new.content)
             return Relation.DUPLICATE if again else Relation.NONE
-        again = _is_same(over, new.value, new) or _is_denial(old.content, new)
-        return Relation.UPDATE if again else excluding
+        return Relation.UPDATE if _is_denial(old.content, new) else excluding
     if new.value is None:
         ended = not new.ended or _is_same(old.value, new.ended, new)
         return Relation.UPDATE if ended else Relation.NONE
@@ -171,14 +169,6 @@ def _is_person(new: FactStatement) -> bool:
     """Return whether a value is the name of the one person of an attribute, perhaps a short one."""
     kind = attributes()[new.attribute]
     return kind.single and (kind.category == "relation" or kind.name == "name")
-
-
-def _ended_value(old: Record | FactStatement, attribute: str) -> str:
-    """Return which value a fact denies, or says to have ended; empty where it names none."""
-    if isinstance(old, FactStatement):
-        return old.ended or ""
-    stated = (each for each in stated_facts(old.content) if each.attribute == attribute)
-    return next((each.ended or "" for each in stated if each.value is None), "")
 
 
 def _is_denial(content: str, new: FactStatement) -> bool:

@@ -32,11 +32,10 @@ class KnownFact:
     over: bool = False
 
     @classmethod
-    def of(cls, record: Record, said_last: datetime | None = None) -> KnownFact:
-        """Return a stored fact as a plan knows it, the last of whose sources was said then."""
-        said = max(filter(None, (when_said(record), said_last)))
-        over = record.superseded_by is not None
-        return cls(with_attribute(record), said, set(record.source_ids), over)
+    def of(cls, record: Record, *said: datetime) -> KnownFact:
+        """Return a stored fact as a plan knows it, whose sources were ``said`` then."""
+        last, over = max([when_said(record), *said]), record.superseded_by is not None
+        return cls(with_attribute(record), last, set(record.source_ids), over)
 
 
 def when_said(record: Record) -> datetime:

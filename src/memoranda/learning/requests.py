@@ -37,12 +37,8 @@ from memoranda.model.models import ROLES
 from memoranda.text.linear_patterns import encodable
 from memoranda.text.secrets import secret_kind
 
-# Sentences that one request may be about.
-_MOST = 20
 _LEAST_WORDS = 3
 _LEAST_LETTERS = 5
-# Characters by which a fact reaches into what follows it: ", so".
-_JOINT = 4
 # The kind of secret that is kept where a person asks to.
 _CODE = "a PIN or code"
 SECRET = "it seems to hold a secret; only this conversation has it"  # noqa: S105 - no password
@@ -155,7 +151,7 @@ class _RequestReader:
         """Return the places of the statements a request is about, on one side of it."""
         found: list[int] = []
         for place in places:
-            if not self._tells(place, request.language, listed=every) or len(found) >= _MOST:
+            if not self._tells(place, request.language, listed=every):
                 break
             found.append(place)
             shown = self._sentences[place].shown
@@ -184,7 +180,7 @@ class _RequestReader:
         """Keep one statement in its own words, or refuse it."""
         said = text[part.start : part.end]
         content = tidy(said, language)
-        if not content or (" " not in content and shows("pointing", content, language)):
+        if not content:
             return
         inner = find_request(_without_to(part.shown))
         if inner is not None and inner.lead == 0 and inner.kind is not RequestKind.REMEMBER:
@@ -216,10 +212,6 @@ class _RequestReader:
         said = self._said(self._sentences[place])
         other = {SAME, *INSTRUCTIONS}
         facts = [each for each in read_facts(shown, said) if each.attribute not in other]
-        if any(
-            min(each.end, request.end) - max(each.start, request.lead) > _JOINT for each in facts
-        ):
-            return  # "Use kim@new.example from now on" tells an address.
         self._out.covered.add(place)
         about = shown[request.start : request.end]
         if request.kind is not RequestKind.REVOKED and shows("leaning", about, request.language):

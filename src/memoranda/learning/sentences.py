@@ -12,13 +12,13 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from memoranda.facts.forms import compile_form
+from memoranda.facts.language import language_of
 from memoranda.facts.reader import MASK, find_text_request
 from memoranda.text.limits import LONGEST_SENTENCE, MOST_READ
 from memoranda.text.linear_patterns import encodable
-from memoranda.text.patterns import LanguageData, languages_with, load
+from memoranda.text.patterns import LanguageData, languages_with
 from memoranda.text.sentences import split_sentences
 
-_EN = LanguageData("en", "stance")
 _PROSE = LanguageData("mul", "prose")
 _BREAK = "\n"
 _ASKS, _COLONS = frozenset("?\uff1f"), frozenset(":\uff1a")
@@ -50,12 +50,17 @@ class SentencePart(NamedTuple):
 
 def english(name: str) -> Any:
     """Return a pattern of ``en/stance.toml`` for RE2."""
-    return compile_form(_EN.source(name))
+    return language_of("en").words.pattern(name)
+
+
+def english_words(name: str) -> Any:
+    """Return a list, or a table, of words of ``en/stance.toml``."""
+    return language_of("en").words[name]
 
 
 def write_out(text: str) -> str:
     """Return a text with the apostrophes that were left out in a hurry: "dont", "shes"."""
-    words = _EN.mapping("apostrophes")
+    words = english_words("apostrophes")
     text = encodable(text)
     source = r"\b(" + "|".join(words) + r")\b"
     return str(compile_form(source).sub(lambda found: words[found[0].lower()], text))
@@ -118,8 +123,8 @@ def blank_pasted(text: str) -> str:
 @cache
 def _shows_text() -> list[Any]:
     """Return the patterns of a sentence that shows a text: "what is wrong with this?"."""
-    files = (load(code, "stance") for code in languages_with("stance"))
-    return [compile_form(each["shows_text"]) for each in files if "shows_text" in each]
+    languages = (language_of(code) for code in languages_with("stance"))
+    return list(filter(None, (each.words.pattern("shows_text") for each in languages)))
 
 
 def _blank_asked_text(text: str) -> str:
@@ -159,7 +164,7 @@ def blank_others(text: str) -> str:
     cited = [
         found.span()
         for found in english("citation").finditer(text)
-        if found["who"].strip().lower() not in _EN.words("own_words_of")
+        if found["who"].strip().lower() not in english_words("own_words_of")
     ]
     for start, end in sorted(reports + cited):
         if start >= begin:

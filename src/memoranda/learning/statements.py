@@ -11,10 +11,9 @@ from datetime import datetime
 from functools import cache
 
 from memoranda.facts.language import language_of, languages_in
-from memoranda.facts.reader import is_momentary, is_unreal
-from memoranda.facts.stance import leaves_asserted
+from memoranda.facts.reader import is_momentary
 from memoranda.text.dates.statements import write_day
-from memoranda.text.patterns import compile_pattern, load
+from memoranda.text.patterns import load
 from memoranda.text.small_talk import states_nothing
 
 # Content words of a sentence beyond which more tell no more, and the fewest that state something.
@@ -26,7 +25,6 @@ _LETTERS = 3
 _LEAST_WORDS = 3
 _LEAST_LETTERS = 6
 # Marks with which a sentence may end.
-_WORD = compile_pattern(r"\S+")
 _ENDS = '.!?"\u2026\u3002\uff01\uff1f'
 _EDGE = " \t\n.,;:!?…\"'()[]«»“”„-–—"
 
@@ -35,9 +33,8 @@ def weigh_statement(sentence: str, *, dated: bool, among_people: bool) -> float:
     """Return how likely a sentence tells what will be asked for later, as a logit.
 
     Counted are ``content``, words that are no function words, up to a limit, as a share of it;
-    ``short``, whether there are fewer than two of these; ``opens``, whether it opens with its
-    speaker, after words that only lead ("I", "my"); ``own``, whether its speaker is spoken of
-    elsewhere in it; ``number``, ``name`` and ``date``, whether it holds a figure, holds a name
+    ``short``, whether there are fewer than two of these; ``own``, whether it speaks of its
+    speaker ("I", "my"); ``number``, ``name`` and ``date``, whether it holds a figure, holds a name
     within, tells a time; ``hearer``, whether it speaks to whoever listens; ``pointing``, whether
     it points at what was said before ("that", "she"); ``unsettled``, whether it begins with what
     somebody only thinks, feels or would do; ``momentary``, whether it only tells of the moment.
@@ -53,19 +50,16 @@ def weigh_statement(sentence: str, *, dated: bool, among_people: bool) -> float:
     words = [word for word in words if word]
     low = [part for word in words for part in word.casefold().split("'")]
     unspaced, leads = language.unspaced, language.words["openings"]
-    first = next((word for word in low if word not in leads), "")
     small = language.function_words | leads
     content = [word for word in words if word.casefold().partition("'")[0] not in small]
     length = len(sentence) / _LETTERS if unspaced else len(content)
     head = low if len(content) < _LONG else low[:_HEAD]
     own = {name for name in low if name in _list("own", code)}
     named = any(word[0].isupper() and word.casefold() not in own for word in words[1:])
-    opens = first in own or (unspaced and _holds(sentence[:_LEAST_LETTERS], "own", code))
     counted = {
         "content": min(length, _MOST_WORDS) / _MOST_WORDS,
         "short": length < _LEAST_CONTENT,
-        "opens": opens,
-        "own": not opens and (bool(own) or (unspaced and _holds(sentence, "own", code))),
+        "own": bool(own) or (unspaced and _holds(sentence, "own", code)),
         "number": any(char.isdigit() for char in sentence),
         "name": named,
         "date": dated,
@@ -81,31 +75,11 @@ def weigh_statement(sentence: str, *, dated: bool, among_people: bool) -> float:
     return weights["bias"] + sum(weights[name] * value for name, value in counted.items())
 
 
-def split_clauses(sentence: str) -> list[tuple[int, int]]:
-    """Return where the clauses of a sentence begin and end that its speaker asserts.
-
-    One begins behind a mark, or a joining word, with whoever speaks: ", and I", " but my".
-    """
-    code = languages_in(sentence)[0]
-    language = language_of(code)
-    own = {*_list("own", code)}
-    starts = [0]
-    marked = False
-    for word in _WORD.finditer(sentence):
-        plain = word[0].strip(_EDGE).casefold().replace("\u2019", "'").partition("'")[0]
-        if marked and plain in own:
-            starts.append(word.start())
-        joins = plain in language.words["joins"] or (marked and plain in language.words["openings"])
-        marked = joins or word[0][-1:] in ",;:"
-    parts = zip(starts, [*starts[1:], len(sentence)], strict=True)
-    return [(first, last) for first, last in parts if leaves_asserted(language, sentence[:first])]
-
-
 def may_state(sentence: str) -> bool:
     """Return whether a sentence may state something that lasts."""
     words = sentence.split()
     short = len(words) < _LEAST_WORDS and (sentence.isascii() or len(sentence) < _LEAST_LETTERS)
-    return not (short or states_nothing(sentence) or is_unreal(sentence))
+    return not (short or states_nothing(sentence))
 
 
 def quote(sentence: str, speaker: str, at: datetime) -> str:

@@ -132,16 +132,16 @@ class LinearMatch:
         return LinearMatch(self.re, self.string, [self.span(name), *self._spans[1:]])
 
     @property
-    def lastindex(self) -> int | None:
-        """The number of the group that was closed last, if any was."""
+    def lastindex(self) -> int:
+        """The number of the group that was closed last."""
         ends = [end for _, end in self._spans[1:]]
-        return ends.index(max(ends)) + 1 if ends and max(ends) >= 0 else None
+        return ends.index(max(ends)) + 1
 
     @property
-    def lastgroup(self) -> str | None:
-        """The name of the group that was closed last, if it has one."""
+    def lastgroup(self) -> str:
+        """The name of the group that was closed last."""
         last = self.lastindex
-        return next((name for name, number in self.re.groupindex.items() if number == last), None)
+        return next(name for name, number in self.re.groupindex.items() if number == last)
 
 
 class LinearPattern:

@@ -99,7 +99,7 @@ def _forms() -> tuple[LinearPattern, tuple[str, ...]]:
 def _find_forms(text: str) -> Iterator[SecretSpan]:
     pattern, kinds = _forms()
     for found in pattern.finditer(text):
-        yield SecretSpan(*found.span(), kinds[found.lastindex or 0])
+        yield SecretSpan(*found.span(), kinds[found.lastindex])
 
 
 # Numbers with a check digit
@@ -323,7 +323,7 @@ def _find_names(lowered: str, *labels: str) -> Iterator[LinearMatch]:
 def _find_named_values(text: str, lowered: str) -> Iterator[SecretSpan]:
     read = cache(_read_after)  # What stands behind one name often stands behind the next, too.
     for found in _find_names(lowered, *LABELLED):
-        end, label = found.end(), str(found.lastgroup)
+        end, label = found.end(), found.lastgroup
         if value := read(text[end : end + _LONGEST_VALUE], label):
             yield SecretSpan(end + value[0], end + value[1], LABELLED[label])
     for pattern, joined in ((_LOGIN, True), (_GIVEN_BEFORE, False)):

@@ -42,7 +42,6 @@ MEANT = read_table("""
 2016-01-01 | 2023-05-11 | span | I've worked there [since 2016].
 2023-03-01 | 2023-05-11 | span | I've worked there [since March].
 2024-04-19 | 2024-04-20 | day | released [on 2024-04-19]
-2023-03-29 | 2023-03-30 | day | the sprint ends [March 29]
 2024-03-29 | 2024-03-30 | day | the sprint will end [March 29]
 2023-05-31 | 2023-06-01 | day | we need it [by May 31] | the [May 31st] deadline is near
 2023-05-03 | 2023-05-06 | span | [May 3-5] we were in Rome | I was away [from 3 to 5 May].

@@ -57,9 +57,7 @@ def is_time(text: str, time: TimeExpression, cue: TimeCue | None) -> bool:
     found, words = time.found, text[time.begin : time.finish]
     window = text[max(0, time.begin - REACH) : time.begin]
     goes_on = len(found.options) > 1 and w.DATES.goes_on.match(text, time.finish)
-    # Before the end of a month is not before the month.
-    vague = found.grain == "part" and cue is not None and cue.name in {"before", "after"}
-    if vague or goes_on or w.DATES.counted_from.search(window):
+    if goes_on or w.DATES.counted_from.search(window):
         return False
     if not found.needs_cue:
         return True

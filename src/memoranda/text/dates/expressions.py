@@ -382,8 +382,6 @@ class TimeRule:
     def _fits(self, time: Match) -> bool:
         """Return whether a time may stand where it stands."""
         text, (begin, end) = time.string, time.span()
-        if time.get("y") and time.end("y") == end and w.DATES.after_number.match(text, end):
-            return False
         if "not_then" in self.beside and self.beside["not_then"].match(text, end):
             return False
         before = max(0, begin - _BESIDE)

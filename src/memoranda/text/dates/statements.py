@@ -42,9 +42,9 @@ from memoranda.text.patterns import compile_pattern
 from memoranda.text.sentences import split_sentences
 
 WEEK = timedelta(days=8)
-# So near in the past, and so far ahead, the present tense means the date that was.
-RECENT, FAR = timedelta(days=60), timedelta(days=240)
-# Still farther ahead, a date without a year may be one that has just passed.
+# Of a death or a wedding farther back than this, no year is certain.
+RECENT = timedelta(days=60)
+# Farther ahead, a date without a year may be one that has just passed.
 TOO_FAR = timedelta(days=330)
 
 _WITH_YEAR = compile_pattern(r"(?:1[5-9]|20)[0-9]{2}(?:[^0-9]|$)")
@@ -196,15 +196,10 @@ class DatedSentence:
 
     def _beside(self, one: TimeExpression, other: TimeExpression) -> TimeExpression | None:
         """Return two expressions for the same time as one, if nothing parts them."""
-        text, finish = self._text, other.finish
-        if not DATES.beside.fullmatch(text, one.finish, other.begin):
+        if not DATES.beside.fullmatch(self._text, one.finish, other.begin):
             return None
         found = agree(one.found, other.found)
-        if found is None:
-            return None
-        if "(" in text[one.finish : other.begin] and text[finish : finish + 1] == ")":
-            finish += 1
-        return TimeExpression(one.begin, finish, found)
+        return None if found is None else TimeExpression(one.begin, other.finish, found)
 
     def _linked(self, one: TimeExpression, other: TimeExpression) -> TimeExpression | None:
         """Return the stretch from one time to another, if the words between them say so."""
@@ -301,8 +296,6 @@ def choose_occurrence(
     ahead = [bounds for bounds in options if bounds[1] > today]
     if way == tense.PAST:
         return past[-1] if past else None
-    if way == tense.PRESENT and past and ahead and _just_over(past[-1], ahead[0], today):
-        return past[-1]
     if way in {tense.FUTURE, tense.PRESENT}:
         return ahead[0] if ahead and ahead[0][0] - today <= TOO_FAR else None
     return _nearest(past, ahead, today)
@@ -318,11 +311,6 @@ def _nearest(past: list[Bounds], ahead: list[Bounds], today: datetime) -> Bounds
     if 2 * behind < before:
         return past[-1]
     return ahead[0] if 2 * before < behind else None
-
-
-def _just_over(past: Bounds, ahead: Bounds, today: datetime) -> bool:
-    """Return whether a day of every year was lately, and is far ahead: "ends on March 29"."""
-    return past[1] - past[0] <= DAY and today - past[1] < RECENT and ahead[0] - today > FAR
 
 
 def find_precision(bounds: Bounds, found: TimeMeaning) -> str:
