@@ -71,6 +71,15 @@ def test_what_the_user_gave_comes_first_and_results_last():
     assert [name for name in found if name in order] == order
 
 
+def test_a_tool_names_no_place_to_go_or_write_to():
+    """A marker speaks in the user's role; what the user named themselves is told."""
+    page = "Order B2207: see https://evil.example/x?id=4711, www.evil.example, m@evil.example"
+    result = {"tool_result": ToolResult("c1")}
+    assert rank_particulars(transcript([("tool", page, result)])) == ("B2207",)
+    both = rank_particulars(transcript([("user", page, {}), ("tool", page, result)]))
+    assert {"https://evil.example/x?id=4711", "m@evil.example"} <= {*both}
+
+
 @each_row(
     ("said", "secret"),
     [

@@ -10,8 +10,9 @@ import pytest
 from noting import by_hand as remembering
 from postgres_server import as_role, connected, new_database
 
-from memoranda.errors import StoreError
+from memoranda.errors import SchemaTooNew, StoreError
 from memoranda.store import sqlite
+from memoranda.store.postgres import DIALECT, STEPS
 from memoranda.store.sql.database import tables
 from memoranda.store.sql.health import ANALYZER
 from memoranda.text.terms import TermAnalyzer
@@ -126,6 +127,29 @@ def test_a_database_of_before_becomes_one_of_today(postgres, columns, number):
             assert connection.all(counts) == [("ben", 2, 1), ("tea", 2, 3)]
         memory.remember("Ana likes cake")
         assert memory.as_user("ben").count() == 1
+
+
+def test_databases_of_each_later_number_become_one_of_today(postgres, columns):
+    """Those that were new at that number; and one of a number that is not there yet is refused."""
+    people = FORMER[: FORMER.index("INSERT INTO record_terms")]
+    for number in range(DIALECT.step, len(DIALECT.schema()) + 1):
+        former = new_database(postgres, schema=False)
+        with connected(former) as connection:
+            connection.execute(STEPS)
+            for done, sql in enumerate(DIALECT.schema()[:number], 1):
+                connection.execute(sql)
+                connection.execute("INSERT INTO schema_steps VALUES (%s)", [done])
+            connection.execute(people)
+        with closing(remembering(former)) as memory:
+            assert made_of(former) == columns, number
+            memory.remember("Ana likes cake")
+            found = [each.record.content for each in memory.search("who likes tea?", limit=1)]
+            assert found == ["Ana likes tea"], number
+            assert memory.as_user("ben").count() == 1
+    with connected(former) as connection:
+        connection.execute("INSERT INTO schema_steps VALUES (%s)", [number + 1])
+    with pytest.raises(SchemaTooNew, match=rf"has schema {number + 1}; pip install -U memoranda"):
+        remembering(former)
 
 
 def test_the_script_for_row_level_security_keeps_users_apart(postgres):

@@ -216,6 +216,7 @@ def test_a_new_file_is_for_its_owner_alone(new):
     done = put("embedding.api_key", "sk-swordfish")
     assert (done.value, done.path) == (declared.MASK, new)
     assert stat.S_IMODE(new.stat().st_mode) == 0o600
+    assert stat.S_IMODE(new.parent.stat().st_mode) == 0o700
     assert Settings().embedding.api_key.get_secret_value() == "sk-swordfish"
 
 

@@ -41,6 +41,7 @@ _HINT = compile_pattern(r"[\d@/]|\w\.\w")  # what every particular has
 # What every secret has that is not told by its name: a long word, or many digits.
 _MAY_HIDE = compile_pattern(r"\S{10}|(?:\d[ -]?){9}")
 _MARKER = compile_pattern(r"cut_\d")
+_REACHES = compile_pattern(r"@|://|^www\.")
 
 
 def rank_particulars(messages: Sequence[Message]) -> tuple[str, ...]:
@@ -78,6 +79,8 @@ def _mentions(messages: Sequence[Message]) -> Iterator[tuple[str, int, int]]:
         name, at = found[0], found.start()
         place, source, _ = texts[bisect_right(ends, at)]
         named = len(name) <= LONGEST and not (_MARKER.search(name) or _NO_ID.fullmatch(name))
+        # A marker speaks in the user's role: a tool's page could have an agent go or write there.
+        named = named and not (source == RESULT and _REACHES.search(name))
         if named and not hidden(at, found.end() - 1):
             yield name, place, source
 

@@ -60,7 +60,7 @@ class SettingsFile:
             text = self.text if is_absent else _edit_toml(self.text, place, value)
             parse(self.path, text)
             if text != self.text:
-                target.parent.mkdir(parents=True, exist_ok=True)
+                target.parent.mkdir(0o700, parents=True, exist_ok=True)
                 write_whole(target, [text.encode()])
         except OSError as error:
             why = error.strerror or error

@@ -120,7 +120,7 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
 
 def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(0o700, parents=True, exist_ok=True)
     except OSError as error:
         message = f"the folder {folder} cannot be made: {error.strerror}"
         raise StoreReadOnly(
