@@ -84,17 +84,6 @@ def test_a_fact_whose_source_is_not_shown_stands_for_itself(memory, told):
     assert all(hit.why.arms["lexical"].score > 0 for hit in hits)
 
 
-def test_facts_change_no_statistics(memory, told):
-    """That a fact repeats the words of a turn makes them no more common."""
-    turns, _ = told
-    chosen = Settings(timezone="UTC", embedding={"model": "none"})
-    with Memory(":memory:", user="ana", settings=chosen) as plain:
-        carry_out(plain._services.store, ANA, [Insert(said) for said in turns])
-        alone = {hit.record.id: hit.why.arms for hit in found(plain, question="Ana in Porto")}
-    for hit in found(memory, question="Ana in Porto"):
-        assert hit.why.arms["lexical"].score == pytest.approx(alone[hit.record.id]["lexical"].score)
-
-
 def test_what_replaced_a_fact_goes_before_it_and_so_does_its_turn(memory, told):
     """The replaced one and its source stand behind."""
     (before, now, _), (old, new) = told

@@ -58,38 +58,23 @@ class LexicalEvidence:
         return places, self.matches.counts[known]
 
     @cached_property
-    def _said_again(self) -> Mask:
-        """Which records are facts beside what they were drawn from."""
-        again: Mask = np.zeros(len(self.rows), bool)
-        again[pairs_among(self.rows.sources, self.visible)[:, 0]] = True
-        return again
-
-    @cached_property
     def held(self) -> Floats:
-        """How many records hold each word.
-
-        A fact that was drawn from a turn says its words again, which makes them no more common;
-        a word that facts alone use counts as used once. What does not count is not counted here.
-        """
+        """How many records hold each word. What does not count is not counted here."""
         held = np.array(self.matches.frequencies, np.float32)
         places, counts = self._counts
         held -= np.count_nonzero(counts[~self.visible[places]], axis=0)
-        least = np.minimum(held, 1)
-        held -= np.count_nonzero(counts[self._said_again[places]], axis=0)
-        return np.clip(held, least, self._population)
+        return held
 
     @cached_property
     def _population(self) -> int:
-        if self.rows.candidates is not None:
-            return self.rows.candidates.records
-        return int((self.visible & ~self._said_again).sum())
+        candidates = self.rows.candidates
+        return int(self.visible.sum()) if candidates is None else candidates.records
 
     @cached_property
     def _mean_terms(self) -> float:
         if self.rows.candidates is not None:
             return self.rows.candidates.terms
-        counted = self.rows.table["terms"][self.visible & ~self._said_again]
-        return float(counted.mean()) if self.visible.any() else 1.0
+        return float(self.rows.table["terms"][self.visible].mean()) if self.visible.any() else 1.0
 
     @cached_property
     def rarity(self) -> Floats:

@@ -249,11 +249,10 @@ class Rows:
         places, there = self.found(changes.revised["ordinal"])
         table[places] = _renumbered(changes.revised[there], changes.names, names)
         vectors.scales[places] = 0  # What still has a vector comes with it.
-        held = np.ascontiguousarray(table["ordinal"])  # Found quicker where they lie together.
         for ordinals, came in changes.vectors:
             if came.shape[1] != vectors.dimensions:
                 vectors = QuantizedVectors.zeros(len(table), came.shape[1])
-            places, there = find_rows(held, ordinals)
+            places, there = find_rows(table["ordinal"], ordinals)
             vectors.put(places, came[there])
         around = Surroundings.of(talks_of(table), table["position"], table["length"])
         rows = replace(

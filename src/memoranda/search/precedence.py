@@ -38,8 +38,7 @@ MOST_CHANGES = 8  # in all, and looks that find none
 # gives another value. Together they are ENOUGH. Figures: docs/retrieval.md.
 WORDS, SHARE, CHANGE, VALUE, ENOUGH = 0.8, 2.0, 0.25, 0.4, 2.5
 LEAST = ENOUGH - CHANGE - VALUE  # of likeness and score, without which the rest does not help
-REPEATED = 0.7  # what is left of the score of a weekly insight, which repeats facts
-ASKS = 0.6  # and of that of a turn that only asks
+ASKS = 0.6  # what is left of the score of a turn that only asks
 MOST_FIRST = 8  # facts; who has more of what is asked for is asked about one of them
 
 
@@ -77,7 +76,6 @@ class CurrentFirst:
             found: which of them have anything to do with the question.
         """
         score = own.score.copy()
-        score[self.rows.table["kind"] == KINDS[Kind.REFLECTION]] *= REPEATED
         score[self._asking(own, found)] *= ASKS
         own = own.moved(score)
         scored, shown = merge_facts(self.rows, own, found)

@@ -293,28 +293,31 @@ class SingleSearch:
         found = [row for row in order if row in records and records[row].id not in skip]
         found = [row for row in found if min_score is None or float(scored.score[row]) >= min_score]
         beside = self._beside(found[:limit])
-        ranks = {name: _ranks(scored.evidence[name], found[:limit]) for name in scored.shares}
-        hits = []
-        for row, (before, after) in beside.items():
-            why = Why(
-                arms={
-                    name: ArmEvidence(
-                        ranks[name][row], float(scored.evidence[name][row]), float(share[row])
-                    )
-                    for name, share in scored.shares.items()
-                    if share[row]
-                },
-                recency=float(scored.recency[row]),
-                confidence=float(scored.confidence[row]),
-                precedence=float(scored.precedence[row]),
-                when=records[row].event_time,
-                speaker=records[row].source_role,
-                before=before,
-                after=after,
-                unread=self._unread(row),
-            )
-            hits.append(Hit(records[row], float(scored.score[row]), why))
-        return hits
+        return [
+            Hit(records[row], float(scored.score[row]), self._why(scored, row, *turns))
+            for row, turns in beside.items()
+        ]
+
+    def _why(self, scored: ScoredRecords, row: int, before: str | None, after: str | None) -> Why:
+        """Return why a record was found; ``before`` and ``after`` are the turns around it."""
+        arms = {}
+        for name, share in scored.shares.items():
+            if share[row]:
+                values = scored.evidence[name]
+                rank = int(np.count_nonzero(values > values[row])) + 1
+                arms[name] = ArmEvidence(rank, float(values[row]), float(share[row]))
+        record = self.read[row]
+        return Why(
+            arms=arms,
+            recency=float(scored.recency[row]),
+            confidence=float(scored.confidence[row]),
+            precedence=float(scored.precedence[row]),
+            when=record.event_time,
+            speaker=record.source_role,
+            before=before,
+            after=after,
+            unread=self._unread(row),
+        )
 
     def _unread(self, row: int) -> str | None:
         """Return what the model cannot read, if that is why words stand for the meaning."""
@@ -528,10 +531,6 @@ def _told(evidence: Mapping[str, Floats]) -> Mask:
     ]
     told: Mask = np.any(answers, axis=0)
     return told
-
-
-def _ranks(values: Floats, rows: Sequence[int]) -> dict[int, int]:
-    return {row: int(np.count_nonzero(values > values[row])) + 1 for row in rows}
 
 
 def excerpt(text: str, longest: int) -> str:

@@ -81,12 +81,9 @@ def _plain(value: str) -> str:
 _WORD = compile_pattern(r"[^\W_]+|[^\w\s']")
 
 
-@dataclass(frozen=True, slots=True)
-class TermedWord:
-    """A word or a sign of a text, with its terms."""
-
-    text: str
-    terms: frozenset[str]
+# A word or a sign of a text, and its terms.
+TermedWord = tuple[str, frozenset[str]]
+NO_WORD: TermedWord = "", frozenset()
 
 
 def competes(
@@ -96,24 +93,18 @@ def competes(
 
     Only words of the question that it lacks can have one.
     """
-    asked = _words(question.text, analyzer)
-    missing = [
-        place
-        for place, word in enumerate(asked)
-        if not word.terms.isdisjoint(question.terms)
-        and word.terms.isdisjoint(held)
-        and word.text.lower() not in ASKED.words("generic")
-    ]
-    if not missing:
-        return False
-    said = _words(sentence, analyzer)
+    asked, said = _words(question.text, analyzer), _words(sentence, analyzer)
     return any(
-        _replaced(asked, place, said, step, question) for place in missing for step in (-1, 1)
+        _replaced(asked, place, said, step, question)
+        for place, (word, terms) in enumerate(asked)
+        if terms & question.terms and not terms & held
+        if word.lower() not in ASKED.words("generic")
+        for step in (-1, 1)
     )
 
 
 def _words(text: str, analyzer: Analyzer) -> list[TermedWord]:
-    return [TermedWord(word, frozenset(analyzer.terms(word))) for word in _WORD.findall(text)]
+    return [(word, frozenset(analyzer.terms(word))) for word in _WORD.findall(text)]
 
 
 def _replaced(
@@ -128,38 +119,35 @@ def _replaced(
     That place is after the word before it with a step of 1 ("flight to Oslo"), and before the
     word after it with -1 ("blue bicycle").
     """
-    anchor, linked = _beside(asked, place, -step)
-    if anchor is None or anchor.terms.isdisjoint(question.terms) or (linked and step < 0):
+    (_, anchor), linked = _beside(asked, place, -step)
+    if not anchor & question.terms or (linked and step < 0):
         return False
-    spots = [spot for spot, word in enumerate(said) if word.terms & anchor.terms]
-    there = [_beside(said, spot, step) for spot in spots]
+    there = [_beside(said, spot, step) for spot, (_, terms) in enumerate(said) if terms & anchor]
     named = step > 0 and not linked
     return bool(there) and all(
-        word is not None and link == linked and _is_rival(word, asked[place], question, named=named)
+        link == linked and _is_rival(word, asked[place][0], question, named=named)
         for word, link in there
     )
 
 
-def _beside(words: Sequence[TermedWord], place: int, step: int) -> tuple[TermedWord | None, bool]:
+def _beside(words: Sequence[TermedWord], place: int, step: int) -> tuple[TermedWord, bool]:
     """Return the nearest word in one direction that is no link, and whether links are between."""
     linked = False
     place += step
-    while 0 <= place < len(words) and words[place].text.lower() in _STATED.words("links"):
+    while 0 <= place < len(words) and words[place][0].lower() in _STATED.words("links"):
         linked = True
         place += step
-    return (words[place] if 0 <= place < len(words) else None), linked
+    return (words[place] if 0 <= place < len(words) else NO_WORD), linked
 
 
-def _is_rival(
-    word: TermedWord, missing: TermedWord, question: ParsedQuestion, *, named: bool
-) -> bool:
+def _is_rival(word: TermedWord, other: str, question: ParsedQuestion, *, named: bool) -> bool:
     """Return whether ``word`` can only mean another thing; ``named`` if just a name does."""
-    text, other = word.text, missing.text
+    text, terms = word
     if text.isdigit() or other.isdigit():
         return text.isdigit() and other.isdigit()
-    if named and not (text[0].isupper() and other[0].isupper()):
+    if named and not (text[:1].isupper() and other[0].isupper()):
         return False
-    known = text.lower() in stop_words(DEFAULT) or not word.terms.isdisjoint(question.terms)
+    known = text.lower() in stop_words(DEFAULT) or terms & question.terms
     is_date = _STATED.part_of_date.fullmatch(text) is not None
     return text.isalpha() and not (known or is_date or speaks_of_change(text))
 
