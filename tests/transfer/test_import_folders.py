@@ -89,11 +89,15 @@ def test_a_bad_line_is_named_and_all_others_come_in(tmp_path):
         talk.extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}])
         whole = exported(memory, tmp_path / "e.jsonl")
     torn = [each if each.get("content") not in {"Ana sails", "Ho"} else "{" for each in whole]
+    nowhere = [
+        each if each.get("content") != "Ho" else {**each, "conversation": 3} for each in whole
+    ]
     headless = [each if each.get("type") != "conversation" else "{" for each in whole]
     chat = {"messages": [{"role": "user", "content": "Hi"}]}
     for lines, records, messages, bad in (
         (torn, 3, 1, 3),
         (headless, 5, 2, 1),
+        (nowhere, 5, 1, 1),
         ([{"content": "x"}, "{", {"content": "y"}, {"content": "z", "kin": 1}], 2, 0, 2),
         ([chat, "{", chat], 0, 2, 1),
         ([{"role": "user", "content": "Hi"}, 3, {"role": "assistant", "content": "Ho"}], 0, 2, 1),

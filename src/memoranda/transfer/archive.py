@@ -238,6 +238,8 @@ class _Restoration:
         batch = []
         for item in items:
             with self.counts.reading(item.place):
+                if kind in {"conversation", "message", "pruning", "tombstone"}:
+                    raise InvalidInput(f"a {kind} must name its conversation")
                 batch.append(self.parse(item))
         if kind == "record":
             self._keep_records(batch)

@@ -37,8 +37,6 @@ REMINDER = compile_pattern("<system-reminder>.*?</system-reminder>", re.DOTALL)
 OF_MEMORY = compile_pattern(
     rf"^(?:\S*__)?(?:{'|'.join(_NAMES['own_tools'])})\n|[\"\s;&|(](?:[^\s\"]*/)?memoranda\s+\w"
 )
-# The two kinds of lines that tell of what was typed while Claude worked.
-ABSORBED, ATTACHED = "absorbed", "attached"
 
 
 @dataclass
@@ -49,13 +47,13 @@ class _Reading:
         counts: counts what is no talk.
         asked: the calls that asked memory.
         queued: what was typed while Claude worked, and waits.
-        typed: how often each kind of line told of a text that no longer waits.
+        typed: how often operations of the queue, and attachments, told of a text that was typed.
     """
 
     counts: sources.ImportCounts
     asked: set[str] = field(default_factory=set)
     queued: list[Any] = field(default_factory=list)
-    typed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    typed: Counter[tuple[bool, str]] = field(default_factory=Counter)
 
 
 def read_conversations(
@@ -88,20 +86,19 @@ def _typed_meanwhile(line: Mapping[str, Any], reading: _Reading) -> Mapping[str,
     It waits in a queue. What is taken out of there to be sent is a line of the user by itself; what
     Claude absorbed in the middle of its work is told by an operation, an attachment, or both.
     """
-    attached = line.get("attachment")
-    if line.get("type") == "queue-operation":
-        kind, content = ABSORBED, _queued(line, reading.queued)
+    attached, is_queue = line.get("attachment"), line.get("type") == "queue-operation"
+    if is_queue:
+        content = _queued(line, reading.queued)
         is_said = line.get("reason") == "absorbed_mid_turn"
     else:
-        kind, content, is_said = ATTACHED, value_of(attached, "prompt"), _is_prompt(attached)
+        content, is_said = value_of(attached, "prompt"), _is_prompt(attached)
     if not is_said:
         return line
     message = {"role": "user", "content": content}
     text = parse_message(message)[0].content
-    other = ATTACHED if kind is ABSORBED else ABSORBED
-    reading.typed[kind, text] += 1
-    number = reading.typed[kind, text]
-    if number <= reading.typed[other, text]:
+    reading.typed[is_queue, text] += 1
+    number = reading.typed[is_queue, text]
+    if number <= reading.typed[not is_queue, text]:
         return line
     key = f"{line.get('sessionId')} {text}" + (f"\n{number}" if number > 1 else "")
     return {**line, "type": "user", "uuid": key, "message": message}
