@@ -281,3 +281,14 @@ def test_what_may_not_be_read(foreign, hidden):
         with pytest.raises(StoreError, match=r"permissions"):
             notes.write_memory("new")
     assert contents(folder)["MEMORY.md"] == b"old"
+
+
+def test_a_file_that_nobody_wrote_is_not_read(tmp_path):
+    """One of gigabytes (sparse here) is named and left as it is; the memory goes on."""
+    notes = Notes(tmp_path)
+    with (notes.folder / "MEMORY.md").open("wb") as file:
+        file.truncate(10_000_000_000)
+    for read in (notes.read_memory, lambda: notes.write_memory("tea")):
+        with pytest.raises(StoreError, match=r"MEMORY\.md has more than 100,000,000 bytes"):
+            read()
+    assert notes.append_history("They spoke of tea.")

@@ -19,6 +19,8 @@ from memoranda import errors
 from memoranda.text import files
 
 PRIVATE_FOLDER = 0o700
+# Bytes of a file: more than a person has written, and than decades of sessions leave.
+LARGEST = 100_000_000
 LOCK = ".memoranda.lock"
 PART = ".memoranda.part"
 POLL = 0.0005  # seconds between two looks at a lock that another writer holds
@@ -229,6 +231,9 @@ def _make_folder(folder: Path) -> None:
 def _read(path: Path) -> bytes:
     """Return what is in a file; nothing, if there is none."""
     with _translated(path, writing=False), suppress(FileNotFoundError):
+        if path.stat().st_size > LARGEST:
+            message = f"{path} has more than {LARGEST:,} bytes, and is not read; move it away"
+            raise errors.StoreError(message)
         return path.read_bytes()
     return b""
 

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from memoranda.errors import ConfigError, MissingExtra, ModelUnavailable
+from memoranda.model.passwords import hide_password
 from memoranda.model.ports import Embedder, LanguageModel
 from memoranda.providers.circuit_breaker import CircuitBreaker
 from memoranda.providers.embedding.cache import CachedEmbedder
@@ -62,7 +63,8 @@ def open_embedder(
                     api_key=_revealed(settings.api_key),
                     masks=masks,
                 )
-                breaker = CircuitBreaker(settings.base_url or kind, settings.timeout)
+                server = hide_password(settings.base_url or kind)
+                breaker = CircuitBreaker(server, settings.timeout)
             case _:
                 known = "auto, local, multilingual, none or openai:NAME"
                 raise ConfigError(f"embedding.model={settings.model!r} is unknown; use {known}")

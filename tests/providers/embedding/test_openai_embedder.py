@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from model_server import cut_off, failing, raw, stalling
 
-from memoranda.errors import ConfigError, EmbeddingError, ModelUnavailable
+from memoranda.errors import ConfigError, EmbeddingError, MemorandaError, ModelUnavailable
 from memoranda.providers.embedding.openai_embedder import OpenAIEmbedder
 
 
@@ -128,6 +128,13 @@ def test_a_server_that_does_not_answer_is_an_unavailable_model(connect, server, 
     assert unused_url in str(caught.value)
     with pytest.raises(ConfigError, match="base_url"):
         OpenAIEmbedder(base_url="http://[::1", api_key="k")
+    # None of them tells the password that an address may hold.
+    told = [str(caught.value)]
+    for url in (unused_url.replace("//", "//ana:tiger@"), "http://ana:tiger@host:port"):
+        with pytest.raises(MemorandaError, match="//ana:…@") as caught:
+            connect(url).embed(["a"])
+        told.append(str(caught.value))
+    assert "tiger" not in " ".join(told)
 
 
 def test_an_answer_of_another_shape_is_an_embedding_error(connect, server):

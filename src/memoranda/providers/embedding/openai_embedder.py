@@ -9,6 +9,7 @@ from http import HTTPStatus
 import numpy as np
 
 from memoranda.errors import ConfigError, EmbeddingError, MissingExtra, ModelUnavailable
+from memoranda.model.passwords import hide_password
 from memoranda.model.processes import follow_forks
 from memoranda.model.query import Vectors
 from memoranda.providers.embedding.cache import unit_rows, well_formed
@@ -69,6 +70,7 @@ class OpenAIEmbedder:
     def after_fork(self) -> None:
         """Have no connection yet, as in a process that was forked."""
         self._client = self._connect()
+        self._server = hide_password(str(self._client.base_url))
 
     def close(self) -> None:
         """Close the connections. The embedder cannot be used afterwards."""
@@ -100,7 +102,7 @@ class OpenAIEmbedder:
             rows = [found[place] for place in range(len(batch))]
         except openai.APIConnectionError as error:
             raise ModelUnavailable(
-                f"no answer from {self._client.base_url}: {error.__cause__ or error}; "
+                f"no answer from {self._server}: {error.__cause__ or error}; "
                 f"start the server, or correct base_url"
             ) from error
         except openai.APIStatusError as error:
@@ -108,7 +110,7 @@ class OpenAIEmbedder:
         # Bodies that are no JSON come out of the SDK as whatever its parser raises, and it checks
         # no types: an answer of another shape arrives as it is.
         except Exception as error:
-            message = f"{self._client.base_url} gave no embeddings for {self._model}: {error}"
+            message = f"{self._server} gave no embeddings for {self._model}: {error}"
             raise EmbeddingError(message) from error
         return unit_rows(rows, count=len(batch), dimensions=self.dimensions, model=self._model)
 
@@ -118,7 +120,7 @@ class OpenAIEmbedder:
             status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         )
         kind = ModelUnavailable if is_busy else EmbeddingError
-        said = f"{self._client.base_url} answered {status}: {error.message[:EXCERPT]}"
+        said = f"{self._server} answered {status}: {error.message[:EXCERPT]}"
         return kind(f"{said}; {WAIT if is_busy else CHECK}")
 
 
@@ -133,7 +135,7 @@ def _client(base_url: str | None, api_key: str | None, timeout: float) -> openai
         )
     except Exception as error:
         raise ConfigError(
-            f"the embedding server {base_url or ''} cannot be used: {error}; write "
+            f"the embedding server {hide_password(base_url or '')} cannot be used: {error}; write "
             f"embedding.base_url like http://host:port/v1, or for OpenAI's own set OPENAI_API_KEY "
             f"or embedding.api_key"
         ) from error
