@@ -137,7 +137,7 @@ class CurrentFirst:
             new = self._read(row)
             fit = self._likeness(row, top) + WORDS * new.likeness(old)
             fit += SHARE * float(scored.score[row] / scored.score[top])
-            if fit >= LEAST:
+            if fit >= LEAST and new.terms != old.terms:  # Who repeats it changes nothing.
                 fits[row] = fit + CHANGE * new.changes + VALUE * new.renews(old)
         enough = [row for row, fit in fits.items() if fit >= ENOUGH and not self._is_rival(row)]
         return max(enough, key=lambda row: fits[row], default=None)
