@@ -93,13 +93,16 @@ def competes(
 
     Only words of the question that it lacks can have one.
     """
-    asked, said = _words(question.text, analyzer), _words(sentence, analyzer)
-    return any(
-        _replaced(asked, place, said, step, question)
+    asked = _words(question.text, analyzer)
+    missing = [
+        place
         for place, (word, terms) in enumerate(asked)
         if terms & question.terms and not terms & held
         if word.lower() not in ASKED.words("generic")
-        for step in (-1, 1)
+    ]
+    said = _words(sentence, analyzer) if missing else []
+    return any(
+        _replaced(asked, place, said, step, question) for place in missing for step in (-1, 1)
     )
 
 
