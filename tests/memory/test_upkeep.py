@@ -223,3 +223,29 @@ def test_metadata_is_bounded(verbs):
     """It comes back with every hit, so what is long belongs into the content."""
     with pytest.raises(InvalidInput, match=r"metadata has .* put what is long into content"):
         verbs.tools.store_memory(content="Ana likes tea", metadata={"notes": "x" * 5_000})
+
+
+def test_a_wrong_date_is_newest_for_nobody_and_blocks_nobody(tmp_path):
+    """A message of a clock that was ahead gives way to what is said now; one of no time is read."""
+    for zone in ("America/Los_Angeles", "Asia/Tokyo"):
+        settings = Settings(timezone=zone, embedding={"model": "none"})
+        clock = FrozenClock(datetime(2026, 3, 2, 12, tzinfo=UTC))
+        path = tmp_path / f"{zone[:4]}.db"
+        with Memory(path, user="ana", settings=settings, clock=clock) as memory:
+            for at, said in (
+                (datetime.min, "I like tea."),  # noqa: DTZ901 - the zone follows
+                (datetime.max, "I like coffee."),  # noqa: DTZ901
+                (datetime(2038, 1, 19), "I live in Paris."),  # noqa: DTZ001
+            ):
+                chat = memory.conversation(f"in {at.year}")
+                chat.add("user", said, timestamp=at.replace(tzinfo=UTC))
+            clock.advance(timedelta(days=2))
+            memory.conversation("now").add("user", "I moved, I live in Rome now.")
+            clock.advance(timedelta(days=2))
+            memory.consolidate()
+            memory.maintain()
+            known = {each.record.content for each in memory.facts()}
+            assert "The user lives in Rome." in known
+            assert "The user lives in Paris." not in known
+            assert {"The user likes tea.", "The user likes coffee."} <= known
+            assert memory.sessions(pending=True) == []

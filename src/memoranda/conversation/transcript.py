@@ -29,6 +29,7 @@ from memoranda.model.models import (
 )
 from memoranda.model.ports import ConversationOptions
 from memoranda.model.query import Filter, MessageRange
+from memoranda.model.sessions import FUTURE
 from memoranda.records.drafts import TRUST, Draft
 from memoranda.records.service import RecordService
 from memoranda.store.sql.store import Store, Transaction
@@ -140,12 +141,13 @@ class Transcript:
         """
         if self.records is None:
             return (), messages
+        now = self.records.now()
         changes: list[RecordChange] = []
         linked: list[Message] = []
         for message in messages:
             text, known = self._strip_recalled(self.records, message.content)
             if known:
-                changes.append(RecordAccess(known, self.records.now()))
+                changes.append(RecordAccess(known, now))
             episode: str | None = None
             if text.strip() and message.role != "system":
                 # Whoever has a name in the role of the user is a person, too.
@@ -156,7 +158,8 @@ class Transcript:
                     session=self.id,
                     role=message.speaker,
                     trust=person if message.role == "user" else None,
-                    event_time=message.timestamp,
+                    # Of a clock that was ahead: else nothing later would ever be newer.
+                    event_time=now if message.timestamp > now + FUTURE else message.timestamp,
                     origin="conversation",
                 )
                 insert = self.records.plan(draft)

@@ -62,23 +62,24 @@ class ForkFollower(Protocol):
         """Give up, in the child, what is the parent's, and make locks that nobody holds."""
 
 
-# Each with the lock that is held meanwhile, if there is one.
-_followers: WeakKeyDictionary[ForkFollower, Any] = WeakKeyDictionary()
+# Each with whether it is held still meanwhile.
+_followers: WeakKeyDictionary[ForkFollower, bool] = WeakKeyDictionary()
 _held: list[Any] = []
 
 
-def follow_forks(follower: ForkFollower, *, hold: Any = None) -> None:
+def follow_forks(follower: ForkFollower, *, hold: bool = False) -> None:
     """Have ``follower`` told of every fork of this process, as long as anybody refers to it.
 
     Args:
         follower: what holds connections, files, threads or locks.
-        hold: a lock that is held while the process forks, so that nothing is half done then.
+        hold: whether it has the methods of a lock, and is held while the process forks, so that
+            nothing is half done then.
     """
     _followers[follower] = hold
 
 
 def _before() -> None:
-    locks = [lock for _, lock in _alive() if lock is not None]
+    locks: list[Any] = [each for each in _alive() if _followers.get(each)]
     _held.extend(each for each in locks if each.acquire(timeout=LONGEST_WAIT))
 
 
@@ -90,14 +91,14 @@ def _in_parent() -> None:
 def _in_child() -> None:
     _held.clear()
     _free_properties()
-    for each, _ in _alive():
+    for each in _alive():
         each.after_fork()
 
 
-def _alive() -> list[tuple[ForkFollower, Any]]:
-    """Return the followers there are, each with its lock, whatever other threads do meanwhile."""
+def _alive() -> list[ForkFollower]:
+    """Return the followers there are, whatever other threads do meanwhile."""
     there = [reference() for reference in _followers.keyrefs()]
-    return [(each, _followers.get(each)) for each in there if each is not None]
+    return [each for each in there if each is not None]
 
 
 def _free_properties() -> None:

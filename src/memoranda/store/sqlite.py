@@ -347,7 +347,7 @@ class SqliteStore(Store):
             create_private(self.location)
         self._writer = self._open()
         self._begin_with(analyzer, names)
-        follow_forks(self, hold=self)
+        follow_forks(self, hold=True)
 
     def _make_locks(self) -> None:
         self._every: WeakSet[SqliteConnection] = WeakSet()
