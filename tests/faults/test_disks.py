@@ -13,7 +13,7 @@ from steps import carry_out, do
 
 from memoranda import Memory, Settings
 from memoranda.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
-from memoranda.store.sqlite import SqliteStore
+from memoranda.store.sqlite import SqliteStore, missing_right
 from memoranda.testing.embedders import HashEmbedder
 
 LONG = "tea " * 50_000
@@ -213,3 +213,18 @@ def test_a_folder_that_cannot_be_written_is_told():
                 os.seteuid(0)
             path.parent.chmod(0o700)
         assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_missing_right_is_named(tmp_path):
+    """Which file, and which right: of the file before its folder; none where all is allowed."""
+    path = tmp_path / "memory.db"
+    path.touch()
+    assert missing_right(str(path)) is None
+    denied = {path: os.R_OK}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "access", lambda place, mode: denied.get(place) != mode)
+        assert missing_right(str(path)).startswith(f"this process may not read {path};")
+        denied = {path: os.W_OK, tmp_path: os.W_OK}
+        assert missing_right(str(path)).startswith(f"this process may not write {path};")
+        denied = {tmp_path: os.W_OK}
+        assert missing_right(str(path)).startswith(f"this process may not write {tmp_path};")

@@ -83,6 +83,19 @@ MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]
 }
 
 
+def missing_right(path: str) -> str | None:
+    """Return what this process may not do with a file, or in its folder; ``None`` if it may all."""
+    file = Path(path)
+    for place, right, mode in (
+        (file, "read", os.R_OK),
+        (file, "write", os.W_OK),
+        (file.parent, "write", os.W_OK),
+    ):
+        if place.exists() and not os.access(place, mode):
+            return f"this process may not {right} {place}; change its permissions, or use a copy"
+    return None
+
+
 class ErrorTranslator:
     """Raises one of our errors in place of any of apsw, so that no driver's exception gets out."""
 
@@ -101,6 +114,8 @@ class ErrorTranslator:
         if isinstance(error, apsw.Error):
             meaning, message = next(MEANINGS[each] for each in MEANINGS if isinstance(error, each))
             name = type(error).__name__
+            if meaning is errors.StoreReadOnly and (lacking := missing_right(self._path)):
+                message = f"{message.partition(';')[0]}; {lacking}"
             raise meaning(message.format(path=self._path, error=error, name=name)) from error
 
 
