@@ -122,6 +122,27 @@ def test_what_is_recalled_is_a_fenced_block(run, told):
     assert told("recall", "what does Ana play?")["text"] + "\n" == result.stdout
 
 
+def test_an_import_tells_of_each_file_of_a_folder(run, tmp_path):
+    """What came in of each, how much in all, and what was not read; strictly, all or nothing."""
+    folder = tmp_path / "downloads"
+    folder.mkdir()
+    (folder / "mem0.json").write_text('[{"id": "a", "memory": "Likes tea"}]')
+    (folder / "talk.jsonl").write_text('{"messages": [{"role": "user", "content": "Hi"}]}\n{\n')
+    (folder / "odd.json").write_text('{"colour": "red"}')
+    assert "talk.jsonl, line 2" in run("import", str(folder), "--strict", code=1).stderr
+    assert "tea" not in run("list").stdout
+    result = run("import", str(folder))
+    assert sorted(result.stdout.splitlines()) == [
+        f"{folder}/mem0.json: 1 fact (mem0)",
+        f"{folder}/talk.jsonl: 1 conversation, 1 message (openai)",
+        "imported 1 conversation, 1 message, 1 fact, for default (mem0, openai)",
+    ]
+    for told in ("odd.json, line 1: the format is unknown", "talk.jsonl, line 2: not valid JSON"):
+        assert f"left out: {folder}/{told}" in result.stderr
+    again = run("import", str(folder)).stdout
+    assert "imported 0 conversations, 0 messages, 0 facts; 2 were there already" in again
+
+
 def test_a_dash_is_standard_input_and_output(run, told, tasks, tmp_path):
     """Text is read whole; an export is the very lines of a file, its report stands beside it."""
     run("export", "all.jsonl")

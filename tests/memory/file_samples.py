@@ -2,9 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
-import pytest
 from steps import carry_out, do
 
 from memoranda.memory import Memory
@@ -13,12 +11,8 @@ from memoranda.model.query import Filter
 from memoranda.settings.settings import Settings
 
 START = datetime(2026, 3, 2, 17, 5, tzinfo=UTC)
-LOCOMO = Path(__file__).parents[3] / "shared" / "data" / "locomo" / "locomo10.json"
 PLAIN = Settings(embedding={"model": "none"}, consolidation={"automatic": False}, timezone="UTC")
 ALL = Filter(now=START, retired=True)
-needs_locomo = pytest.mark.skipif(
-    not LOCOMO.exists(), reason="the LoCoMo data are not in ../shared/data"
-)
 
 
 class TickingClock:
@@ -114,19 +108,3 @@ CHAT = [
     {"role": "assistant", "content": ""},
     {"role": "assistant", "content": "Rain. Take a coat."},
 ]
-TALK = {
-    "sample_id": "conv-1",
-    "conversation": {
-        "speaker_a": "Ida",
-        "speaker_b": "Tom",
-        "session_2_date_time": "12:09 am on 13 September, 2023",
-        "session_2": [{"speaker": "Tom", "dia_id": "D2:1", "text": "Later."}],
-        "session_1_date_time": "1:56 pm on 8 May, 2023",
-        "session_1": [
-            {"speaker": "Ida", "dia_id": "D1:1", "text": "Look!", "blip_caption": "a red kite"},
-            {"speaker": "Tom", "dia_id": "D1:2", "text": "Nice."},
-        ],
-        "session_3_date_time": "1:56 pm on 9 May, 2023",
-    },
-    "qa": [],
-}

@@ -92,7 +92,8 @@ def _amount(
 ) -> str:
     """Return in words what was moved, also where it is nothing of ``least``, and what was there."""
     told = [pluralize(moved[name], name[:-1]) for name in names if moved[name] or name in least]
-    more = f"; {moved['skipped']:,} were there already" if moved["skipped"] else ""
+    there = moved["skipped"]
+    more = f"; {there:,} {'was' if there == 1 else 'were'} there already" if there else ""
     return f"{', '.join(told) or 'nothing'}{more}"
 
 
