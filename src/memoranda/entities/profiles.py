@@ -36,11 +36,7 @@ def profile(entity: Entity) -> Entity:
     newer. Superseded facts are left out.
     """
     names = {name.casefold() for name in (entity.name, *entity.aliases)}
-    facts = [
-        record
-        for record in entity.records
-        if record.kind is Kind.FACT and record.superseded_by is None
-    ]
+    facts = [each for each in entity.records if each.kind is Kind.FACT and not each.superseded_by]
     facts.sort(
         key=lambda fact: (_is_about(fact, names), fact.confidence, fact.event_time), reverse=True
     )

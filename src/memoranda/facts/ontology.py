@@ -14,7 +14,7 @@ class AttributeType:
 
     Attributes:
         name: under which facts are stored: ``home``.
-        single: whether there is one value at a time, so that a newer one takes its place.
+        holds: ``one`` value at a time, so that a newer one takes its place, or ``many``.
         category: what kind of fact it is; decides the heading in MEMORY.md.
         dated: whether its values are times, which become absolute ones.
         ends: attributes of the same subject whose values end when this one changes.
@@ -24,7 +24,7 @@ class AttributeType:
     """
 
     name: str
-    single: bool
+    holds: str
     category: str
     dated: bool = False
     ends: tuple[str, ...] = ()
@@ -32,17 +32,13 @@ class AttributeType:
     carries: tuple[str, ...] = ()
     opposes: tuple[str, ...] = ()
 
+    @property
+    def single(self) -> bool:
+        """Whether there is one value at a time."""
+        return self.holds == "one"
+
 
 @cache
 def attributes() -> dict[str, AttributeType]:
     """Return all attributes by name (``languages/mul/attributes.toml``)."""
-    return {
-        name: AttributeType(
-            name,
-            row["holds"] == "one",
-            row["category"],
-            bool(row.get("dated", False)),
-            *(tuple(row.get(key, ())) for key in ("ends", "frees", "carries", "opposes")),
-        )
-        for name, row in load("mul", "attributes").items()
-    }
+    return {name: AttributeType(name, **row) for name, row in load("mul", "attributes").items()}

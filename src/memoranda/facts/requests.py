@@ -93,7 +93,8 @@ def asks_to_keep(text: str) -> bool:
         lambda found: f"{found[0]}\n", encodable(text[:MOST_READ].replace("'", "\u2019"))
     )
     codes = {code for line in text.split("\n") for code in languages_in(line)}
-    return any(_forms(code)[0].fits(language_of(code).fold(text)) for code in sorted(codes))
+    forms = ((code, _forms(code, *RequestKind)) for code in sorted(codes))
+    return any(each.fits(language_of(code).fold(text)) for code, each in forms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ def find_memory_change(text: str) -> MemoryChange | None:
         return None
     plain = encodable(" ".join(text.split())).replace("'", "\u2019")
     for code in languages_with("facts"):
-        for _, form in _change_forms(code).find(plain):
+        for _, form in _forms(code, "forgotten", "corrected").find(plain):
             found = form.search(plain)
             groups = found.groupdict() if found else {}
             # A reason may follow: "about my job, I'd rather it was nowhere".
@@ -166,10 +167,10 @@ def find_requests(sentence: str, *, question: bool = False) -> list[Request]:
     sentence = sentence.replace("'", "\u2019")
     found: list[tuple[Request, int]] = []
     for code in languages_in(sentence):
-        forms, kinds = _forms(code)
-        plain = language_of(code).fold(sentence)
+        plain, requests = language_of(code).fold(sentence), language_of(code).requests
+        kinds = [kind for kind in RequestKind for _ in requests[kind]]
         # In the likeliest language that reads a request.
-        for place, form in forms.find(plain) if not found else ():
+        for place, form in _forms(code, *RequestKind).find(plain) if not found else ():
             found += _match_requests(form, kinds[place], code, plain, question=question)
     order = list(RequestKind)
     found.sort(key=lambda each: (each[0].lead, order.index(each[0].kind)))
@@ -232,7 +233,7 @@ def find_withheld(text: str) -> tuple[int, int] | None:
     spans = (
         form.search(language_of(code).fold(text))
         for code in languages_with("stance")
-        for _, form in _withheld_forms(code).find(language_of(code).fold(text))
+        for _, form in _forms(code, "withheld").find(language_of(code).fold(text))
     )
     return min((found.span(0) for found in spans if found), default=None)
 
@@ -336,24 +337,11 @@ def points_back(revoked: str) -> bool:
 
 
 @cache
-def _forms(code: str) -> tuple[FormSet, list[RequestKind]]:
-    """Return the forms of a language for what is asked of memory, and the kind of each."""
-    requests = language_of(code).requests
-    rows = [(kind, form) for kind in RequestKind for form in requests[kind.value]]
-    forms = FormSet((form for _, form in rows), language_of(code).fragments, "(?m)")
-    return forms, [kind for kind, _ in rows]
-
-
-@cache
-def _withheld_forms(code: str) -> FormSet:
-    return FormSet(language_of(code).words["withheld"], language_of(code).fragments)
-
-
-@cache
-def _change_forms(code: str) -> FormSet:
-    requests = language_of(code).requests
-    forms = [*requests["forgotten"], *requests["corrected"]]
-    return FormSet(forms, language_of(code).fragments)
+def _forms(code: str, *names: str) -> FormSet:
+    """Return the forms of a language under some names, in any line of a text."""
+    language = language_of(code)
+    forms = (form for name in names for form in language.requests[name] or language.words[name])
+    return FormSet(forms, language.fragments, "(?m)")
 
 
 def _match_requests(

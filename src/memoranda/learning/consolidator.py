@@ -9,14 +9,11 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from threading import Event
 from typing import Any
-
-import numpy as np
 
 from memoranda.errors import ConfigError, Conflict, LLMError, MemorandaError, NotFound, StoreClosed
 from memoranda.learning.candidates import CandidateFinder
@@ -32,14 +29,13 @@ from memoranda.learning.speakers import name_speakers
 from memoranda.learning.stage_models import StageModel, StageModels
 from memoranda.model.changes import Close, Insert, RecordAccess, RecordChange, Reinforce, Supersede
 from memoranda.model.checks import clean
-from memoranda.model.models import ROLES, Hit, Kind, Record, Scope, Trust, is_active
+from memoranda.model.models import ROLES, Kind, Record, Scope, Trust, is_active
 from memoranda.model.query import Filter, Order
 from memoranda.model.reports import StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.records.pages import session_episodes
 from memoranda.records.service import RecordService
 from memoranda.search.recall import RecallService
-from memoranda.search.statements import speaks_of_change
 from memoranda.settings.sections import ConsolidationSettings
 from memoranda.text import recalled as recalled_text
 from memoranda.text.dates.statements import DateParser
@@ -57,10 +53,8 @@ CANDIDATES = 8
 MOST_NAMES = 100
 # Lines of a report.
 MOST_LINES = 200
-# How like a quotation a sentence is that speaks of a change of what it says (cosine), and how near
-# to it in a search, whose vectors are those of whole facts. Measured on thirteen histories: of 78
-# outdated quotations 23 have such a sentence, of 638 others 13, half of which are outdated, too.
-ALIKE, NEAR = 0.5, 0.4
+# How like a quotation a sentence is that speaks of a change of what it says (cosine).
+ALIKE = 0.44
 # The speaker of an episode that names none.
 SPEAKER = "user"
 # What a report counts.
@@ -244,20 +238,12 @@ class Consolidator:
         where = Filter(now=self.records.now(), kinds=(Kind.FACT,))
         for turn, text in changes:
             for hit in self.searcher.retriever.search(scope, text, where, limit=CANDIDATES):
-                record, told = hit.record, quoted_words(hit.record.content)
-                shared = scope.agent in {None, record.agent} and record.id not in ended
-                if not (shared and _may_be_outdated(hit, turn, text)):
+                record, vector = hit.record, hit.why.arms.get("vector")
+                if vector is None or vector.score < ALIKE or not _may_be_ended(record, turn, text):
                     continue
-                if self._likeness(told, text) >= ALIKE:
+                if scope.agent in {None, record.agent} and record.id not in ended:
                     ended.add(record.id)
                     yield Close(record.id, where.now, "its speaker told a change of it")
-
-    def _likeness(self, one: str, other: str) -> float:
-        """Return how like each other two sentences are by their vectors; 0 without a model."""
-        embed, vectors = self.searcher.retriever.derivations.embed_question, []
-        with suppress(MemorandaError):  # The problem shows in the status of the derivations.
-            vectors = [each.vector for each in map(embed, (one, other)) if each is not None]
-        return float(np.vecdot(*vectors)) if len(vectors) > 1 else 0.0
 
     def _decide(self, plan: ConsolidationPlan) -> None:
         """Have a decider say which claims of a plan are worth keeping, and how open pairs stand.
@@ -400,14 +386,10 @@ class Consolidator:
         return PageReading([*asked, *self.models.wait(drawn)])
 
 
-def _may_be_outdated(hit: Hit, turn: Turn, text: str) -> bool:
-    """Return whether a hit is a quotation of which its speaker may tell a change in a turn."""
-    record, told = hit.record, quoted_words(hit.record.content)
+def _may_be_ended(record: Record, turn: Turn, text: str) -> bool:
+    """Return whether a fact is a quotation of another sentence that its speaker said before."""
     before = record.source_role == turn.speaker and when_said(record) < turn.at
-    if not before or told in {record.content, text} or "vector" not in hit.why.arms:
-        return False
-    near = hit.why.arms["vector"].score >= NEAR
-    return near and speaks_of_change(text)
+    return before and quoted_words(record.content) not in {record.content, text}
 
 
 def _describe(action: RecordChange) -> str | None:

@@ -111,11 +111,8 @@ def blank_pasted(text: str) -> str:
     few = len(rest) == 1 and len(split_sentences(text[slice(*rest[0])])) <= _FEW_SENTENCES
     pasted = shows or (not _ASKS.isdisjoint(lead) and not few)
     for start, end in [spans[0], *rest]:
-        if (
-            logged
-            or (pasted and start > spans[0][0])
-            or _PROSE.pattern("pasted", 0).search(text[start:end])
-        ):
+        other = logged or (pasted and start > spans[0][0])
+        if other or _PROSE.pattern("pasted", 0).search(text[start:end]):
             text = cut_out(text, start, end)
     return text
 

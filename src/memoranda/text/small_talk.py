@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from memoranda.text.patterns import WordLists, compile_pattern
 from memoranda.text.sentences import sentence_texts
 
@@ -46,14 +44,9 @@ def _is_empty(sentence: str) -> bool:
     if not sentence.endswith(_EXCLAIMS) or any(map(str.isdigit, sentence)):
         return False
     plain = sentence.casefold().replace("'", "’")
-    return len(words) <= FEW or (len(words) <= MOST and plain.startswith(_openers()))
+    return len(words) <= FEW or (len(words) <= MOST and plain.startswith(tuple(_SAID.openers)))
 
 
 def _words(text: str) -> list[str]:
     found: list[str] = _WORD.findall(text.casefold().replace("'", "’"))
     return found
-
-
-@cache
-def _openers() -> tuple[str, ...]:
-    return tuple(_SAID.openers)

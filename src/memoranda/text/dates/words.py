@@ -66,12 +66,6 @@ def units() -> Mapping[str, str]:
     }
 
 
-@cache
-def _ordinals() -> Mapping[str, int]:
-    """Return the days of a month that are spelled out."""
-    return {word: day for day, word in enumerate(load("en", "dates")["ordinals"], start=1)}
-
-
 def weekday_number(word: str) -> int:
     """Return the number of a weekday by its name, the beginning of its name or its sign."""
     if word in _WEEKDAY_SIGNS:
@@ -94,9 +88,10 @@ def number_of(text: str) -> int:
     word = " ".join(text.lower().split())
     if word.isdecimal():
         return int(word)
-    for table in (_numbered("numbers", 1), _ordinals()):
-        if word in table:
-            return table[word]
+    if word in (ordinals := load("en", "dates")["ordinals"]):
+        return int(ordinals.index(word)) + 1
+    if word in (numbers := _numbered("numbers", 1)):
+        return numbers[word]
     tens, _, ones = word.partition(_TENS)
     return 10 * (number_of(tens) if tens else 1) + (number_of(ones) if ones else 0)
 
@@ -117,7 +112,7 @@ _LISTS: Mapping[str, Callable[[], str | Iterable[str]]] = {
     "shift_word": shifts,
     "unit": units,
     "long_unit": lambda: [word for word, unit in units().items() if unit not in _UNSHIFTED_UNITS],
-    "ordinal": _ordinals,
+    "ordinal": lambda: load("en", "dates")["ordinals"],
     "any_word": lambda: [*months(), *weekdays(), *seasons(), *units(), *_days(*_NAMED_DAYS)],
     "holiday_name": lambda: "|".join(pattern for pattern, _, _ in load("en", "dates")["holidays"]),
     **{name: partial(_days, name) for name in (*_NAMED_DAYS, "last_night", "part_of_today")},
