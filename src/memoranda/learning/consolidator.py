@@ -235,9 +235,10 @@ class Consolidator:
             changes: sentences that speak of a change, each with its turn.
             ended: ids of facts that have ended already.
         """
+        retriever = self.searcher.retriever
         where = Filter(now=self.records.now(), kinds=(Kind.FACT,))
-        for turn, text in changes:
-            for hit in self.searcher.retriever.search(scope, text, where, limit=CANDIDATES):
+        for turn, text in changes if retriever.derivations.has_model else ():
+            for hit in retriever.search(scope, text, where, limit=CANDIDATES):
                 record, vector = hit.record, hit.why.arms.get("vector")
                 if vector is None or vector.score < ALIKE or not _may_be_ended(record, turn, text):
                     continue
