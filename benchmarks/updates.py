@@ -182,7 +182,6 @@ def _chat(data: Path, chat: str, path: Path) -> Chat:
 
 def _own() -> None:
     with talk() as memory:
-        plain = searching(memory, UNMOVED)
         rows = []
         for name, ranking in RANKINGS.items():
             search = searching(memory, ranking)
@@ -191,7 +190,7 @@ def _own() -> None:
                     name,
                     f"{_later(search, UPDATES) / len(UPDATES):.2f}",
                     f"{1 - _later(search, CONTRASTS) / len(CONTRASTS):.2f}",
-                    f"{sum(_same(search, plain, case) for case in PAST)} of {len(PAST)}",
+                    f"{sum(not _newer_first(search, case) for case in PAST)} of {len(PAST)}",
                     f"{sum(_together(search, *asked) for asked in LISTS)} of {len(LISTS)}",
                 )
             )
@@ -199,7 +198,7 @@ def _own() -> None:
         "ranking",
         f"updates ({len(UPDATES)}): the later first",
         f"contrasts ({len(CONTRASTS)}): the right one first",
-        "what was: order kept",
+        "what was: the earlier first",
         "lists: all on top",
     )
     show("Update precedence, own talk", header, rows)
@@ -246,10 +245,6 @@ def _later(search: Search, cases: Sequence[Case]) -> int:
 def _newer_first(search: Search, case: Case) -> bool:
     places = _places(search, case.question)
     return places.get(case.later, ALL) < places.get(case.earlier, ALL)
-
-
-def _same(search: Search, other: Search, case: Case) -> bool:
-    return _newer_first(search, case) == _newer_first(other, case)
 
 
 def _together(search: Search, question: str, texts: Sequence[str]) -> bool:

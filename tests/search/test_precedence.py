@@ -102,12 +102,22 @@ def test_the_newer_of_two_answers_goes_first_and_no_other_thing_of_its_sort(
 def test_a_question_about_the_past_or_many_things_is_not_reordered(memory, question):
     """Precedence is for what is true now: the order and all scores are what they were.
 
-    What was my monthly grocery budget originally? | Where did I live before?
-    What did I first say about my grocery budget?
+    What did I say about my grocery budget? | Where did I live in Porto?
     What is my monthly grocery budget in January 2026? | How many tickets did I say were open?
     """
     with_it, without = found(memory, question), found(memory, question, without={"precedence"})
     assert [(h.record.id, h.score) for h in with_it] == [(h.record.id, h.score) for h in without]
+
+
+@each_row
+def test_what_was_so_before_a_change_goes_first_where_it_is_asked_for(memory, question, old, new):
+    """Who asks how it was gets the answer that the best one brought up to date.
+
+    What was my monthly grocery budget originally? | 400 | 460
+    What did I say at first that my grocery budget is? | 400 | 460
+    What was the page load time of the shop before? | 3.2 | 1.9
+    """
+    assert first(found(memory, question), old, new) == old
 
 
 @each_row("question", QUESTIONS)

@@ -5,8 +5,8 @@ for a value. What is known of an attribute that is asked for goes first. Then th
 compared with what the same speaker said later, and a text that brings one up to date goes just
 above it.
 
-- "Which cities did I see?" has many answers, and "What was the rent at first?" an old one: nothing
-  is moved for these.
+- "Which cities did I see?" has many answers: nothing is moved for it. For "What was the rent at
+  first?" it is the other way round: what the best answer brought up to date goes above it.
 - A text brings another up to date where it is much like it, answers about as well, speaks of a
   change, or gives another value of the same sort; no single one of these is enough.
 """
@@ -36,7 +36,7 @@ MOST_CHANGES = 8  # in all, and looks that find none
 # What makes a later text the update of an earlier one: its likeness to it (0 to 1), and times these
 # the likeness of their words, the share of its score, whether it speaks of a change, and whether it
 # gives another value. Together they are ENOUGH. Figures: docs/retrieval.md.
-WORDS, SHARE, CHANGE, VALUE, ENOUGH = 0.8, 2.0, 0.25, 0.4, 2.5
+WORDS, SHARE, CHANGE, VALUE, ENOUGH = 0.7, 2.2, 0.3, 0.4, 2.65
 LEAST = ENOUGH - CHANGE - VALUE  # of likeness and score, without which the rest does not help
 ASKS = 0.6  # what is left of the score of a turn that only asks
 MOST_FIRST = 8  # facts; who has more of what is asked for is asked about one of them
@@ -80,7 +80,9 @@ class CurrentFirst:
         own = own.moved(score)
         scored, shown = merge_facts(self.rows, own, found)
         scored, shown = self._with_asked_facts(own, scored, shown)
-        return self._with_updates_first(scored, shown), shown
+        if self.question.former and self.one:
+            return self._with_former_first(scored, shown), shown
+        return (scored if self.question.past else self._with_updates_first(scored, shown)), shown
 
     def _asking(self, scored: ScoredRecords, found: Mask) -> Places:
         """Return the turns among the best that ask and state nothing: no evidence of anything."""
@@ -92,8 +94,6 @@ class CurrentFirst:
 
     def _with_updates_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
         """Return scores in which what brings one of the best up to date goes before it."""
-        if self.question.past:
-            return scored
         best, place = best_rows(scored.score, shown, DEPTH), 0
         many = "attribute" in scored.evidence and asks_for_many(self.question.text)
         one = self.one and not many
@@ -106,9 +106,17 @@ class CurrentFirst:
             if new is None or scored.score[new] > scored.score[old]:  # Of a correction.
                 place += 1
                 continue
-            score = scored.score.copy()
-            score[new] = np.nextafter(score[old], np.float32(2))
-            scored = scored.moved(score)
+            scored = _moved_above(scored, new, old)
+        return scored
+
+    def _with_former_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
+        """Return scores in which what the best record brought up to date goes before it."""
+        best = best_rows(scored.score, shown, DEPTH)
+        for top in best[:1]:
+            said = self._said(top)
+            earlier = (row for row in self._told_with(top, best) if said[row] < said[top])
+            old = self._best_fit({row: self._fit(row, top, scored) for row in earlier})
+            return scored if old is None else _moved_above(scored, old, top)
         return scored
 
     def _find_correction(self, top: int, scored: ScoredRecords, shown: Mask) -> int | None:
@@ -122,25 +130,38 @@ class CurrentFirst:
 
     def _find_update(self, top: int, best: Sequence[int], scored: ScoredRecords) -> int | None:
         """Return the one of those below ``top`` that brings it up to date, if one does."""
-        table, old = self.rows.table, self._read(top)
-        # When it was said: what a fact tells happens at another time.
-        said = table["event" if table["kind"][top] == KINDS[Kind.EPISODE] else "created"]
+        said, score = self._said(top), scored.score
+        later = (row for row in self._told_with(top, best) if said[row] > said[top])
+        below = (row for row in later if score[row] <= score[top])
+        return self._best_fit({row: self._fit(top, row, scored) for row in below})
+
+    def _best_fit(self, fits: Mapping[int, float]) -> int | None:
+        enough = [row for row, fit in fits.items() if fit >= ENOUGH and not self._is_rival(row)]
+        return max(enough, key=lambda row: fits[row], default=None)
+
+    def _told_with(self, top: int, best: Sequence[int]) -> list[int]:
+        """Return what the speaker of a record said among the best; nothing if it is too long."""
+        table = self.rows.table
         told = [
             row
             for row in best
             if table["length"][row] <= LONGEST and table["speaker"][row] == table["speaker"][top]
         ]
-        fits: dict[int, float] = {}
-        for row in told if top in told else ():
-            if said[row] <= said[top] or scored.score[row] > scored.score[top]:
-                continue
-            new = self._read(row)
-            fit = self._likeness(row, top) + WORDS * new.likeness(old)
-            fit += SHARE * float(scored.score[row] / scored.score[top])
-            if fit >= LEAST and new.terms != old.terms:  # Who repeats it changes nothing.
-                fits[row] = fit + CHANGE * new.changes + VALUE * new.renews(old)
-        enough = [row for row, fit in fits.items() if fit >= ENOUGH and not self._is_rival(row)]
-        return max(enough, key=lambda row: fits[row], default=None)
+        return told if top in told else []
+
+    def _said(self, top: int) -> Places:
+        """Return when records were said: what a fact tells happens at another time."""
+        table = self.rows.table
+        return table["event" if table["kind"][top] == KINDS[Kind.EPISODE] else "created"]
+
+    def _fit(self, old: int, new: int, scored: ScoredRecords) -> float:
+        """Return how much a record is the update of an earlier one."""
+        score, told, before = scored.score, self._read(new), self._read(old)
+        share = float(min(score[new] / score[old], score[old] / score[new]))
+        fit = self._likeness(new, old) + WORDS * told.likeness(before) + SHARE * share
+        if fit < LEAST or told.terms <= before.terms:  # It says nothing more.
+            return 0.0
+        return fit + CHANGE * told.changes + VALUE * told.renews(before)
 
     def _is_rival(self, row: int) -> bool:
         """Return whether a record is about another thing than the question."""
@@ -226,3 +247,10 @@ def find_superseded(rows: Rows, found: Mask) -> Places:
     old = pairs_among(rows.replaced, found)[:, 0]
     places: Places = np.unique(old[rows.table["kind"][old] != KINDS[Kind.EPISODE]])
     return places
+
+
+def _moved_above(scored: ScoredRecords, row: int, other: int) -> ScoredRecords:
+    """Return scores in which a record is just above another one."""
+    score = scored.score.copy()
+    score[row] = np.nextafter(score[other], np.float32(2))
+    return scored.moved(score)

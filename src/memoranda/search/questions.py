@@ -62,12 +62,14 @@ class ParsedQuestion:
         terms: those that tell something.
         beginnings: what the inflections of its telling words begin with.
         past: whether it is about how things were.
+        former: whether it asks what was so before something changed.
     """
 
     text: str
     terms: frozenset[str]
     beginnings: tuple[str, ...]
     past: bool
+    former: bool
 
     @classmethod
     def read(cls, query: str, terms: Collection[str], *, ended: bool = False) -> ParsedQuestion:
@@ -78,13 +80,14 @@ class ParsedQuestion:
             terms: those of its terms that tell something.
             ended: whether it names a time that is over.
         """
-        generic = ASKED.words("generic")
+        generic, former = ASKED.words("generic"), ASKED.before.search(normalize(query)) is not None
         stems = [term for term in terms if not any(each.startswith(term) for each in generic)]
         return cls(
             text=" ".join(normalize(query).split()),
             terms=frozenset(terms),
             beginnings=tuple(term.removesuffix("i") for term in stems),
-            past=ended or is_past(query),
+            past=ended or former or is_past(query),
+            former=former,
         )
 
     def share(self, sentence: str) -> float:
