@@ -15,7 +15,7 @@ from memoranda.model.ports import Analyzer
 from memoranda.search.questions import ASKED, ParsedQuestion
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.languages import DEFAULT
-from memoranda.text.patterns import LanguageData, compile_pattern, load, stands_alone
+from memoranda.text.patterns import LanguageData, compile_pattern, load
 from memoranda.text.sentences import sentence_texts
 from memoranda.text.terms import normalize, stop_words
 
@@ -64,7 +64,6 @@ def values_of(sentence: str) -> list[tuple[str, str, int]]:
     return [
         (match.lastgroup or "", _plain(match[0]), match.start())
         for match in _VALUE.finditer(sentence)
-        if stands_alone(sentence[: match.end()].replace(".", "_"), *match.span())
         if not _STATED.aim.search(sentence, max(0, match.start() - LONGEST_AIM), match.start())
     ]
 
