@@ -286,20 +286,6 @@ def several(items: Iterable[Item], name: str) -> Iterable[Item]:
     return items
 
 
-def several_of(kind: type[Item], items: Iterable[object], name: str) -> list[Item]:
-    """Return ``items`` as a list if all of them are of one type.
-
-    Raises:
-        InvalidInput: one is not, or they are no list.
-    """
-    found: list[Item] = []
-    for each in several(items, name):
-        if not isinstance(each, kind):
-            raise InvalidInput(f"{name} must hold {kind.__name__} values alone, got {each!r:.80}")
-        found.append(each)
-    return found
-
-
 def known(moment: datetime | None, name: str) -> datetime | None:
     """Return ``moment`` in UTC if one was given.
 
