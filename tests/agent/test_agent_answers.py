@@ -90,6 +90,14 @@ def test_a_talk_with_memory_alone(opened):
     assert {*said} == {"user"}
 
 
+def test_what_follows_a_question_says_why_it_is_asked(opened):
+    """The sentences up to the last one that asks are the question; it is answered, not noted."""
+    agent = Agent(opened())
+    agent.process("My grandson Ivor lives in Barry with his dog.")
+    answer = agent.process("Whereabouts does Ivor live? (I've his card to address upstairs.)")
+    assert "Barry" in answer.text
+
+
 def test_a_question_never_answers_itself(opened):
     """Storing a question changes no answer to it, neither of recall nor of search (law 16)."""
     memory = opened()

@@ -224,6 +224,9 @@ def test_a_question_needs_no_mark(text, question):
     crime number for the stolen saw | yes
     number for the plumber please | yes
     Maria, what's my locker | yes
+    my race number for cork | yes
+    wots aroha callin her salon | yes
+    my blood group please they are asking me | yes
     Kindly remind me of the painter's name. | yes
     what a lovely day | no
     What I need is a holiday | no
@@ -236,6 +239,8 @@ def test_a_question_needs_no_mark(text, question):
     When I was ten we moved to Leeds. | no
     Wow, Maria, what you're doing is brave. | no
     code for the gate 4412 | no
+    prices in euros please | no
+    I cherish time with family. | no
     """
     assert asks(text) is (question == "yes")
 

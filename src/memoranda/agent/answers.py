@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from textwrap import shorten
 
@@ -77,8 +77,8 @@ class MemoryAnswerer:
             return _greet(text), ()
         if _asks_for_all(text):
             return self._tell_all(session), ()
-        if asks(text):
-            return self._find(session, message)
+        if question := _asked(text):
+            return self._find(session, replace(message, content=question))
         claims = services_of(self.memory).read_claims(scope_of(self.memory), session, message)
         understood = "; ".join(_shorten(_addressed(claims))[:MOST_NOTED])
         return (f"Noted: {understood}." if understood else NOTED), ()
@@ -89,7 +89,7 @@ class MemoryAnswerer:
         services = services_of(self.memory)
         searcher = services.searcher(scope_of(self.memory))
         gone = frozenset() if refers_to_earlier(question) else searcher.cleared_turns(session)
-        asked = RecallRequest(question, RECALL_BUDGET, gone)
+        asked = RecallRequest(question, RECALL_BUDGET, gone | {message.record_id or ""})
         found = searcher.recall(asked, Filter(now=services.clock.now())).hits
         hits = [hit for hit in found if _states(hit.record)]
         if not any(map(_is_sure, hits[:1])) and (read := self._read_earlier(session, message)):
@@ -233,6 +233,15 @@ def _states(record: Record) -> bool:
     if record.kind is not Kind.EPISODE:
         return record.kind is not Kind.REFLECTION
     return not is_small_talk(record.content) and not all(map(asks, sentence_texts(record.content)))
+
+
+def _asked(text: str) -> str:
+    """Return a text up to the last sentence that asks; what follows says why, or what for."""
+    if asks(text):
+        return text
+    sentences = sentence_texts(text)
+    last = max((place for place, each in enumerate(sentences, 1) if asks(each)), default=0)
+    return " ".join(sentences[:last])
 
 
 def _greet(text: str) -> str:

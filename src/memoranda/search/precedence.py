@@ -20,7 +20,6 @@ import numpy as np
 
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import read_asked
-from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import Analyzer
 from memoranda.search.evidence import ScoredRecords, best_rows, merge_facts, pairs_among
@@ -219,7 +218,7 @@ class CurrentFirst:
         return scored.raised("attribute", held, score), shown
 
     def _find_asked_facts(self) -> list[int]:
-        """Return the facts of the user that hold now of what is asked; standing orders are none.
+        """Return the facts of the user that hold now of what is asked.
 
         English tells the past by words that other languages ask with: "Was trinke ich?".
         """
@@ -229,7 +228,7 @@ class CurrentFirst:
             for each in read_asked(self.question.text)
             if each.own and not each.former and not (past and each.language == "en")
         ]
-        held = rows.named("attribute", *{*asked} - {INSTRUCTION}) & rows.named("subject", "user")
+        held = rows.named("attribute", *asked) & rows.named("subject", "user")
         held &= self.visible
         held[find_superseded(rows, self.visible)] = False
         told = self.records(np.flatnonzero(held).tolist())
