@@ -166,12 +166,12 @@ def test_a_tool_is_found_by_name(memory):
 def test_both_doors_have_the_same_tools(memory):
     """Law: names, descriptions and schemas are the same in Python and over MCP."""
     pytest.importorskip("mcp", reason="mcp is not installed")
-    from memoranda.mcp.tools import MemoryTools  # noqa: PLC0415 - an extra
+    from memoranda.mcp.tools import memory_tools  # noqa: PLC0415 - an extra
     from memoranda.serving.late import LateMemory  # noqa: PLC0415
 
     late = LateMemory(":memory:", user="ana", settings=memory.settings)
     ours = [(each.name, each.description, each.parameters) for each in memory.tools()]
-    served = MemoryTools(late).tools("full")
+    served = memory_tools(late, "full")
     assert [(each.name, each.description, each.parameters) for each in served] == ours
 
 

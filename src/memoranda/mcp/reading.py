@@ -68,7 +68,7 @@ def add_prompts(server: MCPServer[Any], memory: LateMemory) -> None:
     def recall(question: Annotated[str, Field(description="What you want to know or do.")]) -> str:
         """Ask a question together with what memory has on it."""
         try:
-            found = memory.of(caller()).recall(question, budget=2_000)
+            found = memory.of(caller()).memory.recall(question, budget=2_000)
         except MemorandaError as error:
             raise MCPError(code=INVALID_PARAMS, message=told_to_client(error)) from error
         return f"{found.text or NOTHING}\n\n{question}"

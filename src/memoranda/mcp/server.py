@@ -26,9 +26,9 @@ import memoranda
 from memoranda.errors import MemorandaError
 from memoranda.mcp.malformed import pass_messages
 from memoranda.mcp.reading import add_prompts, add_resources
-from memoranda.mcp.tools import MemoryTools, failure, told_to_client
+from memoranda.mcp.tools import failure, memory_tools, told_to_client
 from memoranda.model.checks import unknown
-from memoranda.serving.late import LateMemory
+from memoranda.serving.late import LateMemory, load_memory
 from memoranda.tools.tool import ALIASES
 
 log = logging.getLogger("memoranda.mcp")
@@ -114,7 +114,7 @@ def build(
 
     async def warm(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         result = await call_next(ctx)
-        memory.load()  # After the first answer, not before.
+        load_memory()  # After the first answer, not before.
         return result
 
     issuer = AuthSettings(issuer_url=ISSUER, resource_server_url=None)
@@ -124,7 +124,7 @@ def build(
         description="The memory that any LLM agent can be given.",
         instructions=INSTRUCTIONS,
         version=memoranda.__version__,
-        tools=MemoryTools(memory).tools(tools),
+        tools=memory_tools(memory, tools),
         token_verifier=verifier,
         auth=None if verifier is None else issuer,
         lifespan=lifespan,

@@ -83,42 +83,35 @@ class AnyArguments(ArgModelBase):
         return {"arguments": dict(self.model_extra or {})}
 
 
-class MemoryTools:
-    """The tools over one store, each for the memory of whoever calls it."""
+def memory_tools(memory: LateMemory, which: str) -> list[Tool]:
+    """Return the basic tools, and with ``full`` the others, each for the memory of its caller."""
+    chosen = list(DEFINITIONS.values())[: BASIC if which == "basic" else None]
+    return [_tool(memory, each) for each in chosen]
 
-    def __init__(self, memory: LateMemory) -> None:
-        """Open nothing yet."""
-        self._memory = memory
 
-    def tools(self, which: str) -> list[Tool]:
-        """Return the basic tools, and with ``full`` the others."""
-        chosen = list(DEFINITIONS.values())[: BASIC if which == "basic" else None]
-        return [self._tool(each) for each in chosen]
+def _tool(memory: LateMemory, definition: ToolDefinition) -> Tool:
+    hints = ToolAnnotations(
+        read_only_hint=definition.reads,
+        destructive_hint=definition.takes_away,
+        idempotent_hint=definition.reads or definition.repeatable,
+        open_world_hint=False,
+    )
+    result, render = RESULTS[definition.name]
 
-    def _tool(self, definition: ToolDefinition) -> Tool:
-        hints = ToolAnnotations(
-            read_only_hint=definition.reads,
-            destructive_hint=definition.takes_away,
-            idempotent_hint=definition.reads or definition.repeatable,
-            open_world_hint=False,
-        )
-        result, render = RESULTS[definition.name]
+    def call(arguments: dict[str, Any]) -> CallToolResult:
+        return render(memory.of(caller()).tools.run(definition.name, arguments), arguments)
 
-        def call(arguments: dict[str, Any]) -> CallToolResult:
-            output = self._memory.of(caller()).tools.run(definition.name, arguments)
-            return render(output, arguments)
-
-        return Tool(
-            fn=call,
-            name=definition.name,
-            title=definition.title,
-            description=definition.description,
-            parameters=dict(definition.parameters),
-            fn_metadata=FuncMetadata(arg_model=AnyArguments, output_model=result),
-            is_async=False,
-            context_kwarg=None,
-            annotations=hints,
-        )
+    return Tool(
+        fn=call,
+        name=definition.name,
+        title=definition.title,
+        description=definition.description,
+        parameters=dict(definition.parameters),
+        fn_metadata=FuncMetadata(arg_model=AnyArguments, output_model=result),
+        is_async=False,
+        context_kwarg=None,
+        annotations=hints,
+    )
 
 
 def told(

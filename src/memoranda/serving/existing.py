@@ -22,12 +22,13 @@ NOTHING_YET = (
 )
 
 
-def require_file(file: Path | None) -> None:
-    """Refuse a file or folder that is not there; ``None`` is a store without one.
+def require_place(place: str) -> None:
+    """Refuse a store whose file or folder is not there: reading creates none.
 
     Raises:
         NotFound: it is not there; the message names those beside it.
     """
+    file = file_of(place)
     if file is None or file.exists():
         return
     folder = file.absolute().parent
@@ -39,15 +40,6 @@ def require_file(file: Path | None) -> None:
     near = nearest(file.name, there, most=NAMED) or of_kind
     hint = f"beside it: {_list(near)}" if near else BEGIN
     raise NotFound(f"there is no memory at {file}; {hint}")
-
-
-def require_place(place: str) -> None:
-    """Refuse a file or folder that is not there: reading creates none.
-
-    Raises:
-        NotFound: it is not there.
-    """
-    require_file(file_of(place))
 
 
 def require_user(memory: Memory) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import cache
 from importlib import import_module
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
@@ -13,8 +14,11 @@ if TYPE_CHECKING:
     from memoranda.memory import Memory
     from memoranda.serving.verbs import Verbs
 
-# The module that brings all of a memory with it, which takes most of a second to import.
-OPENED = "memoranda.serving.verbs"
+
+@cache
+def load_memory() -> None:
+    """Import what a memory needs, once, in a thread: that takes most of a second."""
+    Thread(target=import_module, args=("memoranda.serving.verbs",), name="memoranda-load").start()
 
 
 class LateMemory:
@@ -34,20 +38,7 @@ class LateMemory:
         """Open and import nothing yet."""
         self._location, self._user, self._settings = location, user, settings
         self._opening = Lock()
-        self._opened: Verbs | None = None
-        self._closing = ExitStack()
-        self._starting = Lock()
-        self._loading: Thread | None = None
-
-    def load(self) -> None:
-        """Import what a memory needs while nobody waits for it.
-
-        Returns at once, also while another thread opens the store.
-        """
-        with self._starting:
-            if self._loading is None:
-                self._loading = Thread(target=import_module, args=(OPENED,), name="memoranda-load")
-                self._loading.start()
+        self._opened: Memory | None = None
 
     def of(self, user: str | None = None) -> Verbs:
         """Return what a model may do with the memory of ``user``; opens the store at first.
@@ -56,25 +47,22 @@ class LateMemory:
             MemorandaError: the store cannot be opened, or a time of a job cannot be read; the
                 next call tries again.
         """
-        from memoranda.serving.verbs import Verbs  # noqa: PLC0415 - see the module
-
-        with self._opening:
-            verbs = self._opened = self._opened or Verbs(self._open())
-        return verbs if user is None else Verbs(verbs.memory.as_user(user))
-
-    def _open(self) -> Memory:
         from memoranda.memory import Memory  # noqa: PLC0415 - see the module
+        from memoranda.serving.verbs import Verbs  # noqa: PLC0415
 
-        with ExitStack() as opened:
-            memory = opened.enter_context(
-                Memory(self._location, user=self._user, settings=self._settings)
-            )
-            memory.run_upkeep()
-            self._closing = opened.pop_all()
-        return memory
+        with self._opening, ExitStack() as failing:
+            if self._opened is None:
+                memory = Memory(self._location, user=self._user, settings=self._settings)
+                failing.callback(memory.close)
+                memory.run_upkeep()
+                failing.pop_all()
+                self._opened = memory
+            memory = self._opened
+        return Verbs(memory if user is None else memory.as_user(user))
 
     def close(self) -> None:
         """Close the memory, if it was opened. What asks after that opens it again."""
         with self._opening:
-            self._opened, closing = None, self._closing.pop_all()
-        closing.close()
+            memory, self._opened = self._opened, None
+        if memory is not None:
+            memory.close()

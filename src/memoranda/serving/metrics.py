@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 
 from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
@@ -33,35 +34,30 @@ COUNTERS = {
 }
 
 
+@dataclass(eq=False)
 class WorkerCollector(Collector):
     """Collects the figures of a worker.
 
-    Args:
+    Attributes:
         figures: what it has done.
         derivations: knows what waits.
         store: knows which runs are done.
         now: gives the present.
     """
 
-    def __init__(
-        self,
-        figures: WorkerMetrics,
-        derivations: DerivationWorker,
-        store: Store,
-        now: Callable[[], datetime],
-    ) -> None:
-        """Collect nothing yet."""
-        self._figures, self._derivations = figures, derivations
-        self._store, self._now = store, now
+    figures: WorkerMetrics
+    derivations: DerivationWorker
+    store: Store
+    now: Callable[[], datetime]
 
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics; without those of the store, where it cannot be asked."""
         for name, (about, label, place) in COUNTERS.items():
             counter = CounterMetricFamily(name, about, labels=[label])
-            for each, value in getattr(self._figures, place).items():
+            for each, value in getattr(self.figures, place).items():
                 counter.add_metric([each], value)
             yield counter
-        failures = self._figures.derivation_failures
+        failures = self.figures.derivation_failures
         yield CounterMetricFamily(
             "memoranda_derivation_failures", "Times that deriving failed here.", value=failures
         )
@@ -83,16 +79,16 @@ class WorkerCollector(Collector):
             labels=[WORK],
         )
         for work in BATCH:
-            waiting.add_metric([work], self._derivations.waiting(None, work))
-            since = self._derivations.oldest_waiting(work)
-            age = 0.0 if since is None else (self._now() - since).total_seconds()
+            waiting.add_metric([work], self.derivations.waiting(None, work))
+            since = self.derivations.oldest_waiting(work)
+            age = 0.0 if since is None else (self.now() - since).total_seconds()
             oldest.add_metric([work], max(0.0, age))
         finished = GaugeMetricFamily(
             "memoranda_stage_finished_timestamp_seconds",
             "When the last scheduled run of a stage was done for all users.",
             labels=[STAGE],
         )
-        for run in self._store.job_runs():
+        for run in self.store.job_runs():
             finished.add_metric([run.job], run.finished_at.timestamp())
         return [waiting, oldest, finished]
 

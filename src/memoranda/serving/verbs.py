@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memoranda.memory import Memory, agent_tools, scope_of, services_of
-from memoranda.model.models import Recall, Record, is_active
+from memoranda.model.models import Record, is_active
 from memoranda.model.query import Filter
 from memoranda.tools.agent import AgentTools
 
@@ -25,10 +25,6 @@ class Verbs:
     def tools(self) -> AgentTools:
         """What the model may call."""
         return agent_tools(self.memory, secrets=self.memory.settings.secrets.mcp)
-
-    def recall(self, question: str, budget: int) -> Recall:
-        """Return a fenced block of ``budget`` tokens at most for ``question``."""
-        return self.memory.recall(question, budget=budget)
 
     def notes(self) -> str:
         """Return MEMORY.md, in step with the store; empty, if there is nothing to say."""
