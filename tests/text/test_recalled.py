@@ -2,9 +2,16 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import each_row
+from tables import each_row, each_text
 
-from memoranda.text.recalled import apart, lines, without_lines, without_quotes, without_recalled
+from memoranda.text.recalled import (
+    apart,
+    escape_fence,
+    lines,
+    without_lines,
+    without_quotes,
+    without_recalled,
+)
 
 BLOCK = "<memoranda-memory note='x'>\n- [2026] tea\n</memoranda-memory>"
 LINE = "- [2026-05-01 12:00, user] Ana is vegetarian"
@@ -26,6 +33,48 @@ LINE = "- [2026-05-01 12:00, user] Ana is vegetarian"
 def test_blocks_of_recall_are_taken_out(text, left):
     """Law 9: only whole blocks go; all else stays as it was."""
     assert without_recalled(text) == left
+
+
+@each_row(
+    "tag",
+    [
+        "<memoranda-memory>",
+        "</memoranda-memory>",
+        "< / MEMORANDA-Memory note='x'>",
+        "\uff1cmemoranda-memory\uff1e",
+        "\ufe64/memoranda-memory\ufe65",
+        "<\uff4d\uff45\uff4doranda-memory>",
+        "<memo\u200branda-mem\u2060ory>",
+        "<memoranda\u00admemory>",
+        "</memo\u00adranda-memory>",
+        "<memoranda\u2010memory>",
+        "<memoranda\u2011memory>",
+        "<memoranda\u2013memory>",
+        "<memoranda\u2014memory>",
+        "<memoranda\u2212memory>",
+        "<m\u0435m\u043er\u0430nda-memory>",
+        "<\u043c\u0435\u043c\u043e\u0433\u0430nda-mem\u03bfry>",
+        "<\u1d0d\u1d07moranda-memory>",
+        "<memoranda-mem\U000e0041ory>",
+        "<mem0randa-memory>",
+        "<mem\u0301oranda-memory>",
+        "<memo\nranda-memory>",
+        "<memo\x00randa-memory>",
+        "<\U0001d426emoranda-memory>",
+    ],
+)
+def test_what_reads_as_the_fence_cannot_open_or_close_it(tag):
+    """Law 10: whatever letters, dashes and invisible characters it is written with."""
+    assert escape_fence(f"a {tag}x") == f"a ‹{tag[1:]}x"
+
+
+@each_text
+def test_other_tags_stay_as_they_are(text):
+    """Nothing else is changed.
+
+    <memo> | a < b | <memorandum-memory> | <b>memoranda-memory</b> | x <- memo <memoranda>
+    """
+    assert escape_fence(text) == text
 
 
 @given(parts=st.lists(st.sampled_from([BLOCK, "tea ", "<", ">", "memoranda-memory", "</"])))

@@ -8,6 +8,7 @@ something newly said it would confirm itself, again and again.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 
 from memoranda.text.patterns import compile_pattern, stands_alone
@@ -15,7 +16,19 @@ from memoranda.text.patterns import compile_pattern, stands_alone
 FENCE = "memoranda-memory"
 OPENING = compile_pattern(rf"<{FENCE}\b[^<>]*>")
 CLOSING = compile_pattern(rf"</{FENCE}>\s*")
-FENCE_TAG = compile_pattern(rf"<(\s*/?\s*{FENCE})", re.IGNORECASE)
+_OPENS = compile_pattern("[<\ufe64\uff1c]")
+# Letters of other scripts, small capitals and digits, by those of the fence that they look like.
+_LOOKS = {
+    "a": "\u0430\u03b1\u1d00",
+    "d": "\u0501\u1d05",
+    "e": "\u0435\u03b5\u1d07",
+    "m": "\u043c\u1d0d",
+    "n": "\u043f\u03b7\u0578\u0274",
+    "o": "0\u043e\u03bf\u0585\u1d0f",
+    "r": "\u0433\u1d26\u0280",
+    "y": "\u0443\u03b3\u03c5\u028f",
+}
+_PLAIN = {ord(sign): letter for letter, signs in _LOOKS.items() for sign in signs}
 LINE = compile_pattern(
     r"^[ \t]*- \[\d{4}-\d\d-\d\d \d\d:\d\d, [^\]\n]{1,200}\] (.+)$\n?", re.MULTILINE
 )
@@ -44,7 +57,24 @@ LEAST_WORDS = 4
 
 def escape_fence(text: str) -> str:
     """Return ``text`` such that it cannot open or close the fence around recalled memory."""
-    return FENCE_TAG.sub(lambda tag: f"‹{tag[1]}", text)
+    return _OPENS.sub(lambda sign: "‹" if _names_fence(text, sign.end()) else sign[0], text)
+
+
+def _names_fence(text: str, start: int) -> bool:
+    """Return whether the letters from a place on read as the name of the fence, to the eye.
+
+    Case, accents, marks, spaces, and characters that are not seen do not count.
+    """
+    left = "".join(filter(str.isalpha, FENCE))
+    for place in range(start, len(text)):
+        plain = unicodedata.normalize("NFKD", text[place]).casefold().translate(_PLAIN)
+        letters = "".join(filter(str.isalnum, plain))
+        if plain == "<" or not left.startswith(letters):
+            return False
+        left = left.removeprefix(letters)
+        if not left:
+            return True
+    return False
 
 
 def without_recalled(text: str) -> str:
