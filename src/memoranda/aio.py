@@ -77,7 +77,6 @@ class AsyncAdmin(_PartOfMemory):
 
     users = in_thread(Admin.users)
     overviews = in_thread(Admin.overviews)
-    maintain = in_thread(Admin.maintain)
     delete_user = in_thread(Admin.delete_user)
 
 
@@ -227,7 +226,7 @@ class AsyncMemory:
 
     @property
     def admin(self) -> AsyncAdmin:
-        """The users of the whole store: lists, maintains and deletes them. Not for agents."""
+        """The users of the whole store: lists and deletes them. Not for agents."""
         return AsyncAdmin(lambda: self._opened().admin)
 
     def on(self, event: str, callback: Callback) -> None:

@@ -177,7 +177,7 @@ class Memory:
 
     @property
     def admin(self) -> Admin:
-        """The users of the whole store: lists, maintains and deletes them. Not for agents."""
+        """The users of the whole store: lists and deletes them. Not for agents."""
         services = self._services
         from memoranda.maintenance.users import Admin  # noqa: PLC0415 - see the module
 
@@ -186,7 +186,6 @@ class Memory:
             notes=services.notes,
             clock=services.clock,
             wipe=services.wipe_erased,
-            maintenance=services.maintenance_of,
         )
 
     def on(self, event: str, callback: Callback) -> None:
@@ -619,26 +618,20 @@ class Memory:
         return collect_learned(report, self._services.store, self._scope)
 
     def facts(
-        self,
-        query: str | None = None,
-        *,
-        category: str | None = None,
-        everything: bool = False,
-        limit: int = 100,
+        self, query: str | None = None, *, everything: bool = False, limit: int = 100
     ) -> list[Fact]:
         """Return facts with how far each is believed, since when, and what it replaced.
 
         Args:
             query: those that answer it, best first; if not given, of each thousand that were
                 stored last, the last said first.
-            category: only of this kind of statement, such as ``preference``.
             everything: also those that were replaced, forgotten or faded.
             limit: how many at most.
 
         Raises:
             InvalidInput: an argument cannot be used.
         """
-        return self._facts.find(query, category=category, everything=everything, limit=limit)
+        return self._facts.find(query, everything=everything, limit=limit)
 
     def trace_fact(self, id: str) -> Provenance:
         """Return where a fact comes from: the turns that say it, its versions, its history.
@@ -695,6 +688,8 @@ class Memory:
         self, stages: Iterable[str] | None = None, *, dry_run: bool = False
     ) -> MaintenanceReport:
         """Run all stages of upkeep, or some, in the order of a night.
+
+        What goes wrong in one is in its report, and keeps no other from running.
 
         Args:
             stages: of ``expire``, ``enrich``, ``consolidate``, ``decay`` and ``reflect``.
@@ -759,19 +754,11 @@ class Memory:
             raise NotFound(f"there is no entity {name!r} for user {self._scope.user!r}")
         return found
 
-    def audit(self, *, kind: str | None = None) -> Audit:
-        """Look for junk: duplicates, contradictions, loops, secrets and more; change nothing.
-
-        Args:
-            kind: return only faults of this kind; its beginning is enough.
-
-        Raises:
-            InvalidInput: there is no such kind.
-        """
+    def audit(self) -> Audit:
+        """Look for junk: duplicates, contradictions, loops, secrets and more; change nothing."""
         from memoranda.maintenance.audit import audit_memory  # noqa: PLC0415 - see the module
 
-        found = audit_memory(self._services.store, self._scope, self._services.clock.now())
-        return found if kind is None else found.only(checks.clean(kind, "kind"))
+        return audit_memory(self._services.store, self._scope, self._services.clock.now())
 
     def consolidator_tools(self) -> list[Tool]:
         """Return the tools with which your own agent consolidates sessions (requirement S4.67).

@@ -393,16 +393,12 @@ class Services:
             reflect=writer.write,
         )
 
-    def maintenance_of(self, user: str) -> Maintenance:
-        """Return the upkeep of a user who is there."""
-        return self.maintenance(self.store.scope(user))
-
     def schedule(self, **how: Any) -> Schedule:
         """Return the upkeep of all users at the times of the settings; ``how`` as it takes it."""
         from memoranda.maintenance.schedule import Schedule  # noqa: PLC0415 - see the module
 
         return Schedule(
-            lambda user, stage: self.maintenance_of(user).run_scheduled(stage),
+            lambda user, stage: self.maintenance(self.store.scope(user)).run_scheduled(stage),
             store=self.store,
             clock=self.clock,
             zone=self.zone,

@@ -9,7 +9,7 @@ import pytest
 
 from memoranda import Memory, Settings
 from memoranda.errors import StoreBusy, StoreClosed
-from memoranda.maintenance.schedule import ANYTHING, LEASE, RETRY, NextRun, Schedule
+from memoranda.maintenance.schedule import ANYTHING, LEASE, RETRY, Schedule
 from memoranda.maintenance.service import STAGES
 from memoranda.memory import services_of
 from memoranda.model.changes import Insert
@@ -78,7 +78,6 @@ def test_a_run_that_was_due_before_a_memory_existed_was_not_missed(begin, store,
     weekly = {"reflect": "0 3 * * sun"}
     sunday = datetime(2026, 1, 4, 3, tzinfo=UTC)
     assert begin(made.append, weekly).step() == []
-    assert begin(times=weekly).next_runs()[-1] == NextRun("reflect", sunday)
     clock.set(sunday)
     begin(made.append, weekly).step()
     assert made == USERS
@@ -178,16 +177,6 @@ def test_who_is_stopped_leaves_the_rest_to_others(begin):
         begin(run).step()
     begin(made.append).step()
     assert made == USERS
-
-
-def test_next_runs_say_when_and_what_was(begin, clock):
-    """What is due shows the present; what is off shows nothing."""
-    schedule = begin()
-    found = {run.job: run for run in schedule.next_runs()}
-    assert found["decay"] == NextRun("decay", clock.now())
-    assert found["reflect"] == NextRun("reflect", None)
-    schedule.step()
-    assert schedule.next_runs()[3] == NextRun("decay", NIGHT + DAY, NIGHT)
 
 
 def test_the_loop_sleeps_until_something_is_due_but_a_minute_at_most(begin):

@@ -174,13 +174,6 @@ def test_it_is_cleaned_up_every_interval(robot, clock):
     clock.advance(DAY)
     (run,) = keeper.step()
     assert (run.stage, run.failed, run.counts) == ("expire", {}, {"context": 1})
-    assert {run.job: run.at for run in keeper.next_runs()} == {
-        "expire": START + HOUR + DAY + HOUR,
-        "enrich": None,
-        "consolidate": None,
-        "decay": None,
-        "reflect": None,
-    }
 
 
 def test_scores_are_those_of_the_model_of_the_specification(location, profile, clock):

@@ -1,4 +1,4 @@
-"""Files of every schema there was: they open whole, or are refused before anything is lost."""
+"""Files of every schema there was: they open whole."""
 
 import gzip
 import hashlib
@@ -10,12 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
-import pytest
 from former_memory import describe
 from samples import ALL, ANA, User
 
 from memoranda import Memory
-from memoranda.errors import NotADatabase
 from memoranda.store.sql.database import schema_steps
 from memoranda.store.sqlite import DIALECT
 from memoranda.store.sqlite_schema import PARTS, bring_up_to_date
@@ -44,29 +42,6 @@ STEPS = (
     "c48e288a",
 )
 TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
-# What files of number 1 lacked, as it was still being edited: statements that take it away.
-FORMER = {
-    "an index": ["DROP INDEX records_session_until"],
-    "a column of leases": ["ALTER TABLE leases DROP COLUMN done_counts"],
-    "vectors of tokens": ["DROP TABLE token_vectors"],
-    "the end of a time": ["ALTER TABLE records DROP COLUMN event_until"],
-    "read facts": [
-        "DROP INDEX records_attribute",
-        "ALTER TABLE records DROP COLUMN subject",
-        "ALTER TABLE records DROP COLUMN attribute",
-        "ALTER TABLE records DROP COLUMN value",
-    ],
-    "deletions": [
-        "ALTER TABLE users DROP COLUMN deletions",
-        "ALTER TABLE users DROP COLUMN deleted",
-        "ALTER TABLE conversations DROP COLUMN deleted_at",
-    ],
-    "removed messages": [
-        "DELETE FROM removed_messages",
-        "DROP TABLE removed_messages",
-        "DROP TABLE tombstones",
-    ],
-}
 # Since when rows of transcripts say whose they are, and removed messages are rows.
 OWNED, REMOVED = 4, 10
 REMOVED_ROWS = """
@@ -93,7 +68,7 @@ INSERT INTO prunings (key, id, conversation_key, at, triggered_by, why, strategy
 """
 
 
-def make_file(path, number, *changes):
+def make_file(path, number):
     """Make a file of a number of the schema that holds a record, a message and a pruning."""
     with closing(apsw.Connection(str(path))) as raw:
         raw.execute("PRAGMA synchronous = OFF")
@@ -108,8 +83,6 @@ def make_file(path, number, *changes):
         if number >= OWNED:
             for table in tables:
                 raw.execute(f"UPDATE {table} SET user_key = 1")  # noqa: S608 - a test
-        for sql in changes:
-            raw.execute(sql)
 
 
 def require_whole(store):
@@ -158,38 +131,6 @@ def test_files_of_every_number_open(path, open_store):
         again = open_store()
         assert again.count(ANA, ALL)
         again.close()
-        path.unlink()
-
-
-def test_files_that_lack_what_their_number_says_are_completed(path, open_store):
-    """What files of the first numbers lacked is added before they are migrated."""
-    for number in (1, 2):
-        for name, changes in FORMER.items():
-            make_file(path, number, *changes)
-            store = open_store()
-            require_whole(store)
-            left = store.tombstones(ANA, "trip")
-            assert [each.id for each in left] == ["tmb_1"][: name != "removed messages"], name
-            store.close()
-            path.unlink()
-
-
-def test_files_that_lack_more_are_refused(path, open_store):
-    """A file that cannot be completed is refused once, clearly, and not a row of it changes."""
-    through = "DROP INDEX prunings_through; ALTER TABLE prunings DROP COLUMN through"
-    for change, told in (
-        (through, r"lacks .*prunings\.through.*memoranda export.*left as it is"),
-        ("DROP TABLE messages", r"lacks .*messages.*Restore a backup"),
-        ("DROP TABLE meta", r"lacks .*meta.*Restore a backup"),
-    ):
-        make_file(path, 1, "PRAGMA foreign_keys = OFF", *change.split("; "))
-        with closing(apsw.Connection(str(path))) as raw:
-            before = dict(raw.execute(PARTS)), raw.execute("SELECT * FROM records").fetchall()
-        with pytest.raises(NotADatabase, match=told):
-            open_store()
-        with closing(apsw.Connection(str(path))) as raw:
-            after = dict(raw.execute(PARTS)), raw.execute("SELECT * FROM records").fetchall()
-        assert after == before
         path.unlink()
 
 

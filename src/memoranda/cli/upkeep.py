@@ -155,17 +155,14 @@ def maintain(
         memoranda maintain decay expire
     """
     wanted, memory = parse_stages(stage or STAGES), session.memory()
-    with session.progress("maintaining") as progress:
-        done = memory.admin.maintain(
-            wanted, users=[memory.user], dry_run=dry_run, progress=progress
-        )
-    reports = [report for each in done for report in each.stages]
+    with session.progress("maintaining"):
+        done = memory.maintain(wanted, dry_run=dry_run)
     title = "what would be done" if dry_run else "what was done"
     columns = Column("stage", "stage", "cyan"), Column(title, _describe)
-    session.show(done, table(reports, columns, session.view))
+    session.show(done, table(done.stages, columns, session.view))
     if dry_run:
         session.note(DRY)
-    if any(report.failed for report in reports):
+    if any(report.failed for report in done.stages):
         raise typer.Exit(FAILED)
 
 

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import combinations
 
-from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Relation
 from memoranda.learning.judge import judge_fact, judge_text
 from memoranda.learning.known_facts import stated_facts, with_attribute
-from memoranda.model.checks import unknown
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
 from memoranda.records.pages import record_pages
 from memoranda.store.sql.store import Store
@@ -88,8 +86,8 @@ class Audit:
 
     Attributes:
         entries: how many records were looked at.
-        clean: whether nothing was found, of the kinds that were asked for.
-        faults: every kind that was asked for, also where nothing was found.
+        clean: whether nothing was found.
+        faults: every kind, also where nothing was found.
     """
 
     entries: int
@@ -100,18 +98,6 @@ class Audit:
     def findings(self) -> dict[str, tuple[Finding, ...]]:
         """The findings by kind of fault."""
         return {fault.kind: fault.findings for fault in self.faults}
-
-    def only(self, kind: str) -> Audit:
-        """Return what was found of one kind; its beginning is enough, ``-`` stands for a space.
-
-        Raises:
-            InvalidInput: there is no such kind.
-        """
-        wanted = " ".join(kind.casefold().replace("-", " ").replace("_", " ").split())
-        alike = [each for each in self.faults if wanted and each.kind.startswith(wanted)]
-        if len(alike) != 1:
-            raise InvalidInput(unknown(kind, list(REMEDIES), "kind"))
-        return replace(self, clean=not alike[0].count, faults=tuple(alike))
 
 
 def audit_memory(store: Store, scope: Scope, now: datetime) -> Audit:

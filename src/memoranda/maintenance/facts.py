@@ -10,11 +10,10 @@ from itertools import islice
 from operator import attrgetter
 
 from memoranda.errors import InvalidInput
-from memoranda.learning.claims import Category
 from memoranda.learning.known_facts import when_said
 from memoranda.maintenance import decay
 from memoranda.model.changes import Insert, Reinforce, Supersede
-from memoranda.model.checks import clean, limited, refuse_unknown
+from memoranda.model.checks import clean, limited
 from memoranda.model.models import Change, Kind, Record, Scope, is_active
 from memoranda.model.query import Filter, Order, RecordRelation
 from memoranda.model.reports import StageReport
@@ -23,8 +22,6 @@ from memoranda.search.search import Retriever
 from memoranda.store.sql.store import Store
 
 CATEGORY = "category"
-# The kinds of statements that facts are drawn from.
-CATEGORIES: tuple[str, ...] = tuple(category.value for category in Category)
 BELIEVED, SUPERSEDED, ENDED = "believed", "superseded", "ended"
 # Hits beyond the limit that are asked for, as some of them may be superseded.
 SPARE = 20
@@ -142,26 +139,17 @@ class FactService:
             after = page[-1].id
             yield from sorted(page, key=lambda each: (when_said(each), each.id), reverse=True)
 
-    def find(
-        self, query: str | None, *, category: str | None, everything: bool, limit: int
-    ) -> list[Fact]:
+    def find(self, query: str | None, *, everything: bool, limit: int) -> list[Fact]:
         """Return facts: those that answer ``query``, best first; without one the last said first.
 
         That is so among the last :data:`PAGE` that were stored; what was stored before, such as an
         import of old talks, comes after them.
 
         Raises:
-            InvalidInput: there is no such category, or the limit is none.
+            InvalidInput: the limit is none.
         """
-        if category is not None:
-            refuse_unknown([category], CATEGORIES, "category")
         most = limited(limit, "limit")
-        where = Filter(
-            now=self._now,
-            kinds=(Kind.FACT,),
-            retired=everything,
-            metadata={} if category is None else {CATEGORY: category},
-        )
+        where = Filter(now=self._now, kinds=(Kind.FACT,), retired=everything)
         if query is None:
             found = self._latest(where)
         else:

@@ -157,21 +157,6 @@ class WorkerMetrics:
     stage_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
 
 
-@dataclass(frozen=True, slots=True)
-class NextRun:
-    """When a stage runs next.
-
-    Attributes:
-        job: the stage.
-        at: when; the present, if it is due already; ``None`` is never.
-        last_due: for when its last run was due that is done, in whichever process.
-    """
-
-    job: str
-    at: datetime | None
-    last_due: datetime | None = None
-
-
 class Schedule:
     """The stages of upkeep at the times of the settings. One thread at a time may step it.
 
@@ -261,23 +246,6 @@ class Schedule:
         """Return how long nothing is to be done; at most a minute."""
         moments = [next_time(times, now) for times in self._times.values() if times is not None]
         return min([NAP, *(moment - now for moment in moments if moment is not None)])
-
-    def next_runs(self) -> list[NextRun]:
-        """Return when each stage runs next, in the order of a night.
-
-        Raises:
-            MemorandaError: the store failed.
-        """
-        now = self._clock.now()
-        last = {run.job: run.due for run in self._store.job_runs()}
-        found = []
-        for stage, times in self._times.items():
-            due = self._due(stage, now)
-            at = None if times is None else next_time(times, now)
-            if due is not None and any(True for _ in self._users(stage, due)):
-                at = now
-            found.append(NextRun(stage, at, last.get(stage)))
-        return found
 
     def _due(self, stage: str, now: datetime) -> datetime | None:
         """Return when the last run of a stage was due until now."""

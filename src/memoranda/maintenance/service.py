@@ -25,7 +25,7 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from memoranda.entities.pipeline import ACCURATE, EntityPipeline, EntityReading
-from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.errors import InvalidInput, MemorandaError, StoreClosed, UserDeleted
 from memoranda.maintenance import decay
 from memoranda.model.changes import Enrich, Fade, RecordChange, Retire
 from memoranda.model.checks import refuse_unknown, require_aware, several
@@ -86,26 +86,24 @@ class Maintenance:
     def run(
         self, stages: Iterable[str] | None = None, *, dry_run: bool = False
     ) -> MaintenanceReport:
-        """Run all stages, or some, in the order of a night.
+        """Run all stages, or some, in the order of a night; one that fails keeps no other back.
 
         Raises:
             InvalidInput: there is no such stage.
+            StoreClosed: the memory was closed.
+            UserDeleted: the user was deleted.
         """
         chosen = STAGES if stages is None else parse_stages(stages)
-        done = tuple(self.run_stage(name, dry_run=dry_run) for name in chosen)
-        return MaintenanceReport(stages=done)
-
-    def run_stage(self, stage: str, *, dry_run: bool = False) -> StageReport:
-        """Run the stage of that name."""
-        report: StageReport = getattr(self, stage)(dry_run=dry_run)
-        return report
-
-    def run_or_report(self, stage: str, *, dry_run: bool = False) -> StageReport:
-        """Run the stage of that name; what goes wrong is in its report."""
-        try:
-            return self.run_stage(stage, dry_run=dry_run)
-        except MemorandaError as error:
-            return StageReport(stage=stage, failed={stage: str(error)}, dry_run=dry_run)
+        done: list[StageReport] = []
+        for stage in chosen:
+            try:
+                done.append(getattr(self, stage)(dry_run=dry_run))
+            except (StoreClosed, UserDeleted):
+                raise
+            except MemorandaError as error:
+                failed = {stage: str(error)}
+                done.append(StageReport(stage=stage, failed=failed, dry_run=dry_run))
+        return MaintenanceReport(stages=tuple(done))
 
     def run_scheduled(self, stage: str) -> StageReport:
         """Run a stage that is due.
@@ -121,7 +119,8 @@ class Maintenance:
             after = self.store.sessions(self.scope, pending=True)
             if any(after[key].through == before[key].through for key in before.keys() & after):
                 raise MemorandaError("sessions are still being consolidated; it is tried again")
-        return self.run_stage(stage)
+        report: StageReport = getattr(self, stage)()
+        return report
 
     def clean_up(self) -> None:
         """Retire what is past its time, and log how many records that were, if any.

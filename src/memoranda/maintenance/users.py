@@ -1,19 +1,16 @@
-"""What concerns the users of a whole store: who they are, their upkeep, their deletion."""
+"""What concerns the users of a whole store: who they are, and their deletion."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from memoranda.conversation.conversation_store import name_similar
 from memoranda.errors import NotFound
-from memoranda.maintenance.service import STAGES, Maintenance, parse_stages
-from memoranda.model.checks import clean, required_callable, several
+from memoranda.model.checks import clean
 from memoranda.model.clock import Clock
 from memoranda.model.models import ForgetReceipt, Scope
-from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
-from memoranda.model.reports import StageReport
 from memoranda.notes.erasing import remove_prompts
 from memoranda.notes.service import NotesService
 from memoranda.store.sql.store import Store
@@ -29,14 +26,6 @@ class UserOverview:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserMaintenance:
-    """What the stages of upkeep did for one user, or would do."""
-
-    user: str
-    stages: tuple[StageReport, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Admin:
     """Lists and deletes the users of a store. For its administration, not for agents.
 
@@ -45,14 +34,12 @@ class Admin:
         notes: finds the notes of a user.
         clock: where the time comes from.
         wipe: clears caches and free space of what was erased; says why it could not.
-        maintenance: gives the upkeep of one user.
     """
 
     store: Store
     notes: NotesService
     clock: Clock
     wipe: Callable[[], str | None]
-    maintenance: Callable[[str], Maintenance]
 
     def users(self) -> list[str]:
         """Return the names of all users that have a record or a conversation, in order."""
@@ -69,37 +56,6 @@ class Admin:
             )
             for name in self.users()
         ]
-
-    def maintain(
-        self,
-        stages: Iterable[str] | None = None,
-        *,
-        users: Iterable[str] | None = None,
-        dry_run: bool = False,
-        progress: Progress | None = None,
-    ) -> list[UserMaintenance]:
-        """Run the upkeep of all users, or of some; a stage that fails keeps no other from running.
-
-        Args:
-            stages: some of them; all, if not given.
-            users: only of these.
-            dry_run: change nothing, and report what would be done.
-            progress: told before each user.
-
-        Raises:
-            InvalidInput: there is no such stage.
-        """
-        chosen = STAGES if stages is None else parse_stages(stages)
-        named = self.users() if users is None else several(users, "users")
-        names, done = [clean(each, "user") for each in named], []
-        required_callable(progress, "progress")
-        for number, name in enumerate(names):
-            if progress is not None:
-                progress(number, len(names))
-            upkeep = self.maintenance(name)
-            reports = (upkeep.run_or_report(stage, dry_run=dry_run) for stage in chosen)
-            done.append(UserMaintenance(user=name, stages=tuple(reports)))
-        return done
 
     def delete_user(self, name: str, *, erase: bool = True) -> ForgetReceipt:
         """Delete a user: no list knows them, and every open memory of theirs raises.

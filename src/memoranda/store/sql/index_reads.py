@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
 from typing import Any
@@ -141,16 +141,9 @@ class IndexReads(SqlReads):
     """The reads of ranking: all that came since the last time, and details of candidates."""
 
     def index_changes(
-        self,
-        scope: Scope,
-        since: query.IndexVersion,
-        *,
-        items: bool = False,
-        run: Callable[..., Iterator[list[VectorPart]]] | None = None,
+        self, scope: Scope, since: query.IndexVersion, *, items: bool = False
     ) -> query.IndexChanges:
         """Return what came after ``since``, or everything where known rows went.
-
-        ``run`` may read vectors later, by a snapshot of the caller that ends after the last.
 
         Vectors are float16 rows by user. Measured at 384 dimensions against a vec0 table with a
         partition for each user: 1.1 kB a record instead of 1.9 (10 users with 5,000 records) or
@@ -174,12 +167,11 @@ class IndexReads(SqlReads):
             listed = (dump(theirs[at : at + AT_ONCE]) for at in range(0, len(theirs), AT_ONCE))
             known = [reader.vectors(THEIR_VECTORS, keys=keys) for keys in listed]
             seqs = range(start.vector, version.vector, AT_ONCE)
-            coming = (run or map)(partial(reader.vectors, NEXT_VECTORS + others), seqs)
+            coming = map(partial(reader.vectors, NEXT_VECTORS + others), seqs)
             # What is only said rests on nothing, so adding it changes no lineage.
             changed = reset or len(revised) or (rows["kind"] != KINDS[Kind.EPISODE]).any()
             lineage = reader.lineage(part) if changed else None
-            vectors = chain.from_iterable(chain(known, coming))
-            names, parts = [*reader.numbers], vectors if run else [*vectors]
+            parts, names = [*chain.from_iterable(chain(known, coming))], [*reader.numbers]
         model = reader.model
         return query.IndexChanges(version, rows, revised, names, parts, lineage, model, reset=reset)
 

@@ -143,7 +143,7 @@ WHERE c.user_key = :user AND m.user_key = :user ORDER BY m.key
 READ_PRUNINGS = f"""
 SELECT {rows.PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}} AND p.user_key = :user AND c.id = :id
-ORDER BY p.at DESC, p.key DESC LIMIT :last
+ORDER BY p.at, p.key
 """
 TOMBSTONES = f"""
 SELECT t.id, t.at, t.count, {rows.REMOVED_MESSAGE}
@@ -476,10 +476,9 @@ class SqlReads:
         found = self._made(scope, EXPIRED_THROUGH, owner="c", id=id, now=to_ms(now))
         return found[0][0] if found else -1
 
-    def prunings(self, scope: Scope, id: str, last: int = BEYOND) -> list[models.Pruning]:
-        """Return the receipts of the ``last`` prunings of a conversation, or all, oldest first."""
-        made = rows.PRUNINGS.make
-        return self._made(scope, READ_PRUNINGS, made, owner="c", id=id, last=last)[::-1]
+    def prunings(self, scope: Scope, id: str) -> list[models.Pruning]:
+        """Return the receipts of all prunings of a conversation, oldest first."""
+        return self._made(scope, READ_PRUNINGS, rows.PRUNINGS.make, owner="c", id=id)
 
     def tombstones(self, scope: Scope, id: str) -> list[Tombstone]:
         """Return the tombstones of a conversation, oldest first."""
