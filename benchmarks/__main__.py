@@ -21,6 +21,7 @@ from benchmarks import (
     languages,
     learning,
     ner,
+    people,
     postgres,
     pruning,
     quiz,
@@ -46,6 +47,7 @@ QUALITY = (
     "notes",
     "postgres",
     "quiz",
+    "people",
     "languages",
 )
 SPEED: dict[str, Callable[..., None]] = {
@@ -113,6 +115,7 @@ def measure(name: str, asked: argparse.Namespace) -> None:
         "notes": lambda: history_entries.run(data, quick=quick),
         "postgres": lambda: postgres.run(quick=quick),
         "languages": languages.run,
+        "people": lambda: people.run(people.PEOPLE),
         "quiz": lambda: [quiz.run(path) for path in quiz.HISTORIES],
     }
     runs[name]()

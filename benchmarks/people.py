@@ -42,12 +42,12 @@ def talk(person: dict[str, Any], folder: Path) -> list[list[str]]:
             for line in day["lines"]:
                 say(agent, line)
             if day is days[-1]:
-                answers.append([say(agent, each["q"]) for each in person["questions"]])
+                answers.append([say(agent, each["ask"]) for each in person["questions"]])
             agent.end()
         clock.advance(timedelta(days=1))
         memory.maintain()
         agent = Agent(memory, session="next-day")
-        answers.append([say(agent, each["q"]) for each in person["questions"]])
+        answers.append([say(agent, each["ask"]) for each in person["questions"]])
     return answers
 
 
@@ -58,7 +58,7 @@ def is_right(question: dict[str, Any], line: str) -> bool:
 
 def is_outdated(question: dict[str, Any], line: str) -> bool:
     """Return whether a line gives the answer that was right earlier."""
-    old = question["old"]
+    old = question["outdated"]
     return bool(old) and not is_right(question, line) and bool(re.search(old, line, re.IGNORECASE))
 
 
@@ -77,7 +77,7 @@ def run(path: Path, *, details: bool = False) -> None:
         rows.append((person["name"], *map(str, right), *map(str, old), str(len(questions))))
         for question, *lines in zip(questions, *answers, strict=True) if details else ():
             if not all(is_right(question, line) for line in lines):
-                print(f"{question['q']}  ({question['right']} | {question['old']})")
+                print(f"{question['ask']}  ({question['right']} | {question['outdated']})")
                 print(*(f"   {line[:200]}" for line in dict.fromkeys(lines)), sep="\n")
     shares = [f"{each / count:.1%}" for each in totals]
     rows.append(("all", *shares, "", "", str(count)))

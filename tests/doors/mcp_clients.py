@@ -119,13 +119,13 @@ def address(started):
     return line.split()[-1]
 
 
-def post(url, body=HELLO, token=ANA, **headers):
+def post(url, body=HELLO, token=ANA, patience=PATIENCE, **headers):
     """Send one request as any program would."""
     wanted = {} if token is None else {"Authorization": f"Bearer {token}"}
     sent = {name.replace("_", "-"): text for name, text in headers.items()}
     content = {"content": body} if isinstance(body, bytes) else {"json": body}
     headers = HEADERS | wanted | sent
-    return httpx2.post(url, headers=headers, timeout=PATIENCE, verify=PLAIN, **content)
+    return httpx2.post(url, headers=headers, timeout=patience, verify=PLAIN, **content)
 
 
 def connect(url, sent):

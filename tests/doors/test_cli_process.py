@@ -91,8 +91,8 @@ def test_input_is_utf_8_whatever_the_code_page(started, memory):
 
 # A command line, as in test_cli_wrong_input.py, with its exit code.
 FORBIDDEN = [
-    ("list --db sealed.db", 1, "sealed.db cannot be opened", "check that it may be read"),
-    ("remember x --db closed/a.db", 1, "closed/a.db", "check the permissions of the file"),
+    ("list --db sealed.db", 1, "sealed.db cannot be opened", "may not read"),
+    ("remember x --db closed/a.db", 1, "closed/a.db", "may not write"),
     ("export closed/x.jsonl", 1, "closed/x.jsonl", "choose another place"),
     ("backup closed/x.db", 1, "closed/x.db", "choose another place"),
     ("import sealed.db", 2, "'sealed.db' is not readable", "see memoranda import --help"),

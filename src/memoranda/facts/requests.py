@@ -133,13 +133,15 @@ def find_memory_change(text: str) -> MemoryChange | None:
 def find_value_like(new: str, said: str) -> str:
     """Return the last words of a text that are a value of the same kind as another, if any are.
 
-    Numbers stand at the same places, with the same letters: "the 10th" is no time of day.
+    Numbers stand at the same places, with the same letters: "the 10th" is no time of day, but it
+    is like the day in "11 December".
     """
     words, kinds = said.split(), [_unit(each) for each in new.split()]
     ends = range(len(words), len(kinds) - 1, -1)
     phrases = (words[end - len(kinds) : end] for end in ends)
-    like = (" ".join(each) for each in phrases if [_unit(word) for word in each] == kinds)
-    return next(like, "").strip(_TIDY)
+    like = [" ".join(each) for each in phrases if [_unit(word) for word in each] == kinds]
+    bare = [each for each in reversed(words) if "th" in kinds and _unit(each) == ""]
+    return next(iter(like or bare), "").strip(_TIDY)
 
 
 def _unit(word: str) -> str | None:

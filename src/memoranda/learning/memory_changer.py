@@ -98,7 +98,7 @@ class MemoryChanger:
         new, last = change.new or "", said[0].content if said else ""
         numbered = any(map(str.isdigit, new))
         old = change.old or (find_value_like(new, last) if numbered else "")
-        about = " ".join(each for each in change.about.split() if each != old)
+        about = " ".join(each for each in change.about.split() if each not in old.split())
         holding = [each for each in (*said, *facts) if _with_value(each.content, old, new)]
         if about:
             holding = [each for each in holding if share_words(about, each.content) >= LEAST_SHARED]

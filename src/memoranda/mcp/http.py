@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import signal
 import socket
 import sys
-from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
+from weakref import WeakValueDictionary
 
 import anyio
 from mcp.server.auth.provider import AccessToken
@@ -95,7 +96,7 @@ def serve(server: MCPServer[Any], address: ListenAddress, settings: Settings) ->
 class FairShare:
     """Lets no token have more than its share of a server at once, so that others are served, too.
 
-    More is answered with 429; and who only waits for messages that never come, with 405.
+    More waits for its turn; who only waits for messages that never come, is answered with 405.
 
     Args:
         app: what answers (ASGI).
@@ -104,24 +105,17 @@ class FairShare:
     def __init__(self, app: Any) -> None:
         """Serve nobody yet."""
         self._app = app
-        self._serving = Counter[bytes | None]()
+        self._turns = WeakValueDictionary[bytes | None, asyncio.Semaphore]()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request; messages of other kinds are passed on."""
-        headers = dict(scope.get("headers", ()))
-        token = headers.get(b"authorization")
         if scope.get("method") == "GET" and scope["path"] == PATH:
             await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
-        elif token is not None and self._serving[token] >= SHARE:
-            message = "too many requests at once; wait for the answers"
-            await Response(message, 429, {"Retry-After": "1"})(scope, receive, send)
-        else:
-            self._serving[token] += 1
-            try:
-                await self._app(scope, receive, send)
-            finally:
-                self._serving[token] -= 1
-                self._serving += Counter()  # What is 0 is forgotten.
+            return
+        token = dict(scope.get("headers", ())).get(b"authorization")
+        turns = self._turns.setdefault(token, asyncio.Semaphore(SHARE))
+        async with nullcontext() if token is None else turns:
+            await self._app(scope, receive, send)
 
 
 class Tokens:

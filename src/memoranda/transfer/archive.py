@@ -186,7 +186,7 @@ def _require_readable(header: Any, place: str) -> None:
         raise InvalidInput(
             f"{place}: this is an export of version {header.get('version')!r} of the format "
             f"{header.get('format')!r}, and only version {VERSION} of memoranda is read: of an "
-            f"older one, import it with memoranda 0.2 and export it again; of a newer one, "
+            f"older one, export its conversations one by one with that version; of a newer one, "
             f"upgrade with pip install -U memoranda"
         )
 
