@@ -23,7 +23,6 @@ from memoranda.model.models import Scope
 from memoranda.model.query import Filter
 from memoranda.search.evidence import WEIGHTS
 from memoranda.search.search import Ranking, Retriever
-from memoranda.text.terms import TermAnalyzer
 
 CORE = frozenset(
     {
@@ -143,7 +142,6 @@ def retriever(memory: Memory, ranking: Ranking) -> Retriever:
     parts = memory._services  # noqa: SLF001 - rankings are no part of the public face
     return Retriever(
         store=parts.store,
-        analyzer=TermAnalyzer(),
         extractor=parts.extractor,
         derivations=parts.derivations,
         zone=UTC,

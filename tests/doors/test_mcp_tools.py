@@ -14,7 +14,7 @@ from mcp_clients import BASIC, FULL, MODES, PATIENCE, Broken, asked, refusal, se
 from tables import each_row
 
 from memoranda import Memory, Settings, errors
-from memoranda.mcp.run import make_server
+from memoranda.mcp.server import build
 from memoranda.mcp.tools import told_to_client
 from memoranda.serving.late import LateMemory
 
@@ -26,8 +26,8 @@ def test_the_tools_are_these(which, expected):
     """``basic`` serves the three tools of seed 001 alone, ``full`` all; each is described."""
 
     async def main():
-        server, _ = make_server(Settings(mcp={"tools": which}))
-        async with Client(server) as client:
+        settings = Settings(mcp={"tools": which})
+        async with Client(build(LateMemory(None, "ana", settings))) as client:
             return (await client.list_tools()).tools
 
     tools = anyio.run(main)

@@ -11,8 +11,9 @@ from mcp_clients import value as call_tool
 from settings_effects import EFFECTS, ELSEWHERE, LOCKS, Sight, command, visit
 
 from memoranda import Memory, Settings
-from memoranda.mcp.run import make_server
+from memoranda.mcp.server import build
 from memoranda.search.index import MEGABYTE
+from memoranda.serving.late import LateMemory
 from memoranda.settings.fields import fields
 
 # What makes a setting visible, where it needs others: a window that fills up, a task that ends.
@@ -164,7 +165,8 @@ def test_each_door_opens_what_the_settings_say(monkeypatch, run):
     """Whose memory it is says the environment, whatever opens it."""
 
     async def serve():
-        async with Client(make_server(Settings())[0]) as client:
+        settings = Settings()
+        async with Client(build(LateMemory(None, settings.user, settings))) as client:
             await call_tool(client, "store_memory", content="I have a cat named Tom.")
 
     by_environment(monkeypatch, {"user": "ben"})

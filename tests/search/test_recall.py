@@ -63,10 +63,10 @@ def test_a_line_says_when_who_and_how_sure():
 
 @each_row
 def test_what_was_restated_is_one_line_with_its_times(again, lines):
-    """The newest, without regard to case, marks and a lead-in; a doubt or a denial is another line.
+    """The newest, without regard to case and marks; what says more is another line.
 
     i like tea! | 1
-    As I said, I like tea. | 1
+    As I said, I like tea. | 2
     I like tea? | 2
     I doubt that I like tea. | 2
     I like green tea. | 2
@@ -75,12 +75,6 @@ def test_what_was_restated_is_one_line_with_its_times(again, lines):
     text = packed([hit("I like tea."), later]).text
     assert text.count("- [") == int(lines)
     assert (f"- [2026-07-03 12:00, also 2026-07-01, fact] {again}" in text) is (lines == "1")
-
-
-def test_two_lead_ins_of_one_statement_are_one_line():
-    """Though the statement alone comes last, and neither repeats the other."""
-    said = ("As I said, I like tea.", "Please note: I like tea.", "I like tea.")
-    assert packed([hit(text) for text in said]).text.count("- [") == 1
 
 
 def test_a_long_record_is_shortened():

@@ -2,11 +2,8 @@
 
 from tables import each_row
 
-from memoranda.search.questions import ParsedQuestion, is_past
+from memoranda.search.questions import ANALYZER, ParsedQuestion, is_past
 from memoranda.search.statements import competes, speaks_of_change, stated_sentences, values_of
-from memoranda.text.terms import TermAnalyzer
-
-ANALYZER = TermAnalyzer()
 
 
 def question(text):
@@ -89,4 +86,4 @@ def test_a_rival_is_told_by_the_word_in_its_place(asked, sentence, rival):
     What is the deadline for the grant? | The deadline of April 5 stands. | no
     """
     held = frozenset(ANALYZER.terms(sentence))
-    assert competes(question(asked), sentence, held, ANALYZER) is (rival == "yes")
+    assert competes(question(asked), sentence, held) is (rival == "yes")

@@ -14,7 +14,6 @@ def retriever_of(memory, *, derivations=None, **ranking):
     parts = memory._services
     return Retriever(
         store=parts.store,
-        analyzer=parts.retriever.analyzer,
         extractor=parts.extractor,
         derivations=derivations or parts.derivations,
         zone=UTC,

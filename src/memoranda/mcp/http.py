@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 import anyio
+import uvicorn
 from mcp.server.auth.provider import AccessToken
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
@@ -20,14 +21,14 @@ from starlette.responses import Response
 
 from memoranda.errors import ConfigError
 from memoranda.serving.addresses import ListenAddress
-from memoranda.serving.web import web_server
 from memoranda.settings.parsing import names
-from memoranda.settings.sections import McpSettings
+from memoranda.settings.sections import HttpSettings, McpSettings
 from memoranda.settings.settings import Settings
 
 PATH = "/mcp"
 # Requests of one token at once, fewer than half of the threads that answer (anyio's 40).
 SHARE = 16
+GRACE = 3  # seconds that open requests have to end when the server is told to
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -84,13 +85,30 @@ def serve(server: MCPServer[Any], address: ListenAddress, settings: Settings) ->
             host=here.host,
             transport_security=security,
         )
-        web = web_server(FairShare(app), settings.http)
+        web = _web_server(FairShare(app), settings.http)
         # Uvicorn ends gracefully and raises the signal again: then it must not kill.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         sys.stderr.write(f"listening at http://{here}{PATH}\n")
         sys.stderr.flush()
         with suppress(KeyboardInterrupt):
             anyio.run(web.serve, [listening])
+
+
+def _web_server(app: Any, limits: HttpSettings) -> uvicorn.Server:
+    """Return what serves ``app`` over HTTP within ``limits``."""
+    config = uvicorn.Config(
+        app,
+        # The same whatever else is installed, and blanks around a field are not part of it.
+        http="h11",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        limit_concurrency=limits.connections,
+        h11_max_incomplete_event_size=limits.header_size,
+        timeout_keep_alive=limits.keep_alive,  # type: ignore[arg-type]  # parts of seconds, too
+        timeout_graceful_shutdown=GRACE,
+    )
+    return uvicorn.Server(config)
 
 
 class FairShare:

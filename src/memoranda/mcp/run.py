@@ -42,32 +42,14 @@ def run(
         ConfigError: the address cannot be listened at, or must not be without tokens.
     """
     _log_to_stderr()
+    memory = LateMemory(location, user=user or settings.user, settings=settings)
     tokens = None if http is None else settings.mcp.tokens
     verifier = None if tokens is None else Tokens(users_by_token(tokens))
-    server, memory = make_server(
-        settings, location=location, user=user, tools=tools, verifier=verifier
-    )
+    server = build(memory, tools=tools, verifier=verifier)
     if http is None:
-        serve_stdio(server, memory)
-    else:
-        serve(server, ListenAddress.parse(http), settings)
-
-
-def make_server(
-    settings: Settings,
-    *,
-    location: str | None = None,
-    user: str | None = None,
-    tools: str | None = None,
-    verifier: Tokens | None = None,
-) -> tuple[MCPServer[Any], LateMemory]:
-    """Return a server by the settings, and its memory; other arguments as for :func:`run`.
-
-    Args:
-        verifier: knows who may ask; anyone, if not given.
-    """
-    memory = LateMemory(location, user=user or settings.user, settings=settings)
-    return build(memory, tools=tools or settings.mcp.tools, verifier=verifier), memory
+        anyio.run(_run_stdio, server, memory)
+        _exit()
+    serve(server, ListenAddress.parse(http), settings)
 
 
 def _log_to_stderr() -> None:
@@ -78,13 +60,8 @@ def _log_to_stderr() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=form)
 
 
-def serve_stdio(server: MCPServer[Any], memory: LateMemory) -> NoReturn:
-    """Serve until the input ends or the process is told to stop; close ``memory``, and exit."""
-    anyio.run(_run_stdio, server, memory)
-    _exit()
-
-
 async def _run_stdio(server: MCPServer[Any], memory: LateMemory) -> None:
+    """Serve until the input ends or the process is told to stop."""
     async with anyio.create_task_group() as tasks:
         if sys.platform != "win32":  # There the loop knows no signals.
             tasks.start_soon(_stop_on_signal, memory)

@@ -94,13 +94,13 @@ def _told(name: str, error: ToolError) -> str:
 
 
 def build(
-    memory: LateMemory, *, tools: str = "full", verifier: TokenVerifier | None = None
+    memory: LateMemory, *, tools: str | None = None, verifier: TokenVerifier | None = None
 ) -> MemoryServer:
     """Return the server of a memory, which it closes when it ends.
 
     Args:
         memory: what it serves. Nothing of it is loaded before the first request.
-        tools: ``full``, or ``basic`` for three (requirement S1.29).
+        tools: ``full``, or ``basic`` for three (requirement S1.29); otherwise as the settings say.
         verifier: whose tokens HTTP requests must bring, if any are needed.
     """
 
@@ -124,7 +124,7 @@ def build(
         description="The memory that any LLM agent can be given.",
         instructions=INSTRUCTIONS,
         version=memoranda.__version__,
-        tools=memory_tools(memory, tools),
+        tools=memory_tools(memory, tools or memory.settings.mcp.tools),
         token_verifier=verifier,
         auth=None if verifier is None else issuer,
         lifespan=lifespan,

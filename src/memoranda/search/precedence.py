@@ -21,7 +21,6 @@ import numpy as np
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import read_asked
 from memoranda.model.models import Kind, Record
-from memoranda.model.ports import Analyzer
 from memoranda.search.evidence import ScoredRecords, best_rows, merge_facts, pairs_among
 from memoranda.search.index import Mask, Places, Rows
 from memoranda.search.questions import ParsedQuestion
@@ -51,8 +50,6 @@ class CurrentFirst:
         visible: those that count.
         wanted: those of them that may be shown.
         one: whether a person asks an assistant, and names no time.
-        by_vectors: whether the question has a vector, and so likeness is told by vectors.
-        analyzer: makes the terms of texts.
         texts, records: give what records say, or the records, by row.
     """
 
@@ -61,10 +58,8 @@ class CurrentFirst:
     visible: Mask
     wanted: Mask
     one: bool
-    by_vectors: bool
-    analyzer: Analyzer
     texts: Callable[[Iterable[int]], Mapping[int, str]]
-    records: Callable[[Iterable[int]], Mapping[int, Record]]
+    records: Callable[[Sequence[int]], Mapping[int, Record]]
     _stated: dict[int, StatedText] = field(default_factory=dict)
 
     def rank(self, own: ScoredRecords, found: Mask) -> tuple[ScoredRecords, Mask]:
@@ -164,13 +159,12 @@ class CurrentFirst:
 
     def _is_rival(self, row: int) -> bool:
         """Return whether a record is about another thing than the question."""
-        text, terms = self.texts([row])[row], self._read(row).terms
-        return competes(self.question, text, terms, self.analyzer)
+        return competes(self.question, self.texts([row])[row], self._read(row).terms)
 
     def _likeness(self, row: int, other: int) -> float:
         """Return how like another record one is: by their vectors, or their words without."""
         vectors = self.rows.vectors
-        if not self.by_vectors or not vectors.read[[row, other]].all():
+        if not vectors.read[[row, other]].all():
             return self._read(row).likeness(self._read(other))
         return float(np.vecdot(vectors.dequantize(row), vectors.dequantize(other)))
 
@@ -178,8 +172,7 @@ class CurrentFirst:
         """Return what a record says, as far as it may bring another one up to date."""
         if row not in self._stated:
             text = self.texts([row]).get(row, "")
-            analyzer = self.analyzer
-            self._stated[row] = StatedText.read(text, self.question, analyzer)
+            self._stated[row] = StatedText.read(text, self.question)
         return self._stated[row]
 
     def _with_asked_facts(

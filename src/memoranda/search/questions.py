@@ -8,7 +8,7 @@ from functools import cache
 
 from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.patterns import LanguageData, WordLists, compile_pattern, languages_with, load
-from memoranda.text.terms import fold, normalize
+from memoranda.text.terms import TermAnalyzer, fold, normalize
 
 LONGEST_QUESTION = 200  # characters of a question without its mark
 
@@ -20,6 +20,7 @@ _ASKS = ("?", "\uff1f", "\u061f")
 # Around a question.
 _EDGE = " .\t\n\"'”’»)]*_"
 
+ANALYZER = TermAnalyzer()  # What makes terms, as it made those of the index.
 ASKED = LanguageData("en", _TOPIC)
 _QUESTION_WORD = compile_pattern(r"[^\W_]+")
 

@@ -15,8 +15,6 @@ from itertools import islice
 from math import inf
 
 from memoranda.errors import StoreReadOnly
-from memoranda.facts.language import language_of, languages_in
-from memoranda.facts.stance import leaves_asserted
 from memoranda.model.changes import RecordAccess
 from memoranda.model.checks import clean, limited
 from memoranda.model.models import NO_RECALL, Hit, Kind, Recall, Record, Scope, Trust, is_active
@@ -278,30 +276,17 @@ def _likeness(hit: Hit) -> float:
 
 def _group_restated(hits: Sequence[Hit]) -> Iterator[list[Hit]]:
     """Yield hits that say the same as one group, the newest first, each where its best one was."""
-    groups: dict[str, list[Hit]] = {}
+    groups: dict[tuple[str | None, ...], list[Hit]] = {}
     for hit in hits:
-        same = [other.record for other in hits if _restates(other.record, hit.record)]
-        plainest = min(same, key=lambda record: len(record.content.split()))
-        groups.setdefault(plainest.id, []).append(hit)
+        groups.setdefault(_statement(hit.record), []).append(hit)
     for group in groups.values():
         yield sorted(group, key=lambda hit: hit.record.event_time, reverse=True)
 
 
-def _restates(one: Record, other: Record) -> bool:
-    """Return whether two records of one speaker say the same, but for case, marks and a lead-in.
-
-    "As I said, I like tea" says "i like tea" again; what supposes, doubts or reports it does not.
-    """
-    short, long = sorted((one.content.split(), other.content.split()), key=len)
-    words = zip(reversed(short), reversed(long), strict=False)
-    if one.source_role != other.source_role or any(_bare(a) != _bare(b) for a, b in words):
-        return False
-    lead = " ".join(long[: len(long) - len(short)])
-    return not lead or leaves_asserted(language_of(languages_in(one.content)[0]), lead)
-
-
-def _bare(word: str) -> str:
-    return word.casefold().strip(_MARKS)
+def _statement(record: Record) -> tuple[str | None, ...]:
+    """Return who says what in a record, but for case and marks at the edges of words."""
+    words = record.content.casefold().split()
+    return record.source_role, *(word.strip(_MARKS) for word in words)
 
 
 def _shortened(line: str, budget: int, counter: TokenCounter) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -19,7 +19,7 @@ from memoranda.facts.questions import read_asked
 from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.checks import content_hash, to_ms
 from memoranda.model.models import ROLES, ArmEvidence, Hit, Kind, Record, Scope, Why
-from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor
+from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor
 from memoranda.model.query import CandidateQuery, EmbeddedText, Filter, TermMatches, Vector
 from memoranda.search import evidence
 from memoranda.search.evidence import WITHIN, ScoredRecords
@@ -32,13 +32,13 @@ from memoranda.search.late_interaction import (
     weigh_question_before,
 )
 from memoranda.search.precedence import CurrentFirst, find_superseded
-from memoranda.search.questions import ParsedQuestion, asks, names_assistant
+from memoranda.search.questions import ANALYZER, ParsedQuestion, asks, names_assistant
 from memoranda.store.sql.database import read_again
 from memoranda.store.sql.index_reads import KINDS, NEVER
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
 from memoranda.text.languages import mixes_scripts
-from memoranda.text.terms import TermAnalyzer, shorten_question
+from memoranda.text.terms import shorten_question
 
 log = logging.getLogger("memoranda.search")
 T = TypeVar("T")
@@ -86,7 +86,6 @@ class Retriever:
         ranking: how evidence becomes a score.
         cache: the indexes of the users asked last.
         wait: seconds to wait for the vectors of the query and of the user's newest records.
-        analyzer: makes the terms of a query, as it made those of the index.
     """
 
     store: Store
@@ -96,7 +95,6 @@ class Retriever:
     ranking: Ranking
     cache: IndexCache = field(default_factory=IndexCache)
     wait: float = 0.3
-    analyzer: Analyzer = field(default_factory=TermAnalyzer)
 
     @property
     def reads_entities(self) -> bool:
@@ -138,7 +136,7 @@ class Retriever:
         until = time.monotonic() + self.wait
         said = query if prompt or asks(query) else None
         query = shorten_question(query)
-        terms, embedded = self.analyzer.query_terms(query)[:MOST_TERMS], self._embed(query)
+        terms, embedded = ANALYZER.query_terms(query)[:MOST_TERMS], self._embed(query)
         if self.reads_entities:
             self.derivations.finish_soon(scope, ENTITIES, self.wait)
 
@@ -211,7 +209,6 @@ class SingleSearch:
         matches: which of them hold which of the terms.
         embedded: what the model says of the query; ``None`` without one.
         said: the query, if it may be a turn itself, which is no evidence then.
-        read: the records that were read so far, by row.
         contents: what records say that were asked for that, by row.
     """
 
@@ -224,7 +221,6 @@ class SingleSearch:
     matches: TermMatches
     embedded: EmbeddedText | None
     said: str | None
-    read: dict[int, Record] = field(default_factory=dict)
     contents: dict[int, str] = field(default_factory=dict)
 
     @cached_property
@@ -253,15 +249,10 @@ class SingleSearch:
             wanted &= np.isin(rows.table["ordinal"], rows.candidates.answers)
         if where.kinds:
             wanted &= _of_kinds(rows, where.kinds)
-        if where.session is not None:
-            wanted &= rows.named("session", where.session)
         if where.exclude_session is not None:
             wanted &= ~rows.named("session", where.exclude_session)
-        if where.since is not None:
-            wanted &= rows.table["over"] > to_ms(where.since)
-        if where.until is not None:
-            wanted &= rows.table["event"] < to_ms(where.until)
-        if where.tags or where.metadata or where.namespace:
+        others = where.session, where.since, where.until, where.tags, where.metadata
+        if where.namespace or any(others):
             wanted &= self._passing(where)
         return wanted
 
@@ -293,21 +284,19 @@ class SingleSearch:
         found = [row for row in order if row in records and records[row].id not in skip]
         found = [row for row in found if min_score is None or float(scored.score[row]) >= min_score]
         beside = self._beside(found[:limit])
-        return [
-            Hit(records[row], float(scored.score[row]), self._why(scored, row, *turns))
-            for row, turns in beside.items()
-        ]
+        return [self._hit(scored, row, records[row], *turns) for row, turns in beside.items()]
 
-    def _why(self, scored: ScoredRecords, row: int, before: str | None, after: str | None) -> Why:
-        """Return why a record was found; ``before`` and ``after`` are the turns around it."""
+    def _hit(
+        self, scored: ScoredRecords, row: int, record: Record, before: str | None, after: str | None
+    ) -> Hit:
+        """Return a record with why it was found; ``before`` and ``after`` are the turns around."""
         arms = {}
         for name, share in scored.shares.items():
             if share[row]:
                 values = scored.evidence[name]
                 rank = int(np.count_nonzero(values > values[row])) + 1
                 arms[name] = ArmEvidence(rank, float(values[row]), float(share[row]))
-        record = self.read[row]
-        return Why(
+        why = Why(
             arms=arms,
             recency=float(scored.recency[row]),
             confidence=float(scored.confidence[row]),
@@ -318,6 +307,7 @@ class SingleSearch:
             after=after,
             unread=self._unread(row),
         )
+        return Hit(record, float(scored.score[row]), why)
 
     def _unread(self, row: int) -> str | None:
         """Return what the model cannot read, if that is why words stand for the meaning."""
@@ -364,8 +354,6 @@ class SingleSearch:
             visible=self.visible,
             wanted=self.wanted,
             one=not self._among_people and self.named is None,
-            by_vectors=self.vector is not None,
-            analyzer=self.parts.analyzer,
             texts=self._texts,
             records=self._records,
         ).rank(own, found)
@@ -392,7 +380,9 @@ class SingleSearch:
 
     def _evidence(self) -> dict[str, Floats]:
         """Return the evidence of each arm that takes no vectors of tokens."""
-        rows, words, likeness = self.rows, self.words, self._likeness()
+        rows, words = self.rows, self.words
+        likeness = evidence.likeness(rows, self.vector)
+        likeness = self._or_by_words(likeness, likeness.max())
         if self.parts.reads_entities:
             names = [mention.text for mention in self.parts.extractor.extract(self.query)]
             mentions = self.parts.store.mentioning(self.scope, names) if names else ()
@@ -411,15 +401,8 @@ class SingleSearch:
             found["temporal"] = evidence.temporal(rows, *self.named)
         return found
 
-    def _likeness(self) -> Floats:
-        """Return how like the query records are: by their vectors, or without by their words."""
-        likeness = evidence.likeness(self.rows, self.vector)
-        if self.vector is None or self.rows.vectors.read.all():
-            return likeness
-        return self._or_by_words(likeness, likeness.max())
-
     def _or_by_words(self, likeness: Floats, most: np.float32) -> Floats:
-        """Return the same, where a record without a vector is at ``most`` as its words are."""
+        """Return likeness where a record without a vector is at ``most`` as its words are."""
         return np.where(self.rows.vectors.read, likeness, most * self.words.likeness())
 
     def _token_evidence(self, found: Mapping[str, Floats], score: Floats) -> dict[str, Floats]:
@@ -428,13 +411,12 @@ class SingleSearch:
         Of the best candidates by ``score`` alone, which are read from the store; nothing where
         there are none, or where the question has none.
         """
-        rows, question = self.rows, self.question
+        rows, question = self.rows, self._question_tokens()
         if question is None:
             return {}
         best = evidence.best_rows(score, self.wanted & _told(found), MOST_CANDIDATES)
-        ordinals = rows.table["ordinal"][best].tolist()
-        texts, tokens = self.parts.store.texts_with_tokens(self.scope, ordinals)
-        self._keep(self.contents, texts)
+        texts, tokens = self.parts.store.texts_with_tokens(self.scope, self._ordinals(best))
+        self.contents |= self._by_row(texts)
         if not tokens:
             return {}
         asked, alike = self.words.coverage(around=False), np.zeros(len(rows), np.float32)
@@ -479,42 +461,39 @@ class SingleSearch:
             return None
         return self.embedded.vector
 
-    @cached_property
-    def question(self) -> QuestionTokens | None:
-        """The tokens of the question; ``None`` where they are not compared."""
+    def _question_tokens(self) -> QuestionTokens | None:
+        """Return the tokens of the question; ``None`` where they are not compared."""
         if self.embedded is None:
             return None
         rarity = dict(zip(self.terms, self.words.rarity.tolist(), strict=True))
-        terms = self.parts.analyzer.terms
 
         def weigh(word: str) -> float:
-            return max((rarity.get(term, FUNCTION_WORD) for term in terms(word)), default=0.0)
+            terms = ANALYZER.terms(word)
+            return max((rarity.get(term, FUNCTION_WORD) for term in terms), default=0.0)
 
         return QuestionTokens.of(self.query, self.embedded, weigh)
 
-    def _records(self, wanted: Iterable[int]) -> dict[int, Record]:
+    def _records(self, rows: Sequence[int]) -> dict[int, Record]:
         """Return records by row."""
-        return self._read(wanted, self.read, self.parts.store.get)
+        return self._by_row(self.parts.store.get(self.scope, self._ordinals(rows)))
 
     def _texts(self, wanted: Iterable[int]) -> dict[int, str]:
         """Return what records say by row."""
-        return self._read(wanted, self.contents, self.parts.store.texts)
-
-    def _read(
-        self, wanted: Iterable[int], known: dict[int, T], read: Callable[..., Mapping[int, T]]
-    ) -> dict[int, T]:
-        """Return something of each record by row; what is not known is read, by ordinals."""
-        order = list(wanted)
-        missing = sorted({row for row in order if row not in known})
+        rows = list(wanted)
+        missing = [row for row in rows if row not in self.contents]
         if missing:
-            ordinals = self.rows.table["ordinal"][missing].tolist()
-            self._keep(known, read(self.scope, ordinals))
-        return {row: known[row] for row in order if row in known}
+            found = self.parts.store.texts(self.scope, self._ordinals(missing))
+            self.contents |= self._by_row(found)
+        return {row: self.contents[row] for row in rows if row in self.contents}
 
-    def _keep(self, known: dict[int, T], found: Mapping[int, T]) -> None:
-        """Keep by row what was read by ordinal."""
+    def _ordinals(self, rows: Sequence[int]) -> list[int]:
+        ordinals: list[int] = self.rows.table["ordinal"][rows].tolist()
+        return ordinals
+
+    def _by_row(self, found: Mapping[int, T]) -> dict[int, T]:
+        """Return by row what was read by ordinal."""
         rows, _ = self.rows.found([*found])
-        known |= zip(rows.tolist(), found.values(), strict=True)
+        return dict(zip(rows.tolist(), found.values(), strict=True))
 
 
 def _of_kinds(rows: Rows, kinds: Sequence[str]) -> Mask:

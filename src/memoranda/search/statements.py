@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from memoranda.model.ports import Analyzer
-from memoranda.search.questions import ASKED, ParsedQuestion
+from memoranda.search.questions import ANALYZER, ASKED, ParsedQuestion
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.languages import DEFAULT
 from memoranda.text.patterns import LanguageData, compile_pattern, load
@@ -85,28 +84,26 @@ TermedWord = tuple[str, frozenset[str]]
 NO_WORD: TermedWord = "", frozenset()
 
 
-def competes(
-    question: ParsedQuestion, sentence: str, held: frozenset[str], analyzer: Analyzer
-) -> bool:
+def competes(question: ParsedQuestion, sentence: str, held: frozenset[str]) -> bool:
     """Return whether ``sentence``, which holds the terms ``held``, speaks of a rival.
 
     Only words of the question that it lacks can have one.
     """
-    asked = _words(question.text, analyzer)
+    asked = _words(question.text)
     missing = [
         place
         for place, (word, terms) in enumerate(asked)
         if terms & question.terms and not terms & held
         if word.lower() not in ASKED.words("generic")
     ]
-    said = _words(sentence, analyzer) if missing else []
+    said = _words(sentence) if missing else []
     return any(
         _replaced(asked, place, said, step, question) for place in missing for step in (-1, 1)
     )
 
 
-def _words(text: str, analyzer: Analyzer) -> list[TermedWord]:
-    return [(word, frozenset(analyzer.terms(word))) for word in _WORD.findall(text)]
+def _words(text: str) -> list[TermedWord]:
+    return [(word, frozenset(ANALYZER.terms(word))) for word in _WORD.findall(text)]
 
 
 def _replaced(
@@ -171,13 +168,13 @@ class StatedText:
     answers: frozenset[str]
 
     @classmethod
-    def read(cls, text: str, question: ParsedQuestion, analyzer: Analyzer) -> StatedText:
+    def read(cls, text: str, question: ParsedQuestion) -> StatedText:
         """Return what a text says of what a question asks."""
         values = {each: values_of(each) for each in stated_sentences(text)}
         near = (_sorts_near(question, each, found) for each, found in values.items())
         plain = chain.from_iterable(values.values())
         return cls(
-            terms=frozenset(analyzer.terms(text)),
+            terms=frozenset(ANALYZER.terms(text)),
             changes=any(map(speaks_of_change, values)),
             values=frozenset((sort, value) for sort, value, _ in plain),
             answers=frozenset(chain.from_iterable(near)),

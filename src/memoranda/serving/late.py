@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from threading import Lock, Thread
@@ -21,6 +22,7 @@ def load_memory() -> None:
     Thread(target=import_module, args=("memoranda.serving.verbs",), name="memoranda-load").start()
 
 
+@dataclass(slots=True)
 class LateMemory:
     """One store, for whoever asks. Thread-safe.
 
@@ -28,17 +30,17 @@ class LateMemory:
     what expired is retired when it starts and every hour (S1.38, S1.39). Several servers on one
     store divide the users.
 
-    Args:
+    Attributes:
         location: as of :class:`memoranda.Memory`.
         user: whose memory it is for those who come without a name.
         settings: all else that can be set.
     """
 
-    def __init__(self, location: str | None, *, user: str, settings: Settings) -> None:
-        """Open and import nothing yet."""
-        self._location, self._user, self._settings = location, user, settings
-        self._opening = Lock()
-        self._opened: Memory | None = None
+    location: str | None
+    user: str
+    settings: Settings
+    _opening: Lock = field(default_factory=Lock)
+    _opened: Memory | None = None
 
     def of(self, user: str | None = None) -> Verbs:
         """Return what a model may do with the memory of ``user``; opens the store at first.
@@ -52,7 +54,7 @@ class LateMemory:
 
         with self._opening, ExitStack() as failing:
             if self._opened is None:
-                memory = Memory(self._location, user=self._user, settings=self._settings)
+                memory = Memory(self.location, user=self.user, settings=self.settings)
                 failing.callback(memory.close)
                 memory.run_upkeep()
                 failing.pop_all()
