@@ -8,10 +8,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from memoranda.model.chat import ChatReply, OnText, ToolSpec
-from memoranda.model.decisions import Decisions
 from memoranda.model.usage import Reply
 from memoranda.providers.llm.spec import ModelConnection, is_local
 
@@ -59,11 +58,6 @@ class PydanticAIModel:
         Raises:
             LLMError: it failed beyond the retries, took too long, or gave no such answer.
         """
-        if answer is Decisions:
-            await _load("decisions")
-            from memoranda.providers.llm.decisions import ask_decisions
-
-            return cast("Reply[T]", await ask_decisions(self._to, instructions, prompt))
         await _load("answers")
         from memoranda.providers.llm.answers import ask_model
 

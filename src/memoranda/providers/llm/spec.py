@@ -41,7 +41,6 @@ class ModelConnection:
             are passed on as they come, the longest silence between two pieces.
         retries: how often a busy, failing or unreachable server is asked again.
         schema_refused: whether the server answers only without a schema; learned by asking.
-        probabilities_refused: whether it does not tell those of its words; learned by asking.
     """
 
     provider: str
@@ -51,7 +50,6 @@ class ModelConnection:
     timeout: float = 30.0
     retries: int = 2
     schema_refused: bool = False
-    probabilities_refused: bool = False
 
     def __str__(self) -> str:
         """Return the form that :func:`parse_spec` reads."""
