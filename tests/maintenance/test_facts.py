@@ -37,7 +37,9 @@ def test_facts_are_read_by_pages_whatever_their_number(monkeypatch):
         assert told(memory.facts("What does Ana drink?", limit=1)) == {
             "Ana drinks water.": ["Ana drinks coffee."]
         }
-        for number, record in enumerate((first, memory.get(coffee.id))):
+        for record in (first, coffee):
             traced = memory.trace_fact(record.id)
-            chain = [each.record.content for each in (*traced.before, traced.fact, *traced.after)]
-            assert chain == ["Ana drinks tea.", "Ana drinks coffee.", "Ana drinks water."], number
+            reasons = [each.reason for each in traced.history if each.action == "insert"]
+            assert len(reasons) == 3, record.content  # Of every version, in order.
+        assert traced.fact.supersedes[0].content == "Ana drinks coffee."
+        assert memory.trace_fact(first.id).fact.superseded_by.content == "Ana drinks coffee."

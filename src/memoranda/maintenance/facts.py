@@ -94,15 +94,11 @@ class Provenance:
     Attributes:
         fact: the fact.
         sources: the turns it was drawn from.
-        before: what it took the place of, and what that had, oldest first.
-        after: what took its place, and what took that one's, in that order.
-        history: what was done to it, oldest first.
+        history: what was done to it and to its other versions, oldest first.
     """
 
     fact: Fact
     sources: tuple[Source, ...]
-    before: tuple[Fact, ...]
-    after: tuple[Fact, ...]
     history: tuple[Change, ...]
 
 
@@ -178,8 +174,6 @@ class FactService:
         return Provenance(
             fact=self._fact(record),
             sources=tuple(_source(source, there.get(source)) for source in record.source_ids),
-            before=tuple(map(self._fact, self._predecessors(record))),
-            after=tuple(map(self._fact, self._successors(record))),
             history=tuple(store.history(scope, id)),
         )
 
@@ -203,23 +197,6 @@ class FactService:
             supersedes=tuple(map(_version, self._replaced.get(record.id, ()))),
             superseded_by=None if heir is None else _version(heir),
         )
-
-    def _predecessors(self, record: Record) -> list[Record]:
-        """Return what a record took the place of, directly or not, oldest first."""
-        found: dict[str, Record] = {}
-        waiting = [record]
-        while waiting:
-            new = [old for old in self._replaced.get(waiting.pop().id, ()) if old.id not in found]
-            found |= {old.id: old for old in new}
-            waiting += new
-        return sorted(found.values(), key=lambda old: (when_said(old), old.id))
-
-    def _successors(self, record: Record) -> list[Record]:
-        """Return what took the place of a record, directly or not, in that order."""
-        found: dict[str, Record] = {}
-        while (heir := self._facts.get(record.superseded_by or "")) and heir.id not in found:
-            found[heir.id] = record = heir
-        return list(found.values())
 
 
 def _source(id: str, record: Record | None) -> Source:

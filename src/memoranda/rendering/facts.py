@@ -56,13 +56,10 @@ def show_facts(found: Sequence[Fact], view: Display) -> RenderableType:
 
 
 def show_provenance(found: Provenance, view: Display) -> Iterator[RenderableType]:
-    """Yield a fact, the turns it rests on as they were said, its versions and its history."""
+    """Yield a fact with its versions, the turns it rests on as they were said, and its history."""
     yield from chain.from_iterable(map(view.wrap, describe_fact(found.fact, view)))
     yield Text("\nsaid in", "bold")
     yield table(found.sources, SOURCES, view, empty="no turn: it was stored as it is")
-    if versions := [*found.before, *found.after]:
-        yield Text("\nother versions", "bold")
-        yield show_facts(versions, view)
     yield Text("\nhistory", "bold")
     yield show_changes(found.history, view)
 
