@@ -9,10 +9,8 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-from mcp.server import ServerRequestContext
 from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.settings import AuthSettings
-from mcp.server.context import CallNext, HandlerResult
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.stdio import stdio_server
@@ -28,7 +26,7 @@ from memoranda.mcp.malformed import pass_messages
 from memoranda.mcp.reading import add_prompts, add_resources
 from memoranda.mcp.tools import failure, memory_tools, told_to_client
 from memoranda.model.checks import unknown
-from memoranda.serving.late import LateMemory, load_memory
+from memoranda.serving.late import LateMemory
 from memoranda.tools.tool import ALIASES
 
 log = logging.getLogger("memoranda.mcp")
@@ -112,11 +110,6 @@ def build(
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(memory.close)
 
-    async def warm(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        result = await call_next(ctx)
-        load_memory()  # After the first answer, not before.
-        return result
-
     issuer = AuthSettings(issuer_url=ISSUER, resource_server_url=None)
     server = MemoryServer(
         "memoranda",
@@ -128,7 +121,6 @@ def build(
         token_verifier=verifier,
         auth=None if verifier is None else issuer,
         lifespan=lifespan,
-        middleware=[warm],
         subscriptions=False,
         log_level="WARNING",
     )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
-from threading import Lock, Thread
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from memoranda.settings.settings import Settings
@@ -14,12 +12,6 @@ from memoranda.settings.settings import Settings
 if TYPE_CHECKING:
     from memoranda.memory import Memory
     from memoranda.serving.verbs import Verbs
-
-
-@cache
-def load_memory() -> None:
-    """Import what a memory needs, once, in a thread: that takes most of a second."""
-    Thread(target=import_module, args=("memoranda.serving.verbs",), name="memoranda-load").start()
 
 
 @dataclass(slots=True)
