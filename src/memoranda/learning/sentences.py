@@ -12,12 +12,15 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from memoranda.facts.forms import compile_form
-from memoranda.facts.language import language_of
+from memoranda.facts.language import language_of, languages_in
 from memoranda.facts.reader import MASK, find_text_request
+from memoranda.facts.requests import asks_to_keep
+from memoranda.learning.statements import speaks_of_speaker
 from memoranda.text.limits import LONGEST_SENTENCE, MOST_READ
 from memoranda.text.linear_patterns import encodable
-from memoranda.text.patterns import LanguageData, languages_with
+from memoranda.text.patterns import LanguageData, compile_pattern, languages_with
 from memoranda.text.sentences import split_sentences
+from memoranda.text.small_talk import is_small_talk
 
 _PROSE = LanguageData("mul", "prose")
 _BREAK = "\n"
@@ -26,6 +29,10 @@ _ASKS, _COLONS = frozenset("?\uff1f"), frozenset(":\uff1a")
 _LEAST_PARAGRAPHS, _FEW_SENTENCES = 2, 2
 # Share of the characters of a line from which, if they are signs of code, it is code.
 _CODE_SHARE = 0.06
+_COLON = compile_pattern(r"[:\uff1a](?:\s|$)")
+# Words of a label before a colon, and of a heading.
+_LABEL_WORDS, _HEADING_WORDS = 3, 6
+_STOPS = " .!?\n"
 _CLOSING = {'"': '"', "\u201c": "\u201d", "\u00ab": "\u00bb", "'": "'"}
 
 
@@ -81,7 +88,7 @@ def own_sentences(text: str) -> Iterator[SentencePart]:
     laughter = compile_form(_PROSE.source("laughter"))
     shown = laughter.sub(lambda found: ",".ljust(len(found[0])), shown)
     offset = 0
-    for line in _blank_asked_text(blank_pasted(shown)).split(_BREAK):
+    for line in blank_pasted(blank_shown(shown)).split(_BREAK):
         signs = len(_PROSE.pattern("code_signs", 0).findall(line))
         code = signs > max(1, len(line) * _CODE_SHARE)
         if line and not code and not _PROSE.pattern("no_prose", 0).match(line):
@@ -96,11 +103,9 @@ def blank_pasted(text: str) -> str:
     where only the last one asks, those are that bear signs of a log, a mail, a list or a form.
     The last paragraph stays where it asks something itself.
     """
-    spans = [found.span() for found in _PROSE.pattern("paragraph", 0).finditer(text)]
-    logged = False
-    if len(spans) == 1:  # Lines without a gap between them.
-        spans = [found.span() for found in _PROSE.pattern("line", 0).finditer(text)]
-        logged = _PROSE.pattern("logged", 0).search(text) is not None
+    spans = _paragraphs(text)
+    gap = _PROSE.pattern("blank_line", 0).search(text.strip())
+    logged = gap is None and _PROSE.pattern("logged", 0).search(text) is not None
     if len(spans) < _LEAST_PARAGRAPHS:
         return text
     (_, first), *others = spans
@@ -117,6 +122,13 @@ def blank_pasted(text: str) -> str:
     return text
 
 
+def _paragraphs(text: str) -> list[tuple[int, int]]:
+    """Return where the paragraphs of a text are; its lines, where there is no gap between them."""
+    spans = [found.span() for found in _PROSE.pattern("paragraph", 0).finditer(text)]
+    lines = _PROSE.pattern("line", 0).finditer(text)
+    return spans if len(spans) > 1 else [found.span() for found in lines]
+
+
 @cache
 def _shows_text() -> list[Any]:
     """Return the patterns of a sentence that shows a text: "what is wrong with this?"."""
@@ -124,15 +136,69 @@ def _shows_text() -> list[Any]:
     return list(filter(None, (each.words.pattern("shows_text") for each in languages)))
 
 
-def _blank_asked_text(text: str) -> str:
-    """Return a text, as long as it was, without what it asks to work on: "translate: …"."""
-    begin = find_text_request(text)
+def blank_shown(text: str) -> str:
+    """Return a text, as long as it was, without those of others that it shows or works on.
+
+    A last paragraph that asks something is its speaker's own again.
+    """
+    for found in _PROSE.pattern("byline", 0).finditer(text):
+        gaps = _PROSE.pattern("blank_line", 0).finditer(text[: found.start()])
+        text = cut_out(text, max((each.end() for each in gaps), default=0), found.end())
+    for each in split_sentences(text):
+        if _PROSE.pattern("attributed", 0).search(text[each.start : each.end]):
+            text = cut_out(text, each.start, each.end)
+    begin = _find_shown(text)
     if begin is None:
         return text
-    line = text.find(_BREAK, begin + 1)
-    colon = next((at for at in range(begin, len(text)) if text[at] in _COLONS), -1)
-    ends = [each for each in (line, colon + 1) if each > begin]
-    return cut_out(text, min(ends, default=begin), len(text))
+    *_, (last, end) = _paragraphs(text)
+    own = last > begin and not _ASKS.isdisjoint(text[last:end])
+    return cut_out(text, begin, last if own else len(text))
+
+
+def _find_shown(text: str) -> int | None:
+    """Return where in a text that of another begins; ``None`` if nowhere."""
+    if english("works_on_above").search(text):
+        return 0
+    asked = find_text_request(text)
+    # The mark before a request is that of another sentence.
+    begin = len(text) if asked is None else len(text) - len(text[asked:].lstrip(_STOPS))
+    for each in split_sentences(text[:begin]):
+        said = text[each.start : each.end]
+        if each.end < len(text.rstrip()) and _is_heading(said):
+            return each.start
+        for mark in _COLON.finditer(said):
+            start = each.start + mark.end()
+            if not _may_introduce(said[: mark.start()], text[start : start + LONGEST_SENTENCE]):
+                return start
+    return None if asked is None else begin
+
+
+def _may_introduce(lead: str, rest: str) -> bool:
+    """Return whether what stands before a colon leaves what follows its speaker's own word.
+
+    A label does, what asks to remember, what the speaker does ("I have a question"), and whatever
+    stands before a bare value.
+    """
+    words = lead.casefold().replace("'", " ").split()
+    if len(words) <= _LABEL_WORDS or words[0] in language_of(languages_in(lead)[0]).words["own"]:
+        return True
+    return asks_to_keep(f"{lead}: x") or not (speaks_of_speaker(rest) or asks_to_keep(rest))
+
+
+def _is_heading(line: str) -> bool:
+    """Return whether a line is the heading of a text, as nobody begins who tells something."""
+    words = line.split()
+    return (
+        1 < len(words) <= _HEADING_WORDS
+        and line[-1].isalnum()
+        and not is_small_talk(words[0])
+        and not speaks_of_speaker(line)
+        and (
+            not line[0].isalnum()
+            or any(map(str.isdigit, line))
+            or all(word[0].isupper() or not word[0].isalpha() for word in words)
+        )
+    )
 
 
 def _broken(found: Any) -> str:

@@ -75,6 +75,13 @@ def weigh_statement(sentence: str, *, dated: bool, among_people: bool) -> float:
     return weights["bias"] + sum(weights[name] * value for name, value in counted.items())
 
 
+def speaks_of_speaker(text: str) -> bool:
+    """Return whether a text has a word for its speaker, such as "I" or "my"."""
+    code = languages_in(text)[0]
+    words = (word.strip(_EDGE).partition("'")[0] for word in text.casefold().split())
+    return not _list("own", code).isdisjoint(words) or _holds(text, "own", code)
+
+
 def may_state(sentence: str) -> bool:
     """Return whether a sentence may state something that lasts."""
     words = sentence.split()
