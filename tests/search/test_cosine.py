@@ -80,7 +80,7 @@ def test_the_score_is_one_minus_the_cosine_distance(memory, query, least, limit)
         assert hit.score == pytest.approx(likeness[hit.record.content], abs=NEAR)
         assert 0 < hit.score <= 1
         assert hit.score >= np.float32(least)
-        assert (hit.why.recency, hit.why.confidence, hit.why.precedence) == (1, 1, 1)
+        assert (hit.why.confidence, hit.why.precedence) == (1, 1)
         assert hit.why.arms.keys() == {"vector"}
         assert hit.why.arms["vector"].share == hit.score
     scores = [hit.score for hit in hits]

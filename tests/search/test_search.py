@@ -2,7 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 from retrieving import LATE, adds_up, found, retriever_of
 from tables import each_row, each_text
@@ -15,7 +14,6 @@ from memoranda.model.ports import VECTORS
 from memoranda.model.query import Filter
 from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.search.evidence import WEIGHTS
-from memoranda.search.search import RECENCY
 from memoranda.testing.embedders import HashEmbedder
 
 BOUGHT = (
@@ -103,9 +101,3 @@ def test_a_failing_model_leaves_the_words(memory, caplog):
     assert len(hits) == 12
     assert all("vector" not in hit.why.arms for hit in hits)
     assert "searching without vectors: tea" in caplog.text
-
-
-def test_age_takes_from_facts_alone_and_only_a_little(memory):
-    """The factor for age is within the share that a very old fact may lose."""
-    recency = [hit.why.recency for hit in found(memory, "tea")]
-    np.testing.assert_allclose(recency, 1 - RECENCY, atol=1e-3)

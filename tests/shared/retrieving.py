@@ -30,5 +30,5 @@ def found(memory, question, limit=100, *, where=None, kinds=(), **ranking):
 def adds_up(hit):
     """Return whether a score is the sum of its shares times its factors."""
     shares = sum(arm.share for arm in hit.why.arms.values())
-    factors = hit.why.recency * hit.why.confidence * hit.why.precedence
+    factors = hit.why.confidence * hit.why.precedence
     return abs(hit.score - shares * factors) < 1e-6

@@ -494,11 +494,10 @@ class ArmEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
-    """Why a record was found: its score is the arms' shares, times the three factors.
+    """Why a record was found: its score is the arms' shares, times the two factors.
 
     Attributes:
         arms: evidence by the arm's name: lexical, vector, entity, temporal, …
-        recency: factor for age; 1 where age does not count.
         confidence: factor for how far the record is believed.
         precedence: above 1, it brings another hit up to date; below 1, one does so with it.
         when, speaker: when it happened, and who said it.
@@ -508,7 +507,6 @@ class Why:
     """
 
     arms: Mapping[str, ArmEvidence]
-    recency: float = 1.0
     confidence: float = 1.0
     precedence: float = 1.0
     when: datetime

@@ -68,7 +68,7 @@ def show_reasons(hit: Hit, view: Display) -> RenderableType:
     """Return the arms of a hit with rank, score and share; the factors; the neighbours."""
     why = hit.why
     arms = sorted(why.arms.items(), key=lambda item: -item[1].share)
-    factors = {"recency": why.recency, "confidence": why.confidence, "precedence": why.precedence}
+    factors = {"confidence": why.confidence, "precedence": why.precedence}
     rows = {
         **{name: f"rank {arm.rank}, score {arm.score:.2f}, share {arm.share:.3f}"
            for name, arm in arms},

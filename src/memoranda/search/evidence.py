@@ -169,8 +169,6 @@ def temporal(rows: Rows, since_ms: int, until_ms: int) -> Floats:
 
 def said_by_person(rows: Rows) -> Floats:
     """Return 1 for each record that the user said, or of which nobody knows who did, else 0."""
-    if "user" not in rows.names["speaker"]:
-        return np.zeros(len(rows), np.float32)
     said: Mask = rows.named("speaker", "user") | (rows.table["speaker"] == NO_NUMBER)
     return said.astype(np.float32)
 
@@ -212,7 +210,6 @@ class ScoredRecords:
 
     evidence: Mapping[str, Floats]
     shares: Mapping[str, Floats]
-    recency: Floats
     confidence: Floats
     precedence: Floats
     score: Floats
@@ -224,8 +221,8 @@ class ScoredRecords:
 
     def raised(self, arm: str, evidence: Floats, score: Floats) -> ScoredRecords:
         """Return the same with another score, which the ``evidence`` of a new arm accounts for."""
-        factors = self.recency * self.confidence * self.precedence
-        share: Floats = ((score - self.score) / np.maximum(factors, 1e-9)).astype(np.float32)
+        factors = np.maximum(self.confidence * self.precedence, 1e-9)
+        share: Floats = ((score - self.score) / factors).astype(np.float32)
         evidence_by_arm = {**self.evidence, arm: evidence}
         return replace(
             self, evidence=evidence_by_arm, shares={**self.shares, arm: share}, score=score
@@ -291,7 +288,7 @@ def score_alone(arm: str, evidence: Floats) -> ScoredRecords:
     """
     score: Floats = np.clip(evidence, 0, 1).astype(np.float32)
     same = np.ones(len(score), np.float32)
-    return ScoredRecords({arm: score}, {arm: score}, same, same, same, score)
+    return ScoredRecords({arm: score}, {arm: score}, same, same, score)
 
 
 def merge_facts(rows: Rows, scored: ScoredRecords, found: Mask) -> tuple[ScoredRecords, Mask]:

@@ -51,9 +51,6 @@ TWICE = 2  # candidates of a large user for each answer that is wanted, at least
 SHORT_TURN = 1_000  # characters; one vector of a longer turn blurs what it says
 # Evidence that does not depend on the query.
 PRIORS = frozenset({"user", "speaker", "statement"})
-FADING = ("fact", "context")  # kinds of which the newer one is the truer one
-RECENCY = 0.05  # of its score, what a very old one of these loses against a new one
-RECENCY_DAYS = 30.0  # after which it has lost half of that
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +245,7 @@ class SingleSearch:
         if rows.candidates is not None:
             wanted &= np.isin(rows.table["ordinal"], rows.candidates.answers)
         if where.kinds:
-            wanted &= _of_kinds(rows, where.kinds)
+            wanted &= np.isin(rows.table["kind"], [KINDS[kind] for kind in where.kinds])
         if where.exclude_session is not None:
             wanted &= ~rows.named("session", where.exclude_session)
         others = where.session, where.since, where.until, where.tags, where.metadata
@@ -298,7 +295,6 @@ class SingleSearch:
                 arms[name] = ArmEvidence(rank, float(values[row]), float(share[row]))
         why = Why(
             arms=arms,
-            recency=float(scored.recency[row]),
             confidence=float(scored.confidence[row]),
             precedence=float(scored.precedence[row]),
             when=record.event_time,
@@ -359,9 +355,8 @@ class SingleSearch:
         ).rank(own, found)
 
     def _fused(self) -> ScoredRecords:
-        """Return the evidence of all arms as one score, the newer and surer facts first."""
-        ranking, table = self.parts.ranking, self.rows.table
-        found = self._evidence()
+        """Return the evidence of all arms as one score, the surer facts first."""
+        ranking, found = self.parts.ranking, self._evidence()
         if ranking.fusion == "rrf":
             arms = {arm: each for arm, each in found.items() if arm not in ranking.without}
             shares = evidence.rrf(arms, self.wanted, ranking.rrf_k)
@@ -371,12 +366,9 @@ class SingleSearch:
             if tokens:
                 found |= tokens
                 shares = evidence.blend(found, self._weights(by_tokens=True))
-        age = np.maximum(0, to_ms(self.where.now) - table["event"]) / evidence.DAY_MS
-        lost = RECENCY * (1 - 0.5 ** (age / RECENCY_DAYS)) * _of_kinds(self.rows, FADING)
-        recency = (1 - lost).astype(np.float32)
-        confidence = (0.5 + 0.5 * table["confidence"]).astype(np.float32)
-        score: Floats = evidence.total(shares) * recency * confidence
-        return ScoredRecords(found, shares, recency, confidence, np.ones_like(recency), score)
+        confidence = (0.5 + 0.5 * self.rows.table["confidence"]).astype(np.float32)
+        score: Floats = evidence.total(shares) * confidence
+        return ScoredRecords(found, shares, confidence, np.ones_like(score), score)
 
     def _evidence(self) -> dict[str, Floats]:
         """Return the evidence of each arm that takes no vectors of tokens."""
@@ -494,11 +486,6 @@ class SingleSearch:
         """Return by row what was read by ordinal."""
         rows, _ = self.rows.found([*found])
         return dict(zip(rows.tolist(), found.values(), strict=True))
-
-
-def _of_kinds(rows: Rows, kinds: Sequence[str]) -> Mask:
-    chosen: Mask = np.isin(rows.table["kind"], [KINDS[kind] for kind in kinds])
-    return chosen
 
 
 def _told(evidence: Mapping[str, Floats]) -> Mask:
