@@ -69,8 +69,6 @@ class Request:
         language: whose forms it fits.
         lead: where the request begins.
         start, end: what it is about; empty where that stands in other sentences.
-        listed: whether it says that several things follow.
-        ahead: whether what it is about comes after it: ``remember two things for me``.
     """
 
     kind: RequestKind
@@ -78,8 +76,6 @@ class Request:
     lead: int
     start: int
     end: int
-    listed: bool = False
-    ahead: bool = False
 
 
 def asks_memory(text: str) -> bool:
@@ -368,17 +364,14 @@ def _match_requests(
         if question and not told and not requests.fits("polite", sentence[lead:]):
             continue
         start, end = lead, _end_of_instruction(requests, sentence, lead, stop)
-        listed = ahead = False
         if told:
             start, end = _span(found, "what") or (stop, stop)
-            listed = requests.fits("plural", sentence[lead:start])
-            ahead = end == start and requests.fits("ahead", sentence[lead:stop])
             word = requests.search("subordinate", sentence[:start]) if end > start else None
             start = word.start() if word else start
         if kind is RequestKind.REVOKED:
             # Behind a comma stands what is to be instead.
             end = stop = start + len(_CLAUSE.split(sentence[start:end])[0])
-        yield Request(kind, code, lead, start, end, listed, ahead), stop
+        yield Request(kind, code, lead, start, end), stop
 
 
 def _span(found: Any, name: str) -> tuple[int, int] | None:

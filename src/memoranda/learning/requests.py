@@ -133,7 +133,7 @@ class _RequestReader:
     def _elsewhere(self, place: int, request: Request) -> None:
         """Keep what stands before a bare request, or after it, where it opens a list."""
         opens = self._said(self._sentences[place]).rstrip().endswith((":", "\uff1a"))
-        behind = () if opens or request.ahead else range(place - 1, -1, -1)
+        behind = () if opens else range(place - 1, -1, -1)
         ahead = range(place + 1, len(self._sentences))
         found = self._reaching(behind, request) or self._reaching(ahead, request, every=True)
         self._out.covered |= set(found)
@@ -155,7 +155,7 @@ class _RequestReader:
                 break
             found.append(place)
             shown = self._sentences[place].shown
-            if not (every or request.listed or shows("pointing", shown, request.language)):
+            if not (every or shows("pointing", shown, request.language)):
                 break
         return sorted(found)
 
@@ -181,10 +181,6 @@ class _RequestReader:
         said = text[part.start : part.end]
         content = tidy(said, language)
         if not content:
-            return
-        inner = find_request(_without_to(part.shown))
-        if inner is not None and inner.lead == 0 and inner.kind is not RequestKind.REMEMBER:
-            self._instructed(inner, _without_to(said))
             return
         because = _refusal(content, language)
         if because:
@@ -281,9 +277,3 @@ def _is_secret(content: str) -> bool:
 def _without_secret(content: str) -> str:
     """Return what a receipt may show of what was refused: nothing of a secret."""
     return "" if _is_secret(content) else content
-
-
-def _without_to(shown: str) -> str:
-    """Return ``always answer in French`` of ``to always answer in French``."""
-    bare = shown.strip()
-    return bare[3:] if bare.lower().startswith("to ") else bare

@@ -32,8 +32,7 @@ _CODE_SHARE = 0.06
 _COLON = compile_pattern(r"[:\uff1a](?:\s|$)")
 # Words of a label before a colon, and of a heading.
 _LABEL_WORDS, _HEADING_WORDS = 3, 6
-_STOPS = " .!?\n"
-_CLOSING = {'"': '"', "\u201c": "\u201d", "\u00ab": "\u00bb", "'": "'"}
+_STOPS, _QUOTES = " .!?\n", frozenset('"\u201c\u00ab')
 
 
 class SentencePart(NamedTuple):
@@ -82,9 +81,9 @@ def own_sentences(text: str) -> Iterator[SentencePart]:
         shown = _PROSE.pattern(name, 0).sub(_broken, shown)
     for name in ("inline_code", "url", "quoted"):
         shown = _PROSE.pattern(name, 0).sub(lambda found: MASK * len(found[0]), shown)
-    for found in english("single_quoted").finditer(shown):
-        start, end = found.span(1)
-        shown = shown[:start] + MASK * (end - start) + shown[end:]
+    shown = english("single_quoted").sub(
+        lambda found: found[0].replace(found[1], MASK * len(found[1])), shown
+    )
     laughter = compile_form(_PROSE.source("laughter"))
     shown = laughter.sub(lambda found: ",".ljust(len(found[0])), shown)
     offset = 0
@@ -223,7 +222,12 @@ def blank_others(text: str) -> str:
         text = _PROSE.pattern(name, 0).sub(_broken, text)
     begin = 0
     reports = [found.span() for found in english("reported_speech").finditer(text)]
-    reports = [each for each in reports if text[: each[0]].split()[-1:] not in (["I"], ["i"])]
+    reports = [
+        (start, end)
+        for start, end in reports
+        if text[:start].split()[-1:] not in (["I"], ["i"])
+        and text[end:].lstrip()[:1] not in _QUOTES
+    ]
     cited = [
         found.span()
         for found in english("citation").finditer(text)
@@ -231,7 +235,8 @@ def blank_others(text: str) -> str:
     ]
     for start, end in sorted(reports + cited):
         if start >= begin:
-            begin = _report_end(text, end)
+            gap = _PROSE.pattern("blank_line", 0).search(text, end)
+            begin = gap.start() if gap else len(text)
             text = cut_out(text, start, begin)
     return text
 
@@ -239,14 +244,3 @@ def blank_others(text: str) -> str:
 def cut_out(text: str, start: int, end: int) -> str:
     """Return a text, as long as it was, broken off from ``start`` to ``end``."""
     return text[:start] + _BREAK * (end - start) + text[end:]
-
-
-def _report_end(text: str, start: int) -> int:
-    """Return where the words that begin at ``start`` end: quote, paragraph or sentence."""
-    begin = start + len(text[start:]) - len(text[start:].lstrip())
-    closing = _CLOSING.get(text[begin : begin + 1])
-    if closing:
-        closed = text.find(closing, begin + 1)
-        return closed + 1 if closed >= 0 else len(text)
-    blank = _PROSE.pattern("blank_line", 0).search(text, begin)
-    return blank.start() if blank else len(text)

@@ -17,18 +17,12 @@ FENCE = "memoranda-memory"
 OPENING = compile_pattern(rf"<{FENCE}\b[^<>]*>")
 CLOSING = compile_pattern(rf"</{FENCE}>\s*")
 _OPENS = compile_pattern("[<\ufe64\uff1c]")
-# Letters of other scripts, small capitals and digits, by those of the fence that they look like.
-_LOOKS = {
-    "a": "\u0430\u03b1\u1d00",
-    "d": "\u0501\u1d05",
-    "e": "\u0435\u03b5\u1d07",
-    "m": "\u043c\u1d0d",
-    "n": "\u043f\u03b7\u0578\u0274",
-    "o": "0\u043e\u03bf\u0585\u1d0f",
-    "r": "\u0433\u1d26\u0280",
-    "y": "\u0443\u03b3\u03c5\u028f",
-}
-_PLAIN = {ord(sign): letter for letter, signs in _LOOKS.items() for sign in signs}
+# Letters of other scripts, small capitals and digits, and what they look like.
+_PLAIN = str.maketrans(
+    "\u0430\u03b1\u1d00\u0501\u1d05\u0435\u03b5\u1d07\u043c\u1d0d\u043f\u03b7\u0578\u0274"
+    "0\u043e\u03bf\u0585\u1d0f\u0433\u1d26\u0280\u0443\u03b3\u03c5\u028f",
+    "aaaddeeemmnnnnooooorrryyyy",
+)
 LINE = compile_pattern(
     r"^[ \t]*- \[\d{4}-\d\d-\d\d \d\d:\d\d, [^\]\n]{1,200}\] (.+)$\n?", re.MULTILINE
 )
