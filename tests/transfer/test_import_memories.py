@@ -53,6 +53,7 @@ def test_memories_of_mem0_are_facts_of_their_users(opened, tmp_path, wordless, s
     fact, poet = ana.records(kind="fact")
     assert (fact.content, fact.origin, fact.tags) == ("Is vegetarian", "import:mem0", ("food",))
     assert fact.event_time == datetime(2026, 2, 1, 16, tzinfo=UTC)
+    assert fact.trust == "agent"
     assert dict(fact.metadata) == {"source": "chat", "mem0_id": "m1", "mem0_run_id": "r1"}
     assert (poet.agent, poet.source_role, poet.trust) == ("poet", "assistant", "agent")
     (other,) = ana.as_user("bob").records()
@@ -95,6 +96,7 @@ def test_a_knowledge_graph_becomes_facts_with_entities(plain, tmp_path):
     report = plain.import_(path)
     assert (report.format, report.records) == ("mcp-memory", 3)
     assert {each.content for each in plain.records(kind="fact")} == FACTS
+    assert {each.trust for each in plain.records(kind="fact")} == {"agent"}
     assert report.left_out == ("lines that are neither entity nor relation: 1",)
     ana, acme = plain.entity("Ana Prado"), plain.entity("Acme")
     assert (ana.type, acme.type) == ("person", "organization")

@@ -126,7 +126,7 @@ def contents(memory, **conditions):
 
 
 def test_facts_and_history_come_in_as_what_they_are(memory, folder):
-    """Facts stand on a person's word and never fade; what happened is an agent's, with its time.
+    """Both are the word of an agent; facts never fade, and what happened has its time.
 
     What leads out of the folder, is no file or no text stays out, and is named.
     """
@@ -140,7 +140,7 @@ def test_facts_and_history_come_in_as_what_they_are(memory, folder):
     food, celery, sails, ferry, talk, cabin = memory.records()
     assert {record.origin for record in memory.records()} == {"import:memory-md"}
     for fact in (food, celery, sails, ferry):
-        assert (fact.kind, fact.trust, fact.source_role) == (Kind.FACT, Trust.PERSON, None)
+        assert (fact.kind, fact.trust, fact.source_role) == (Kind.FACT, Trust.AGENT, None)
         assert (fact.decay_rate, fact.tags, fact.session_id) == (0.0, (), None)
     assert dict(food.metadata) == {"section": "Food", "file": "MEMORY.md"}
     assert dict(ferry.metadata) == {"file": "memory/2026-07-03.md"}
@@ -179,3 +179,14 @@ def test_a_folder_or_markdown_is_known_without_a_format(memory, folder, tmp_path
         memory.import_(tmp_path / "notes.txt")
     assert memory.import_(tmp_path / "notes.txt", "memory-md").records == 1
     assert memory.import_(str(folder / "memory")).format == "memory-md"
+
+
+def test_what_people_write_for_agents_is_their_word(opened, tmp_path):
+    """A ``CLAUDE.md`` is a person's; what an agent noted beside it is the agent's."""
+    for name in ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md"):
+        (tmp_path / name).write_text(f"- Ana keeps {name}\n")
+    memory = opened()
+    memory.import_(tmp_path)
+    trusts = {each.metadata["file"]: each.trust for each in memory.records()}
+    people = dict.fromkeys(("CLAUDE.md", "CLAUDE.local.md"), Trust.PERSON)
+    assert trusts == people | {"MEMORY.md": Trust.AGENT}

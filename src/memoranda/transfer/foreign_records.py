@@ -9,6 +9,8 @@
 - Memories in the collection ``memories`` of a folder of Chroma that another program wrote, such as
   the memory manager of requirements S1: the text is the document, and its type and time are in the
   metadata. They keep their times, and expire when they would have there.
+
+What the first two hold a model wrote down: it is the word of an agent.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from memoranda.errors import InvalidInput
-from memoranda.model.models import Kind, Mention, Scope
+from memoranda.model.models import Kind, Mention, Scope, Trust
 from memoranda.records.drafts import Draft, parse_kind
 from memoranda.store.locations import foreign_memories
 from memoranda.store.sql.store import ForeignMemory
@@ -70,6 +72,7 @@ def _mem0_draft(memory: Mapping[str, Any], zone: tzinfo) -> Draft:
         event_time=moment_of(memory.get("created_at"), "created_at"),
         valid_until=_end(next(filter(None, ends), None), zone),
         role=words_of(memory, "role").strip() or None,
+        trust=Trust.AGENT,
     )
 
 
@@ -107,7 +110,7 @@ def read_mcp_memory(
                     one, other, kind = (text_of(value, n) for n in ("from", "to", "relationType"))
                     text = f"{one} {' '.join(kind.replace('_', ' ').split())} {other}"
                     metadata = {"from": one, "relation": kind, "to": other}
-                    drafts = iter([Draft(content=text, metadata=metadata)])
+                    drafts = iter([Draft(content=text, metadata=metadata, trust=Trust.AGENT)])
                     mentions = [mention(one), mention(other, len(text) - len(other))]
                 case _:
                     counts.leave_out("lines that are neither entity nor relation")
@@ -126,7 +129,8 @@ def _observations(
             if not isinstance(text, str):
                 raise InvalidInput(f"an observation must be text, got {text!r:.80}")
             if text.strip():
-                yield Draft(content=f"{name}: {text}", metadata=metadata)
+                content = f"{name}: {text}"
+                yield Draft(content=content, metadata=metadata, trust=Trust.AGENT)
 
 
 CHROMA_FILE = "chroma.sqlite3"

@@ -12,7 +12,7 @@ from datetime import datetime, tzinfo
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import parse_moment
-from memoranda.model.models import Kind
+from memoranda.model.models import Kind, Trust
 from memoranda.notes.document import parse
 from memoranda.records.drafts import Draft
 from memoranda.text.patterns import LanguageData, compile_pattern
@@ -81,7 +81,7 @@ def _moment(text: str, zone: tzinfo) -> datetime | None:
 
 
 def read_records(path: File, target: ImportTarget, _: ImportCounts) -> Iterator[ForeignRecord]:
-    """Yield what a Markdown memory holds: facts that a person stands behind, and episodes.
+    """Yield what a Markdown memory holds: facts that never fade, and episodes.
 
     A fact is the same whenever it was learned; something that happened twice is two.
 
@@ -114,6 +114,8 @@ def _drafts(text: str, path: File, zone: tzinfo) -> Iterator[Draft]:
             yield Draft(content=said, kind=kind, role="assistant", metadata=file, event_time=at)
         return
     at = _moment(path.name[: len("2026-02-27")], zone)
+    # What people write for agents is theirs; in any other file an agent keeps its own notes.
+    trust = Trust.PERSON if path.name.upper().startswith("CLAUDE") else Trust.AGENT
     for said, section in statements(text):
         file = {"file": place} | ({"section": section} if section else {})
-        yield Draft(content=said, metadata=file, event_time=at, decay_rate=0.0)
+        yield Draft(content=said, metadata=file, event_time=at, decay_rate=0.0, trust=trust)
