@@ -28,7 +28,7 @@ from memoranda.model.ports import ENTITIES, Decider, Embedder, LanguageModel
 from memoranda.model.processes import BackgroundThread
 from memoranda.model.reports import RequestReceipt, StageReport
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
-from memoranda.records.drafts import RecordPlanner, Retention, show_read
+from memoranda.records.drafts import RecordPlanner, Retention, show_text
 from memoranda.records.erasing import Eraser
 from memoranda.records.service import RecordService
 from memoranda.settings.parsing import names
@@ -229,7 +229,7 @@ class Services:
             ids=self.ids,
             end_session=self.session_ended,
             recall=self.searcher(scope).recall,
-            notes=None if notes is None else partial(show_read, notes.context_text, secrets),
+            notes=None if notes is None else lambda: show_text(notes.context_text(), secrets),
             requests=partial(self.keep_requests, scope),
         )
 

@@ -33,11 +33,6 @@ def split_by_holes(span: PrunedSpan, held: Held) -> list[PrunedSpan]:
     ]
 
 
-def refuse_cleared(id: str) -> str:
-    """Return why the message ``id`` cannot be replaced."""
-    return f"message {id!r} was left behind by clear(); only what came later can be replaced"
-
-
 @dataclass(frozen=True, slots=True)
 class Replacement:
     """Which messages are removed, and where those stand that take their place.

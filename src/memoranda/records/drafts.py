@@ -428,11 +428,6 @@ def show_text(text: str, policy: SecretPolicy) -> str:
     return text if policy == "keep" else mask_secrets(text)
 
 
-def show_read(read: Callable[[], str], policy: SecretPolicy) -> str:
-    """Return a text that is read now as it may be shown."""
-    return show_text(read(), policy)
-
-
 def show_record(record: Record, policy: SecretPolicy) -> Record:
     """Return a record as it may be shown. An item is the application's, and shown as it is."""
     if policy == "keep" or record.kind is Kind.ITEM:

@@ -15,7 +15,7 @@ from typing import Any
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import models
 from memoranda.model.checks import to_ms
-from memoranda.model.replacements import Replacement, refuse_cleared, split_by_holes
+from memoranda.model.replacements import Replacement, split_by_holes
 from memoranda.store.sql import rows
 from memoranda.store.sql.record_writes import MINE, THIS, RecordWrites
 
@@ -281,7 +281,8 @@ class ConversationWrites(RecordWrites):
         found = self.all(FOLLOWING, conversation=conversation, first=places[0])
         following, end, cleared = found[0]
         if places[0] <= cleared:
-            raise InvalidInput(refuse_cleared(gone[0].id))
+            why = "was left behind by clear(); only what came later can be replaced"
+            raise InvalidInput(f"message {gone[0].id!r} {why}")
         done = Replacement.plan(places, new, following=following, end=end)
         if done.shift:
             moved = {"shift": done.shift, "following": done.following}
