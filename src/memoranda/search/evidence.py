@@ -79,11 +79,7 @@ class LexicalEvidence:
     @cached_property
     def rarity(self) -> Floats:
         """How rare each word of the query is, in Lucene's form, which is never negative."""
-        return self._rarity_of(self.held)
-
-    def _rarity_of(self, held: Floats) -> Floats:
-        """Return how rare words are that so many records hold."""
-        rarity: Floats = np.log1p((self._population - held + 0.5) / (held + 0.5))
+        rarity: Floats = np.log1p((self._population - self.held + 0.5) / (self.held + 0.5))
         return rarity
 
     @cached_property
@@ -91,24 +87,18 @@ class LexicalEvidence:
         """How informative each word of the query is: the rarer, the more; 0, if nobody used it."""
         return np.where(self.held > 0, self.rarity, np.float32(0))
 
-    def likeness(self) -> Floats:
-        """Return how like the query each record is (0 to 1), where words alone can tell it.
-
-        1 for all of its words, or for one that no other record holds; else the share of them, or
-        how rare the rarest is.
-        """
-        likeness = np.zeros(len(self.rows), np.float32)
-        places, counts = self._counts
-        if len(places):
-            known = np.where(counts > 0, self.weights, np.float32(0))
-            share = known.sum(axis=1) / max(float(self.weights.sum()), 1e-9)
-            rarest = known.max(axis=1) / self._rarity_of(np.ones(1, np.float32))
-            likeness[places] = np.minimum(1, np.maximum(share, rarest))
-        return likeness
-
     def bm25(self) -> Floats:
         """Return BM25 of each record with the user's own statistics."""
         return self._summed(self._saturated)
+
+    def likeness(self) -> Floats:
+        """Return how like the query each record is (0 to 1), where words alone can tell it.
+
+        1 for a word that no other record holds, or for several that together are as rare.
+        """
+        unique = np.log1p((self._population - 0.5) / 1.5)
+        likeness: Floats = np.minimum(1, self.bm25() / unique)
+        return likeness
 
     def coverage(self, *, around: bool) -> Floats:
         """Return the share (0 to 1) of the query in each record, or in it or ``around`` it."""
@@ -147,7 +137,7 @@ def likeness(rows: Rows, vector: Vector | None) -> Floats:
 def entities(rows: Rows, matches: Sequence[tuple[int, int]], asked: int) -> Floats:
     """Return the share (0 to 1) of the query's names that each record mentions."""
     share = np.zeros(len(rows), np.float32)
-    if matches and asked:
+    if matches:
         ordinals, counts = zip(*matches, strict=True)
         places, known = rows.found(ordinals)
         share[places] = np.minimum(1, np.asarray(counts, np.float32)[known] / asked)
@@ -257,7 +247,7 @@ def blend(evidence: Mapping[str, Floats], weights: Mapping[str, float]) -> dict[
     They add up to 1 for a record with full evidence of every arm that was asked.
     """
     used = {name: weights[name] for name in evidence if weights.get(name)}
-    whole = sum(used.values()) or 1.0
+    whole = sum(used.values())
     return {
         name: (evidence[name] * (weight / whole)).astype(np.float32)
         for name, weight in used.items()
@@ -275,20 +265,6 @@ def rrf(evidence: Mapping[str, Floats], wanted: Mask, k: int) -> dict[str, Float
         shares[arm] = np.zeros(len(values), np.float32)
         shares[arm][order] = 1 / (k + np.arange(1, len(order) + 1))
     return shares
-
-
-def score_alone(arm: str, evidence: Floats) -> ScoredRecords:
-    """Return scores that are one arm's evidence, from 0 to 1, and nothing else: ``cosine``.
-
-    Args:
-        arm: ``vector``; or ``lexical``, where there are no vectors now and the share of the
-            query's words that a record holds stands in for its likeness. ``why`` names it, so
-            that nobody takes the one for the other.
-        evidence: what it says of each record; float32, shape (records,).
-    """
-    score: Floats = np.clip(evidence, 0, 1).astype(np.float32)
-    same = np.ones(len(score), np.float32)
-    return ScoredRecords({arm: score}, {arm: score}, same, same, score)
 
 
 def merge_facts(rows: Rows, scored: ScoredRecords, found: Mask) -> tuple[ScoredRecords, Mask]:

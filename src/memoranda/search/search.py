@@ -326,13 +326,14 @@ class SingleSearch:
         The second value is which records to show.
         """
         if self.vector is None:
-            scored = evidence.score_alone("lexical", self.words.coverage(around=False))
+            found = {"lexical": self.words.coverage(around=False)}
         else:
-            scored = evidence.score_alone("vector", evidence.likeness(self.rows, self.vector))
-        shown = self.wanted & _told(scored.evidence)
+            found = {"vector": evidence.likeness(self.rows, self.vector)}
+        score = np.minimum(1, *found.values())
+        same, shown = np.ones_like(score), self.wanted & _told(found)
         if not self.where.retired:
             shown[find_superseded(self.rows, self.visible)] = False
-        return scored, shown
+        return ScoredRecords(found, found, same, same, score), shown
 
     def _by_all_arms(self) -> tuple[ScoredRecords, Mask]:
         """Return scores by all arms, with what is true now first, and which records to show."""
