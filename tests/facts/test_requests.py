@@ -8,7 +8,6 @@ from memoranda.facts.requests import (
     WHERE_ALONE,
     RequestKind,
     asks_memory,
-    find_request,
     find_requests,
     find_withheld,
     is_about,
@@ -114,7 +113,7 @@ Whenever we talk about money, use Swiss francs.
 
 def asked_in(sentence):
     """Return the request of a sentence."""
-    return find_request(sentence, question=sentence.endswith("?"))
+    return next(iter(find_requests(sentence, question=sentence.endswith("?"))), None)
 
 
 @each_row(("sentence", "statements"), ASKED)

@@ -49,8 +49,6 @@ def test_what_was_told_last_holds_and_what_it_ends_does_not(said, holds, over):
     Ed's class is on Sundays. Tom's class is on Mondays. / His class is on Fridays now.
     | Sundays | Fridays
     My cat is not called Moss, she's called Ross. / Nice. | cat is called Ross | Moss
-    Always give me commands for zsh. / From now on give me commands for fish, not zsh.
-    | fish | for zsh.
     Always give weights of meat in grams. / Always suggest recipes with tofu, not meat. | grams |
     # What rests on an employer ends with it.
     I work at Contoso. My boss is Otto. / I've got a new job at Fabrikam! | Fabrikam | Otto

@@ -202,6 +202,11 @@ def find_text_request(text: str) -> int | None:
     return min((each.span(0)[0] for each in found if each), default=None)
 
 
+def shows_text(text: str) -> bool:
+    """Return whether a text says that another one follows: "here is her letter"."""
+    return _fits_anywhere("shows_text", text)
+
+
 def is_unreal(sentence: str) -> bool:
     """Return whether a sentence tells of a dream, a story or a game, or of the next minutes."""
     return _fits_anywhere("unreal", sentence)

@@ -148,11 +148,6 @@ def _unit(word: str) -> str | None:
     return "th" if letters in {"st", "nd", "rd"} else letters
 
 
-def find_request(sentence: str, *, question: bool = False) -> Request | None:
-    """Return what a sentence asks of memory first, if anything; see :func:`find_requests`."""
-    return next(iter(find_requests(sentence, question=question)), None)
-
-
 def find_requests(sentence: str, *, question: bool = False) -> list[Request]:
     """Return what a sentence asks of memory, in the order of its words.
 

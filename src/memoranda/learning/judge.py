@@ -17,7 +17,6 @@ from memoranda.facts.requests import replaces
 from memoranda.facts.values import is_part_of_name, same_value, stems, value_phrases
 from memoranda.learning.claims import Claim, Relation
 from memoranda.learning.known_facts import quoted_words, stated_facts
-from memoranda.learning.sentences import english
 from memoranda.model.models import Record
 from memoranda.text.patterns import LanguageData, compile_pattern, load
 from memoranda.text.terms import TermAnalyzer, fold, normalize
@@ -35,8 +34,6 @@ _HELD_AT = ("employer", "job")
 # Attributes that tie two: what rests on the tie is over with it, also where it names the other.
 _OF_TWO = frozenset({"partner"})
 _NAMED = frozenset({"identity", "relation"})
-# Words that two instructions of the same have in common.
-_SAME_ORDER = 2
 _EDGE = " \t\n.,;:!?()[]\"'*_`"
 _UNSPACED_NOT = compile_pattern(r"[不没沒無无未非]|ない|ません")
 _WORDS = LanguageData("mul", "comparison")
@@ -257,16 +254,7 @@ def _relate_instructions(old: str, new: str) -> Relation:
     """Return how the newer of two instructions stands to the older."""
     if same_value(new, old):
         return Relation.DUPLICATE
-    return Relation.UPDATE if replaces(new, old) or _is_dropped(old, new) else Relation.NONE
-
-
-def _is_dropped(old: str, new: str) -> bool:
-    """Return whether an instruction of the same says "not" to a word of an older one."""
-    told, now = set(_terms(old)), set(_terms(new))
-    dropped = {
-        term for each in english("instead_of").finditer(new) for term in _terms(each["what"])
-    }
-    return not dropped.isdisjoint(told) and len((told & now) - dropped) >= _SAME_ORDER
+    return Relation.UPDATE if replaces(new, old) else Relation.NONE
 
 
 # --- sentences --------------------------------------------------------------------------------

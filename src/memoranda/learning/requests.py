@@ -19,7 +19,6 @@ from memoranda.facts.requests import (
     Request,
     RequestKind,
     asks_to_keep,
-    find_request,
     find_requests,
     is_aside,
     is_for_once,
@@ -191,9 +190,6 @@ class _RequestReader:
         facts = [each for each in read if each.attribute != SAME]
         first = replace(facts[0], content=content) if facts else None
         self._out.drafts.append(ClaimDraft(content, Category.REMEMBER, first))
-        for other in facts[1:]:
-            if (other.subject, other.attribute) != (facts[0].subject, facts[0].attribute):
-                self._out.drafts.append(ClaimDraft(other.content, Category.REMEMBER, other))
 
     # Instructions
 
@@ -247,8 +243,7 @@ class _RequestReader:
         """Return whether the same person set no task before this message."""
         earlier = list(own_sentences(self._before))
         return bool(earlier or not self._before.strip()) and all(
-            not each.question
-            and (find_request(each.shown) is not None or is_aside(each.shown, language))
+            not each.question and (find_requests(each.shown) or is_aside(each.shown, language))
             for each in earlier
         )
 

@@ -8,17 +8,16 @@ follows is that text; after ``Tom wrote:`` it is Tom's. It is broken off.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any, NamedTuple
 
 from memoranda.facts.forms import compile_form
 from memoranda.facts.language import language_of, languages_in
-from memoranda.facts.reader import MASK, find_text_request
+from memoranda.facts.reader import MASK, find_text_request, shows_text
 from memoranda.facts.requests import asks_to_keep
 from memoranda.learning.statements import speaks_of_speaker
 from memoranda.text.limits import LONGEST_SENTENCE, MOST_READ
 from memoranda.text.linear_patterns import encodable
-from memoranda.text.patterns import LanguageData, compile_pattern, languages_with
+from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.sentences import split_sentences
 from memoranda.text.small_talk import is_small_talk
 
@@ -110,7 +109,7 @@ def blank_pasted(text: str) -> str:
     (_, first), *others = spans
     lead = text[:first]
     last_asks = not _ASKS.isdisjoint(text[slice(*others[-1])])
-    shows = any(form.search(lead) for form in _shows_text()) or lead.rstrip()[-1:] in _COLONS
+    shows = shows_text(lead) or lead.rstrip()[-1:] in _COLONS
     rest = others[:-1] if last_asks else others
     few = len(rest) == 1 and len(split_sentences(text[slice(*rest[0])])) <= _FEW_SENTENCES
     pasted = shows or (not _ASKS.isdisjoint(lead) and not few)
@@ -126,13 +125,6 @@ def _paragraphs(text: str) -> list[tuple[int, int]]:
     spans = [found.span() for found in _PROSE.pattern("paragraph", 0).finditer(text)]
     lines = _PROSE.pattern("line", 0).finditer(text)
     return spans if len(spans) > 1 else [found.span() for found in lines]
-
-
-@cache
-def _shows_text() -> list[Any]:
-    """Return the patterns of a sentence that shows a text: "what is wrong with this?"."""
-    languages = (language_of(code) for code in languages_with("stance"))
-    return list(filter(None, (each.words.pattern("shows_text") for each in languages)))
 
 
 def blank_shown(text: str) -> str:

@@ -54,12 +54,12 @@ def weigh_statement(sentence: str, *, dated: bool, among_people: bool) -> float:
     content = [word for word in words if word.casefold().partition("'")[0] not in small]
     length = len(sentence) / _LETTERS if unspaced else len(content)
     head = low if len(content) < _LONG else low[:_HEAD]
-    own = {name for name in low if name in _list("own", code)}
+    own = _list("own", code)
     named = any(word[0].isupper() and word.casefold() not in own for word in words[1:])
     counted = {
         "content": min(length, _MOST_WORDS) / _MOST_WORDS,
         "short": length < _LEAST_CONTENT,
-        "own": bool(own) or (unspaced and _holds(sentence, "own", code)),
+        "own": speaks_of_speaker(sentence),
         "number": any(char.isdigit() for char in sentence),
         "name": named,
         "date": dated,
