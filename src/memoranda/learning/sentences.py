@@ -24,14 +24,14 @@ from memoranda.text.small_talk import is_small_talk
 _PROSE = LanguageData("mul", "prose")
 _BREAK = "\n"
 _ASKS, _COLONS = frozenset("?\uff1f"), frozenset(":\uff1a")
-# Paragraphs of a message of which some may be pasted; sentences of one that is too short for it.
-_LEAST_PARAGRAPHS, _FEW_SENTENCES = 2, 2
+# Sentences of a paragraph that is too short to be pasted.
+_FEW_SENTENCES = 2
 # Share of the characters of a line from which, if they are signs of code, it is code.
 _CODE_SHARE = 0.06
 _COLON = compile_pattern(r"[:\uff1a](?:\s|$)")
 # Words of a label before a colon, and of a heading.
 _LABEL_WORDS, _HEADING_WORDS = 3, 6
-_STOPS, _QUOTES = " .!?\n", frozenset('"\u201c\u00ab')
+_STOPS = " .!?\n"
 
 
 class SentencePart(NamedTuple):
@@ -101,20 +101,19 @@ def blank_pasted(text: str) -> str:
     where only the last one asks, those are that bear signs of a log, a mail, a list or a form.
     The last paragraph stays where it asks something itself.
     """
-    spans = _paragraphs(text)
+    begun, *others = _paragraphs(text) or [(0, 0)]
+    if not others:
+        return text
     gap = _PROSE.pattern("blank_line", 0).search(text.strip())
     logged = gap is None and _PROSE.pattern("logged", 0).search(text) is not None
-    if len(spans) < _LEAST_PARAGRAPHS:
-        return text
-    (_, first), *others = spans
-    lead = text[:first]
+    lead = text[: begun[1]]
     last_asks = not _ASKS.isdisjoint(text[slice(*others[-1])])
     shows = shows_text(lead) or lead.rstrip()[-1:] in _COLONS
     rest = others[:-1] if last_asks else others
     few = len(rest) == 1 and len(split_sentences(text[slice(*rest[0])])) <= _FEW_SENTENCES
     pasted = shows or (not _ASKS.isdisjoint(lead) and not few)
-    for start, end in [spans[0], *rest]:
-        other = logged or (pasted and start > spans[0][0])
+    for start, end in [begun, *rest]:
+        other = logged or (pasted and start > begun[0])
         if other or _PROSE.pattern("pasted", 0).search(text[start:end]):
             text = cut_out(text, start, end)
     return text
@@ -213,12 +212,10 @@ def blank_others(text: str) -> str:
     for name in ("recalled", "code_block"):
         text = _PROSE.pattern(name, 0).sub(_broken, text)
     begin = 0
-    reports = [found.span() for found in english("reported_speech").finditer(text)]
     reports = [
-        (start, end)
-        for start, end in reports
-        if text[:start].split()[-1:] not in (["I"], ["i"])
-        and text[end:].lstrip()[:1] not in _QUOTES
+        found.span()
+        for found in english("reported_speech").finditer(text)
+        if not (found["own"] or found["quote"])
     ]
     cited = [
         found.span()
