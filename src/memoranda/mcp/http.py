@@ -50,8 +50,9 @@ def bound(address: ListenAddress, settings: McpSettings) -> socket.socket:
             (address.host, address.port), family=family, dualstack_ipv6=":" in address.host
         )
     except OSError as error:
-        message = f"--http={address} cannot be listened at: {error.strerror or error}"
-        raise ConfigError(message) from error
+        raise ConfigError(
+            f"--http={address} cannot be listened at: {error.strerror or error}"
+        ) from error
     # So it learns its protocol: else asyncio does not send small answers at once (TCP_NODELAY).
     return socket.socket(fileno=listening.detach())
 
@@ -153,8 +154,7 @@ class Tokens:
         if given not in self._users:
             return None
         # A session belongs to the token that began it, and not to any other of its user.
-        user = self._users[given]
-        return AccessToken(token=token, client_id=given, scopes=[], subject=user)
+        return AccessToken(token=token, client_id=given, scopes=[], subject=self._users[given])
 
 
 def _digest(token: str) -> str:

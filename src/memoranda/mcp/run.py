@@ -56,8 +56,7 @@ def _log_to_stderr() -> None:
     """Let all that is logged go to standard error: the output belongs to the protocol."""
     # The command line's own handler shows one line; the log of a server has tracebacks, too.
     logging.getLogger("memoranda").handlers.clear()
-    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=form)
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
 
 
 async def _run_stdio(server: MCPServer[Any], memory: LateMemory) -> None:

@@ -81,13 +81,13 @@ def _told(name: str, error: ToolError) -> str:
     cause = error.__cause__
     if isinstance(cause, MemorandaError):
         return told_to_client(cause)
-    if isinstance(cause, ValidationError) and not isinstance(error, UnexpectedToolError):
-        problems = cause.errors(include_url=False)
-        told = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in problems]
-        return f"{name}: {'; '.join(told)}"
     if isinstance(error, UnexpectedToolError):
         log.error("%s failed", name, exc_info=cause)
         return f"{name} failed; what went wrong is in the log of the server"
+    if isinstance(cause, ValidationError):
+        problems = cause.errors(include_url=False)
+        told = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in problems]
+        return f"{name}: {'; '.join(told)}"
     return str(error)
 
 

@@ -74,7 +74,7 @@ class LexicalEvidence:
     def _mean_terms(self) -> float:
         if self.rows.candidates is not None:
             return self.rows.candidates.terms
-        return float(self.rows.table["terms"][self.visible].mean()) if self.visible.any() else 1.0
+        return float(self.rows.table["terms"][self.visible].mean())
 
     @cached_property
     def rarity(self) -> Floats:
@@ -103,7 +103,7 @@ class LexicalEvidence:
     def coverage(self, *, around: bool) -> Floats:
         """Return the share (0 to 1) of the query in each record, or in it or ``around`` it."""
         shared = np.minimum(1, self._saturated)
-        if around and len(self.matches.ordinals):
+        if around:
             shared = np.minimum(1, self.rows.surroundings.gathered(shared))
         coverage = self._summed(shared) / max(float(self.weights.sum()), 1e-9)
         return coverage.astype(np.float32)
@@ -113,11 +113,10 @@ class LexicalEvidence:
         """How far each record holds each word: more often counts ever less."""
         held = np.zeros((len(self.matches.frequencies), len(self.rows)), np.float32)
         places, counts = self._counts
-        if len(places):
-            terms = self.rows.table["terms"][places]
-            saturation = K1 * (1 - B + B * terms / max(self._mean_terms, 1.0))
-            held[:, places] = ((K1 + 1) * counts / (counts + saturation[:, None])).T
-            held[:, ~self.visible] = 0
+        terms = self.rows.table["terms"][places]
+        saturation = K1 * (1 - B + B * terms / max(self._mean_terms, 1.0))
+        held[:, places] = ((K1 + 1) * counts / (counts + saturation[:, None])).T
+        held[:, ~self.visible] = 0
         return held
 
     def _summed(self, of_terms: Floats) -> Floats:
@@ -277,10 +276,7 @@ def merge_facts(rows: Rows, scored: ScoredRecords, found: Mask) -> tuple[ScoredR
         scored: against a query.
         found: which of them can be shown.
     """
-    pairs = pairs_among(rows.sources, found)
-    if not len(pairs):
-        return scored, found
-    facts, sources = pairs[:, 0], pairs[:, 1]
+    facts, sources = pairs_among(rows.sources, found).T
     shown = found.copy()
     shown[facts] = False
     best: Floats = np.zeros(len(rows), np.float32)

@@ -331,14 +331,14 @@ def talks_of(table: Table) -> Ordinals:
     return talks
 
 
-_NONE, _NO_PAIRS = np.empty(0, np.int64), np.empty((0, 2), np.intp)
+_NONE = np.empty(0, np.int64)
 NO_ROWS = Rows(
     np.empty(0, INDEX_ROW),
     QuantizedVectors.zeros(0, 0),
     Surroundings.of(_NONE, _NONE, np.empty(0, np.float32)),
     {column: {} for column in NAMED},
-    sources=_NO_PAIRS,
-    replaced=_NO_PAIRS,
+    sources=_places(()),
+    replaced=_places(()),
 )
 
 

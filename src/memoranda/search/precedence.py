@@ -125,9 +125,9 @@ class CurrentFirst:
     def _find_update(self, top: int, best: Sequence[int], scored: ScoredRecords) -> int | None:
         """Return the one of those below ``top`` that brings it up to date, if one does."""
         said, score = self._said(top), scored.score
-        later = (row for row in self._told_with(top, best) if said[row] > said[top])
-        below = (row for row in later if score[row] <= score[top])
-        return self._best_fit({row: self._fit(top, row, scored) for row in below})
+        told = [row for row in self._told_with(top, best) if score[row] <= score[top]]
+        later = {row: self._fit(top, row, scored) for row in told if said[row] > said[top]}
+        return self._best_fit(later)
 
     def _best_fit(self, fits: Mapping[int, float]) -> int | None:
         enough = [row for row, fit in fits.items() if fit >= ENOUGH and not self._is_rival(row)]
@@ -237,7 +237,7 @@ def asks_for_many(question: str) -> bool:
 def find_superseded(rows: Rows, found: Mask) -> Places:
     """Return the facts that were found and whose replacements were found, too."""
     old = pairs_among(rows.replaced, found)[:, 0]
-    places: Places = np.unique(old[rows.table["kind"][old] != KINDS[Kind.EPISODE]])
+    places: Places = old[rows.table["kind"][old] != KINDS[Kind.EPISODE]]
     return places
 
 

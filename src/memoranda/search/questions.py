@@ -32,7 +32,7 @@ def asks(text: str) -> bool:
         return True
     if len(text) > LONGEST_QUESTION or text.endswith("!"):
         return False
-    if any(form.search(text) is not None for form in _unmarked()):
+    if any(form.search(text) for form in _unmarked()):
         return True
     clause = ASKED.unmarked_clause.search(text)
     return clause is not None and ASKED.answered.search(text) is None
@@ -93,7 +93,7 @@ class ParsedQuestion:
 
     def share(self, sentence: str) -> float:
         """Return which share of its telling words ``sentence`` holds, at little cost."""
-        text = sentence.lower() if sentence.isascii() else fold(sentence)
+        text = fold(sentence)
         held = sum(beginning in text for beginning in self.beginnings)
         return held / max(len(self.beginnings), 1)
 

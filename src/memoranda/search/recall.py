@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from itertools import islice
-from math import inf
 
 from memoranda.errors import StoreReadOnly
 from memoranda.model.changes import RecordAccess
@@ -172,8 +171,9 @@ class RecallService:
         found = self.store.conversations(self.scope, id=session) if session else {}
         start = found[session].start if session in found else 0
         messages = self.store.messages(self.scope, session or "", cleared=True) if start else ()
-        gone = (each for each in messages if (each.position or 0) < start)
-        return frozenset(each.record_id for each in gone if each.record_id)
+        return frozenset(
+            each.record_id for each in messages if each.record_id and (each.position or 0) < start
+        )
 
     def record_access(
         self, hits: Sequence[Hit], facts: FactsByTurn, where: Filter, session: str | None = None
@@ -255,8 +255,9 @@ def pack(
 def find_relevant(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits that are really relevant to a prompt; none, where not even the best is."""
     likeness = [_likeness(hit) for hit in hits]
-    least = LIKENESS if max(likeness, default=0) >= BEST_LIKENESS else inf
-    return [hit for hit, alike in zip(hits, likeness, strict=True) if alike >= least]
+    if max(likeness, default=0) < BEST_LIKENESS:
+        return []
+    return [hit for hit, alike in zip(hits, likeness, strict=True) if alike >= LIKENESS]
 
 
 def find_near_best(hits: Sequence[Hit]) -> list[Hit]:

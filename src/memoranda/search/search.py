@@ -34,7 +34,7 @@ from memoranda.search.late_interaction import (
 from memoranda.search.precedence import CurrentFirst, find_superseded
 from memoranda.search.questions import ANALYZER, ParsedQuestion, asks, names_assistant
 from memoranda.store.sql.database import read_again
-from memoranda.store.sql.index_reads import KINDS, NEVER
+from memoranda.store.sql.index_reads import KINDS
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
 from memoranda.text.languages import mixes_scripts
@@ -93,11 +93,6 @@ class Retriever:
     cache: IndexCache = field(default_factory=IndexCache)
     wait: float = 0.3
 
-    @property
-    def reads_entities(self) -> bool:
-        """Whether the names in a query are looked for among the entities."""
-        return self.ranking.fusion == "rrf"
-
     def forget(self) -> None:
         """Drop what is held in memory, for example after an erasure."""
         self.cache.clear()
@@ -134,7 +129,7 @@ class Retriever:
         said = query if prompt or asks(query) else None
         query = shorten_question(query)
         terms, embedded = ANALYZER.query_terms(query)[:MOST_TERMS], self._embed(query)
-        if self.reads_entities:
+        if self.ranking.fusion == "rrf":
             self.derivations.finish_soon(scope, ENTITIES, self.wait)
 
         def read(*, patient: bool) -> list[Hit] | None:
@@ -229,7 +224,7 @@ class SingleSearch:
         if where.as_of is not None:
             visible &= (rows.table["created"] <= moment) & (until > moment)
         elif not where.retired:
-            visible &= (until == NEVER) | (until > moment)
+            visible &= until > moment
         if self.scope.agent is not None:
             visible &= (rows.table["agent"] == NO_NUMBER) | rows.named("agent", self.scope.agent)
         if self.said is not None:
@@ -307,10 +302,10 @@ class SingleSearch:
 
     def _unread(self, row: int) -> str | None:
         """Return what the model cannot read, if that is why words stand for the meaning."""
-        derivations, unread = self.parts.derivations, self.rows.vectors.scales[row] == UNREAD
-        if self.embedded is None and derivations.has_model and derivations.problem is None:
-            return "question"
-        return "record" if self.embedded is not None and unread else None
+        if self.embedded is not None:
+            return "record" if self.rows.vectors.scales[row] == UNREAD else None
+        derivations = self.parts.derivations
+        return "question" if derivations.has_model and derivations.problem is None else None
 
     def _beside(self, rows: Sequence[int]) -> dict[int, list[str | None]]:
         """Return the beginnings of the visible turns before and after each record, by row."""
@@ -376,9 +371,9 @@ class SingleSearch:
         rows, words = self.rows, self.words
         likeness = evidence.likeness(rows, self.vector)
         likeness = self._or_by_words(likeness, likeness.max())
-        if self.parts.reads_entities:
+        if self.parts.ranking.fusion == "rrf":
             names = [mention.text for mention in self.parts.extractor.extract(self.query)]
-            mentions = self.parts.store.mentioning(self.scope, names) if names else ()
+            mentions = self.parts.store.mentioning(self.scope, names)
             found = {"lexical": words.bm25(), "vector": likeness}
             found["entity"] = evidence.entities(rows, mentions, len(names))
         else:
@@ -440,7 +435,7 @@ class SingleSearch:
             return False
         told = self.visible & (evidence.said_by_person(self.rows) > 0)
         length: Floats = self.rows.table["length"][told]
-        return bool(length.mean() <= SHORT_TURN) if len(length) else True
+        return bool(length.sum() <= SHORT_TURN * len(length))
 
     @property
     def _among_people(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 from memoranda.search.questions import ANALYZER, ASKED, ParsedQuestion
 from memoranda.text.calendar import calendar_numbers, month_numbers
@@ -41,12 +41,11 @@ _BARE_WORD = compile_pattern(r"[^\W_]+")
 
 
 def stated_sentences(text: str) -> Iterator[str]:
-    """Yield the sentences at the beginning of ``text`` that are not questions, without code."""
+    """Return the sentences at the beginning of ``text`` that are not questions, without code."""
     text = normalize(text[: 4 * LONGEST])
     prose = (_CODE.sub("\n", text) if "```" in text else text)[:LONGEST]
     stated = (one for one in sentence_texts(prose) if not _STATED.asks.fullmatch(one))
-    for _, sentence in zip(range(MOST_SENTENCES), stated, strict=False):
-        yield sentence
+    return islice(stated, MOST_SENTENCES)
 
 
 def speaks_of_change(sentence: str) -> bool:

@@ -46,8 +46,9 @@ class LateMemory:
 
         with self._opening, ExitStack() as failing:
             if self._opened is None:
-                memory = Memory(self.location, user=self.user, settings=self.settings)
-                failing.callback(memory.close)
+                memory = failing.enter_context(
+                    Memory(self.location, user=self.user, settings=self.settings)
+                )
                 memory.run_upkeep()
                 failing.pop_all()
                 self._opened = memory

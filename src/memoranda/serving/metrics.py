@@ -57,16 +57,18 @@ class WorkerCollector(Collector):
             for each, value in getattr(self.figures, place).items():
                 counter.add_metric([each], value)
             yield counter
-        failures = self.figures.derivation_failures
         yield CounterMetricFamily(
-            "memoranda_derivation_failures", "Times that deriving failed here.", value=failures
+            "memoranda_derivation_failures",
+            "Times that deriving failed here.",
+            value=self.figures.derivation_failures,
         )
         try:
             found = self._of_store()
         except MemorandaError:
             found = []
-        about = "Whether the store could be asked just now."
-        yield GaugeMetricFamily("memoranda_store_up", about, value=bool(found))
+        yield GaugeMetricFamily(
+            "memoranda_store_up", "Whether the store could be asked just now.", value=bool(found)
+        )
         yield from found
 
     def _of_store(self) -> list[Metric]:
@@ -106,10 +108,9 @@ def serve_metrics(address: ListenAddress, collector: WorkerCollector) -> Iterato
     try:
         server, thread = start_http_server(address.port, address.host, registry)
     except OSError as error:
-        message = (
+        raise ConfigError(
             f"--metrics={address} cannot be listened at: {error.strerror or error}; choose another"
-        )
-        raise ConfigError(message) from error
+        ) from error
     try:
         yield f"http://{ListenAddress(address.host, server.server_port)}/metrics"
     finally:

@@ -14,5 +14,8 @@ def ending_signals() -> Sequence[signal.Signals]:
 
     Not those that are ignored, as by ``nohup``: such a program is to outlive its terminal.
     """
-    known = [each for each in signal.Signals if each.name in {"SIGTERM", "SIGHUP"}]
-    return [each for each in known if signal.getsignal(each) != signal.SIG_IGN]
+    return [
+        each
+        for each in signal.Signals
+        if each.name in {"SIGTERM", "SIGHUP"} and signal.getsignal(each) != signal.SIG_IGN
+    ]

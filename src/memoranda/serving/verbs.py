@@ -18,8 +18,8 @@ class Verbs:
     def __init__(self, memory: Memory) -> None:
         """Work on ``memory``."""
         self.memory = memory
-        parts, scope = services_of(memory), scope_of(memory)
-        self._clock, self._searcher = parts.clock, parts.searcher(scope)
+        parts = services_of(memory)
+        self._clock, self._searcher = parts.clock, parts.searcher(scope_of(memory))
 
     @property
     def tools(self) -> AgentTools:
