@@ -147,7 +147,9 @@ def test_a_search_does_not_wait_for_other_writers(path, open_store):
         memory.remember("I drink tea.")
         with open_store().transact():
             (hit,) = memory.search("tea")
-        assert (set(hit.why.arms), memory.stats().pending_vectors) == ({"lexical"}, 1)
+        assert "lexical" in hit.why.arms
+        assert "vector" not in hit.why.arms
+        assert memory.stats().pending_vectors == 1
         memory.derive()
         (hit,) = memory.search("tea")
         assert "vector" in hit.why.arms

@@ -120,6 +120,14 @@ def test_what_was_so_before_a_change_goes_first_where_it_is_asked_for(memory, qu
     assert first(found(memory, question), old, new) == old
 
 
+@pytest.mark.parametrize("name", ["Mario", "Νίκος", "🚲", "E_CONN_4291"])
+def test_the_same_said_with_another_word_in_place_of_what_is_asked_for_is_no_update(name):
+    """Who was talked to after Mario is not the answer to "Who is Mario?"."""
+    others = [("user", f"I talked to {each} about the holidays.") for each in ("Ana", "Γιώργος")]
+    with filled([("user", f"I talked to {name} about the holidays."), *others]) as memory:
+        assert name in found(memory, f"Who is {name}?")[0].record.content
+
+
 @each_row("question", QUESTIONS)
 def test_nothing_else_moves_and_scores_are_explained(memory, question):
     """Without what was raised, the order is the one without precedence; no assistant raises."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from memoranda.facts.questions import read_asked
 from memoranda.model.models import Kind, Record
 from memoranda.search.evidence import ScoredRecords, best_rows, merge_facts, pairs_among
 from memoranda.search.index import Mask, Places, Rows
-from memoranda.search.questions import ParsedQuestion
+from memoranda.search.questions import ANALYZER, ParsedQuestion
 from memoranda.search.statements import LONGEST, StatedText, competes
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.small_talk import states_nothing
@@ -153,9 +154,16 @@ class CurrentFirst:
         score, told, before = scored.score, self._read(new), self._read(old)
         share = float(min(score[new] / score[old], score[old] / score[new]))
         fit = self._likeness(new, old) + WORDS * told.likeness(before) + SHARE * share
-        if fit < LEAST or told.terms <= before.terms:  # It says nothing more.
+        asked = self._asked & before.terms - told.terms
+        same = bool(asked) and before.terms - asked <= told.terms  # But for what is asked for.
+        if fit < LEAST or same or told.terms <= before.terms:  # It says nothing more.
             return 0.0
         return fit + CHANGE * told.changes + VALUE * told.renews(before)
+
+    @cached_property
+    def _asked(self) -> frozenset[str]:
+        """The terms of the question."""
+        return frozenset(ANALYZER.terms(self.question.text))
 
     def _is_rival(self, row: int) -> bool:
         """Return whether a record is about another thing than the question."""
