@@ -202,7 +202,8 @@ class _TurnReader:
         shown = sentence.shown
         if sentence.question or asks(shown):
             begins = english("question_begins").search(shown)
-            shown = shown[: begins.span()[0]] if begins else ""
+            before = shown[: begins.span()[0]] if begins else ""
+            shown = "" if asks(before) else before
         return shown, self.turn.text[sentence.start : sentence.start + len(shown)]
 
     def _is_of_another(self, shown: str) -> bool:
