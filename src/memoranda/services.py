@@ -170,7 +170,7 @@ class Services:
     def forget_index(self) -> None:
         """Drop the index that ranking holds in memory."""
         if "retriever" in vars(self):
-            self.retriever.forget()
+            self.retriever.cache.clear()
 
     # Records, search and conversations
 

@@ -53,7 +53,7 @@ def test_what_is_skipped_makes_room_for_the_next(memory):
     for _ in range(2):
         rest = retriever.search(Scope("ana"), "tea", Filter(now=LATE), limit=4, skip=skip)
         assert [hit.record.id for hit in rest] == [hit.record.id for hit in whole[3:7]]
-        retriever.forget()
+        retriever.cache.clear()
 
 
 @each_text

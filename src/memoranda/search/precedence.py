@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -151,19 +150,17 @@ class CurrentFirst:
 
     def _fit(self, old: int, new: int, scored: ScoredRecords) -> float:
         """Return how much a record is the update of an earlier one."""
-        score, told, before = scored.score, self._read(new), self._read(old)
-        share = float(min(score[new] / score[old], score[old] / score[new]))
-        fit = self._likeness(new, old) + WORDS * told.likeness(before) + SHARE * share
-        asked = self._asked & before.terms - told.terms
-        same = bool(asked) and before.terms - asked <= told.terms  # But for what is asked for.
-        if fit < LEAST or same or told.terms <= before.terms:  # It says nothing more.
+        told, before = self._read(new), self._read(old)
+        low, high = sorted(map(float, scored.score[[new, old]]))
+        fit = self._likeness(new, old) + WORDS * told.likeness(before) + SHARE * low / high
+        if (
+            fit < LEAST
+            or told.terms <= before.terms  # It says nothing more.
+            # It says the same, but for what is asked for.
+            or before.terms.difference(ANALYZER.terms(self.question.text)) <= told.terms
+        ):
             return 0.0
         return fit + CHANGE * told.changes + VALUE * told.renews(before)
-
-    @cached_property
-    def _asked(self) -> frozenset[str]:
-        """The terms of the question."""
-        return frozenset(ANALYZER.terms(self.question.text))
 
     def _is_rival(self, row: int) -> bool:
         """Return whether a record is about another thing than the question."""

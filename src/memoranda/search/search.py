@@ -93,10 +93,6 @@ class Retriever:
     cache: IndexCache = field(default_factory=IndexCache)
     wait: float = 0.3
 
-    def forget(self) -> None:
-        """Drop what is held in memory, for example after an erasure."""
-        self.cache.clear()
-
     def search(
         self,
         scope: Scope,
