@@ -53,6 +53,8 @@ def learned(text):
         "Meeting 10:00\nFACT\nORDER",
         "Meeting notes 2024-05-12\nFACT\nORDER",
         "Standup 09:30-10:00 Room 4\nBOTH",
+        "the allotment crowd sent this what do they want\n\nDear plotholders, BOTH",
+        "mein Vermieter schreibt\n\nSehr geehrte Frau Klein,\n\nFACT\n\nORDER",
         "Jane Doe\nSoftware Engineer\n\nExperience\nAcme Ltd, 2019-2024\n\nAbout me\nBOTH",
         "Should I apply?\n\nSenior Engineer (m/f/d)\nAcme Ltd, Berlin\n\nBOTH",
         "By Jane Doe\n\nBOTH",

@@ -108,7 +108,8 @@ def blank_pasted(text: str) -> str:
     logged = gap is None and _PROSE.pattern("logged", 0).search(text) is not None
     lead = text[: begun[1]]
     last_asks = not _ASKS.isdisjoint(text[slice(*others[-1])])
-    shows = shows_text(lead) or lead.rstrip()[-1:] in _COLONS
+    greets = any(_PROSE.pattern("salutation", 0).match(text[slice(*each)]) for each in others)
+    shows = greets or shows_text(lead) or lead.rstrip()[-1:] in _COLONS
     rest = others[:-1] if last_asks else others
     few = len(rest) == 1 and len(split_sentences(text[slice(*rest[0])])) <= _FEW_SENTENCES
     pasted = shows or (not _ASKS.isdisjoint(lead) and not few)
