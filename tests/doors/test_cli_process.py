@@ -90,6 +90,19 @@ def test_input_is_utf_8_whatever_the_code_page(started, memory):
 
 
 # A command line, as in test_cli_wrong_input.py, with its exit code.
+def finished(command, environment, folder):
+    """Run a command to its end in a folder; return its code and what it wrote."""
+    return subprocess.run(  # noqa: S603 - this interpreter
+        command,
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
 FORBIDDEN = [
     ("list --db sealed.db", 1, "sealed.db cannot be opened", "may not read"),
     ("remember x --db closed/a.db", 1, "closed/a.db", "may not write"),
@@ -124,15 +137,7 @@ def test_a_missing_right_is_one_line_that_names_the_file(environment, memory, tm
         own = dict(words.pop(0).split("=", 1) for _ in line.split() if "=" in words[0])
         own = {name: value for name, value in (environment | own).items() if value}
         with subtests.test(line):
-            done = subprocess.run(  # noqa: S603 - this interpreter
-                [*bare, sys.executable, "-m", "memoranda", *words],
-                env=own,
-                cwd=tmp_path,
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
-            )
+            done = finished([*bare, sys.executable, "-m", "memoranda", *words], own, tmp_path)
             assert done.returncode == code
             assert done.stderr.count("\n") == 1
             assert all(each in done.stderr for each in told)
@@ -174,15 +179,7 @@ def test_an_interrupt_ends_quietly_with_130(started, memory):
 )
 def test_what_is_at_work_aborts_no_process(script, code, said, environment, tmp_path):
     """Neither one that leaves its memory open nor one that is interrupted while it answers."""
-    done = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-c", script],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = finished([sys.executable, "-c", script], environment, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (code, said, "")
 
 

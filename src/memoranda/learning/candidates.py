@@ -28,7 +28,7 @@ MOST_STATED = 500
 _ANALYZER = TermAnalyzer()
 
 
-class CandidateFinder:
+class KnownFactFinder:
     """Finds the known facts of one scope that claims are compared with."""
 
     def __init__(self, store: Store, scope: Scope, now: datetime) -> None:

@@ -16,7 +16,7 @@ from threading import Event
 from typing import Any
 
 from memoranda.errors import ConfigError, Conflict, LLMError, MemorandaError, NotFound, StoreClosed
-from memoranda.learning.candidates import CandidateFinder
+from memoranda.learning.candidates import KnownFactFinder
 from memoranda.learning.claims import ASKED, Claim, Relation, Turn
 from memoranda.learning.consolidation_plan import ConsolidationPlan
 from memoranda.learning.consolidation_queue import ConsolidationRequest
@@ -207,7 +207,7 @@ class Consolidator:
             decide: whether to ask a decider, where there is one, what words leave open.
         """
         scope, now = scope or self.records.scope, self.records.now()
-        known = CandidateFinder(self.records.store, scope, now)
+        known = KnownFactFinder(self.records.store, scope, now)
         plan = ConsolidationPlan(
             session=session,
             claims=claims,

@@ -86,7 +86,7 @@ def serve(server: MCPServer[Any], address: ListenAddress, settings: Settings) ->
             host=here.host,
             transport_security=security,
         )
-        web = _web_server(FairShare(app), settings.http)
+        web = _web_server(ConcurrencyLimiter(app), settings.http)
         # Uvicorn ends gracefully and raises the signal again: then it must not kill.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         sys.stderr.write(f"listening at http://{here}{PATH}\n")
@@ -112,10 +112,10 @@ def _web_server(app: Any, limits: HttpSettings) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-class FairShare:
-    """Lets no token have more than its share of a server at once, so that others are served, too.
+class ConcurrencyLimiter:
+    """Limits how many requests of one token are answered at once, so that others are served, too.
 
-    More waits for its turn; who only waits for messages that never come, is answered with 405.
+    More wait for their turn; who only waits for messages that never come, is answered with 405.
 
     Args:
         app: what answers (ASGI).

@@ -23,7 +23,7 @@ from memoranda.facts.questions import read_asked
 from memoranda.model.models import Kind, Record
 from memoranda.search.evidence import ScoredRecords, best_rows, merge_facts, pairs_among
 from memoranda.search.index import Mask, Places, Rows
-from memoranda.search.questions import ANALYZER, ParsedQuestion
+from memoranda.search.questions import ParsedQuestion
 from memoranda.search.statements import LONGEST, StatedText, competes
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.small_talk import states_nothing
@@ -157,7 +157,7 @@ class CurrentFirst:
             fit < LEAST
             or told.terms <= before.terms  # It says nothing more.
             # It says the same, but for what is asked for.
-            or before.terms.difference(ANALYZER.terms(self.question.text)) <= told.terms
+            or before.terms - self.question.words <= told.terms
         ):
             return 0.0
         return fit + CHANGE * told.changes + VALUE * told.renews(before)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache
 
-from memoranda.text.linear_patterns import LinearPattern
-from memoranda.text.patterns import LanguageData, WordLists, compile_pattern, languages_with, load
+from memoranda.text.patterns import LanguageData, WordLists
 from memoranda.text.terms import TermAnalyzer, fold, normalize
 
 LONGEST_QUESTION = 200  # characters of a question without its mark
-
-SHORTEST_STEM = 3  # letters from which a common beginning means a common word
 
 _TOPIC = "questions"
 _WORDS = WordLists(_TOPIC)
@@ -22,7 +18,6 @@ _EDGE = " .\t\n\"'”’»)]*_"
 
 ANALYZER = TermAnalyzer()  # What makes terms, as it made those of the index.
 ASKED = LanguageData("en", _TOPIC)
-_QUESTION_WORD = compile_pattern(r"[^\W_]+")
 
 
 def asks(text: str) -> bool:
@@ -32,7 +27,7 @@ def asks(text: str) -> bool:
         return True
     if len(text) > LONGEST_QUESTION or text.endswith("!"):
         return False
-    if any(form.search(text) for form in _unmarked()):
+    if ASKED.unmarked.search(text) is not None:
         return True
     clause = ASKED.unmarked_clause.search(text)
     return clause is not None and ASKED.answered.search(text) is None
@@ -44,22 +39,13 @@ def names_assistant(question: str) -> bool:
     return not _WORDS.assistant_words.isdisjoint(words) and _WORDS.own_words.isdisjoint(words)
 
 
-@cache
-def _unmarked() -> tuple[LinearPattern, ...]:
-    """Return what a question without its mark begins with, in the languages that tell it."""
-    return tuple(
-        LanguageData(code, _TOPIC).pattern("unmarked")
-        for code in languages_with(_TOPIC)
-        if "unmarked" in load(code, _TOPIC)
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
     """A question, as far as it matters which of two answers is the newer.
 
     Attributes:
         text: normalised.
+        words: all its terms.
         terms: those that tell something.
         beginnings: what the inflections of its telling words begin with.
         past: whether it is about how things were.
@@ -67,6 +53,7 @@ class ParsedQuestion:
     """
 
     text: str
+    words: frozenset[str]
     terms: frozenset[str]
     beginnings: tuple[str, ...]
     past: bool
@@ -81,10 +68,12 @@ class ParsedQuestion:
             terms: those of its terms that tell something.
             ended: whether it names a time that is over.
         """
-        generic, former = ASKED.words("generic"), ASKED.before.search(normalize(query)) is not None
+        text, generic = normalize(query), ASKED.words("generic")
+        former = ASKED.before.search(text) is not None
         stems = [term for term in terms if not any(each.startswith(term) for each in generic)]
         return cls(
-            text=" ".join(normalize(query).split()),
+            text=" ".join(text.split()),
+            words=frozenset(ANALYZER.terms(text)),
             terms=frozenset(terms),
             beginnings=tuple(term.removesuffix("i") for term in stems),
             past=ended or former or is_past(query),

@@ -40,7 +40,7 @@ OF_MEMORY = compile_pattern(
 
 
 @dataclass
-class _Reading:
+class _TranscriptState:
     """What is known so far of a transcript.
 
     Attributes:
@@ -68,7 +68,7 @@ def read_conversations(
     if sources.FileFormat.CLAUDE_CODE not in {sources.recognise(each.value) for each in first}:
         raise InvalidInput(f"{path} is not a transcript of Claude Code: no line has a sessionId")
     sessions = defaultdict[str, list[sources.ForeignMessage]](list)
-    reading = _Reading(counts)
+    reading = _TranscriptState(counts)
     for place, value in sources.read_values(path, counts):
         with counts.reading(place):
             line = _typed_meanwhile(object_of(value), reading)
@@ -80,7 +80,7 @@ def read_conversations(
             yield sources.ForeignConversation(str(path), info, talk)
 
 
-def _typed_meanwhile(line: Mapping[str, Any], reading: _Reading) -> Mapping[str, Any]:
+def _typed_meanwhile(line: Mapping[str, Any], reading: _TranscriptState) -> Mapping[str, Any]:
     """Return a line; as one of the user what a person typed while Claude worked.
 
     It waits in a queue. What is taken out of there to be sent is a line of the user by itself; what
@@ -126,7 +126,9 @@ def _is_prompt(attached: object) -> bool:
     return value_of(attached, "commandMode") in (None, "prompt") and origin in (None, "human")
 
 
-def _messages(line: Mapping[str, Any], reading: _Reading) -> Iterator[sources.ForeignMessage]:
+def _messages(
+    line: Mapping[str, Any], reading: _TranscriptState
+) -> Iterator[sources.ForeignMessage]:
     """Yield the messages of a line: each result of a tool, and behind them what was said."""
     role, counts, asked = words_of(line, "type"), reading.counts, reading.asked
     if role not in {"user", "assistant"}:

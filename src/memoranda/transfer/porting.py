@@ -43,11 +43,11 @@ from memoranda.transfer.sources import (
     KEY_LETTERS,
     File,
     FileFormat,
-    FileOutcome,
     ForeignConversation,
     ForeignMessage,
     ForeignRecord,
     ImportCounts,
+    ImportedFile,
     ImportTarget,
     JsonItem,
     PortingReport,
@@ -215,7 +215,7 @@ def _import_one(
         if known is None:
             raise
         raise InvalidInput(f"{error}; correct it, or leave out the format {known}") from error
-    counts.files.append(FileOutcome(str(path), form, counts.moved - before))
+    counts.files.append(ImportedFile(str(path), form, counts.moved - before))
 
 
 def _files_of(folder: File, counts: ImportCounts, above: str = "") -> Iterator[File]:

@@ -129,7 +129,7 @@ class JsonItem(NamedTuple):
     value: Any
 
 
-class FileOutcome(NamedTuple):
+class ImportedFile(NamedTuple):
     """What was imported of a file.
 
     Attributes:
@@ -169,7 +169,7 @@ class PortingReport:
     conversations: int = 0
     skipped: int = 0
     left_out: tuple[str, ...] = ()
-    files: tuple[FileOutcome, ...] = ()
+    files: tuple[ImportedFile, ...] = ()
 
 
 class ImportCounts:
@@ -191,7 +191,7 @@ class ImportCounts:
             strict: whether what cannot be read is an error.
         """
         self.moved, self.users = Counter[str](), dict[str, None]()
-        self.files: list[FileOutcome] = []
+        self.files: list[ImportedFile] = []
         self.unreadable: str | None = None
         self.strict, self._progress = strict, progress
         self._left_out, self._lines = Counter[str](), dict[str, None]()
