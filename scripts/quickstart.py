@@ -1,7 +1,7 @@
 """Go through the first pages as a new user would: ``make quickstart``.
 
 Builds the wheel, makes an empty virtual environment, and runs there the commands and examples of
-each page, in order, in a fresh folder. ``pip install .`` installs our wheel, and the model
+each page, in order, in a fresh folder. ``pip install`` finds our wheel, and the model
 is where ``memoranda config models pull`` looks for it, so only the dependencies come from the
 registry.
 
@@ -64,7 +64,6 @@ def run_page(page: Path) -> None:
     for block in BLOCK.finditer(page.read_text("utf-8")):
         language, code = block["language"], block["code"]
         if language == "sh":
-            code = code.replace("'.[", "'memoranda[")  # In place of a clone there is the wheel.
             subprocess.run(["bash", "-euo", "pipefail", "-c", code], check=True)
         elif language == "python":
             run_python(code, names)

@@ -82,10 +82,17 @@ class ConfigError(MemorandaError):
 class MissingExtra(MemorandaError, ImportError):
     """A feature needs an optional extra that is not installed."""
 
-    def __init__(self, feature: str, extra: str) -> None:
-        """Name the ``feature`` that was asked for and the ``extra`` that brings it."""
+    def __init__(self, feature: str, extra: str, then: str = "") -> None:
+        """Name the ``feature`` that was asked for, the ``extra`` that brings it, and what follows.
+
+        Args:
+            feature: what was asked for.
+            extra: what brings it.
+            then: a command that is needed after installing it.
+        """
         self.extra = extra
-        super().__init__(f"{feature} needs an extra: pip install 'memoranda[{extra}]'")
+        after = f" && {then}" if then else ""
+        super().__init__(f"{feature} needs an extra: pip install 'memoranda[{extra}]'{after}")
 
 
 class EmbeddingError(MemorandaError):

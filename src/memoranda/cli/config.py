@@ -117,6 +117,9 @@ def pull(session: Session) -> None:
     Examples:
         memoranda config models pull
     """
+    from memoranda.providers.embedding.minilm import MiniLM  # noqa: PLC0415 - it takes long to load
+
+    MiniLM()  # Without what runs it, the download would help nobody.
     with session.progress("downloading") as progress:
         folder = model_files.pull(session.settings.embedding.folder, progress=progress)
     session.show({"folder": folder}, safe_text(f"the model is in {folder}"))

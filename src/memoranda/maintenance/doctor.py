@@ -268,7 +268,7 @@ def _model_files(settings: Settings) -> Finding:
         found = model.find(settings.embedding.folder)
     except (MissingExtra, ModelUnavailable) as error:
         needed = False if chosen in {"local", "multilingual"} else None
-        remedy = files.REMEDY.removeprefix("run: ") if chosen in {"auto", "local"} else None
+        remedy = files.PULL if chosen in {"auto", "local"} else None
         return needed, str(error).removesuffix(f"; {files.REMEDY}"), remedy
     return True, f"{model.name} in {found}", None
 

@@ -165,6 +165,7 @@ class LocalEmbedder(ABC):
 
     name: ClassVar[str]
     extra: ClassVar[str]  # that brings what it needs
+    then: ClassVar[str] = ""  # the command that brings the rest
     runtime: ClassVar[Sequence[str]]  # the libraries
     dimensions = DIMENSIONS
 
@@ -179,7 +180,7 @@ class LocalEmbedder(ABC):
             MissingExtra: the runtime is not installed.
         """
         if not all(map(find_spec, self.runtime)):
-            raise MissingExtra(f"{self.name} on this machine", self.extra)
+            raise MissingExtra(f"{self.name} on this machine", self.extra, self.then)
         self._folder = folder
         self._threads = threads
         self._model: LoadedModel | None = None

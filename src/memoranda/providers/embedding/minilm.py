@@ -70,6 +70,7 @@ class MiniLM(LocalEmbedder):
 
     name = model_files.MODEL
     extra = "local"
+    then = model_files.PULL
     runtime = ("onnxruntime", "tokenizers")
     find = staticmethod(model_files.find)
 
@@ -81,7 +82,7 @@ class MiniLM(LocalEmbedder):
 
             from memoranda.providers.embedding.quantized import quantized_weights  # noqa: PLC0415
         except ImportError as error:
-            raise MissingExtra(f"{cls.name} on this machine", cls.extra) from error
+            raise MissingExtra(f"{cls.name} on this machine", cls.extra, cls.then) from error
         weights = quantized_weights(folder / model_files.WEIGHTS.name)
         session = open_session(
             *(GRAPH, threads, cls.extra),

