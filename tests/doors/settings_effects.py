@@ -455,6 +455,7 @@ ELSEWHERE = {
     HTTP + "test_what_is_too_large_or_no_json_is_refused": ["http.header_size", "http.body_size"],
     LIMITS + "test_an_idle_connection_is_closed_after_its_requests": ["http.keep_alive"],
     LIMITS + "test_a_full_server_says_so_until_there_is_a_place": ["http.connections"],
+    "tests/http/test_limits.py::test_a_slow_body_is_given_up": ["http.body_seconds"],
     SECRETS + "test_a_program_may_store_a_secret_unless_the_settings_say_otherwise": [
         "secrets.remember"
     ],

@@ -106,7 +106,7 @@ def test_help_and_a_server_load_nothing_of_the_memory(tmp_path):
 def test_a_shell_completes_commands_and_options():
     """With what begins so; nothing is loaded or made."""
     for typed, offered in (
-        ("memoranda se", {"search"}),
+        ("memoranda se", {"search", "serve"}),
         ("memoranda list --off", {"--offset"}),
         ("memoranda conversations pr", {"prune"}),
     ):

@@ -30,7 +30,9 @@ from mcp_clients import (
 from tables import each_row
 
 from memoranda import Settings, errors
-from memoranda.mcp.http import SHARE, ListenAddress, bound
+from memoranda.mcp.http import SHARE, require_tokens
+from memoranda.serving.addresses import ListenAddress
+from memoranda.serving.listening import bound
 
 LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 
@@ -224,14 +226,14 @@ def test_where_it_may_not_listen_is_said():
     settings = Settings().mcp
     for text in ("0.0.0.0:0", "[::]:0", "memory.example.org:0", "10.0.0.1:0"):
         with pytest.raises(errors.ConfigError, match=r"set mcp\.tokens .* or listen at 127\.0"):
-            bound(ListenAddress.parse(text), settings)
-    with bound(ListenAddress("127.0.0.1", 0), settings) as first:
+            require_tokens(ListenAddress.parse(text), settings)
+    with bound(ListenAddress("127.0.0.1", 0)) as first:
         # The protocol is named, without which asyncio leaves TCP_NODELAY unset.
         assert first.proto == socket.IPPROTO_TCP
         first.listen()
         taken = ListenAddress("127.0.0.1", first.getsockname()[1])
         with pytest.raises(errors.ConfigError, match="cannot be listened at: Address already"):
-            bound(taken, settings)
+            bound(taken)
 
 
 def test_what_is_no_address_is_told():

@@ -40,6 +40,7 @@ STEPS = (
     "e3b0c442",  # Of PostgreSQL alone.
     "46e7f3a7",
     "c48e288a",
+    "9a96f05b",
 )
 TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
 # Since when rows of transcripts say whose they are, and removed messages are rows.

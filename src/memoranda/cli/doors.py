@@ -1,4 +1,4 @@
-"""The commands ``mcp`` and ``tui``, which open another door to the memory."""
+"""The commands ``mcp``, ``serve`` and ``tui``, which open another door to the memory."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typer import Option
 
 from memoranda.cli.command import ChatName, Model, Session, command
 from memoranda.errors import InvalidInput, MissingExtra
+from memoranda.serving.addresses import ListenAddress
 
 # Doors do not know each other: these are opened by their names.
-MCP, TUI = "memoranda.mcp.run", "memoranda.tui.app"
+MCP, HTTP, TUI = "memoranda.mcp.run", "memoranda.http.run", "memoranda.tui.app"
 
 commands = typer.Typer()
 
@@ -46,6 +47,33 @@ def mcp(
     import_module(MCP).run(
         session.usable_settings, location=session.db, user=session.user, tools=tools, http=http
     )
+
+
+@command(commands, "serve")
+def serve(
+    session: Session,
+    *,
+    http: Annotated[
+        str, Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
+    ] = "127.0.0.1:8000",
+) -> None:
+    """Serve the memory over HTTP to any language, any machine and any browser.
+
+    Whoever asks needs a token: memoranda token create makes one.
+
+    Examples:
+        memoranda serve --db ~/agent.db
+        memoranda serve --http 127.0.0.1:9000
+    """
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        raise MissingExtra("the HTTP server", "http")
+    from memoranda.memory import Memory  # noqa: PLC0415 - only who opens one waits for it
+
+    address = ListenAddress.parse(http)
+    memory = Memory(session.db, user=session.user, settings=session.usable_settings)
+    with session.with_resource(memory):
+        memory.run_upkeep()
+        import_module(HTTP).run(memory, address)
 
 
 @command(commands, "tui")

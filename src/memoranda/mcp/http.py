@@ -4,57 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import signal
-import socket
-import sys
 from collections.abc import Mapping
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import Any
 from weakref import WeakValueDictionary
 
-import anyio
-import uvicorn
 from mcp.server.auth.provider import AccessToken
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
 from starlette.responses import Response
 
 from memoranda.errors import ConfigError
 from memoranda.serving.addresses import ListenAddress
-from memoranda.settings.parsing import names
-from memoranda.settings.sections import HttpSettings, McpSettings
+from memoranda.serving.listening import AllowedNames, bound, serve_until_stopped, web_server
+from memoranda.settings.sections import McpSettings
 from memoranda.settings.settings import Settings
 
 PATH = "/mcp"
 # Requests of one token at once, fewer than half of the threads that answer (anyio's 40).
 SHARE = 16
-GRACE = 3  # seconds that open requests have to end when the server is told to
-LOCAL = ("localhost", "127.0.0.1", "[::1]")
-
-
-def bound(address: ListenAddress, settings: McpSettings) -> socket.socket:
-    """Return a socket that listens at ``address``.
-
-    Raises:
-        ConfigError: others could reach it and no tokens are set, or it cannot be listened at.
-    """
-    if settings.tokens is None and not address.is_local:
-        raise ConfigError(
-            f"--http={address} can be reached by other machines, and no tokens are set; set "
-            f"mcp.tokens (MEMORANDA_MCP__TOKENS='TOKEN=USER'), or listen at "
-            f"127.0.0.1:{address.port}"
-        )
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    try:
-        listening = socket.create_server(
-            (address.host, address.port), family=family, dualstack_ipv6=":" in address.host
-        )
-    except OSError as error:
-        raise ConfigError(
-            f"--http={address} cannot be listened at: {error.strerror or error}"
-        ) from error
-    # So it learns its protocol: else asyncio does not send small answers at once (TCP_NODELAY).
-    return socket.socket(fileno=listening.detach())
 
 
 def serve(server: MCPServer[Any], address: ListenAddress, settings: Settings) -> None:
@@ -66,50 +35,43 @@ def serve(server: MCPServer[Any], address: ListenAddress, settings: Settings) ->
         settings: who may ask, and how much.
 
     Raises:
-        ConfigError: as :func:`bound`.
+        ConfigError: others could reach the address and no tokens are set, or it cannot be listened
+            at.
     """
-    with bound(address, settings.mcp) as listening:
+    require_tokens(address, settings.mcp)
+    with bound(address) as listening:
         here = ListenAddress(address.host, listening.getsockname()[1])
-        # No page elsewhere can make a browser believe that these are its own names.
-        hosts = [str(here), *(f"{name}:{here.port}" for name in LOCAL)]
-        origins = [f"http://{host}" for host in hosts]
-        security = TransportSecuritySettings(
-            # Clients send both in small letters.
-            allowed_hosts=[*hosts, *names((settings.mcp.allowed_hosts or "").lower())],
-            allowed_origins=[*origins, *names((settings.mcp.allowed_origins or "").lower())],
-        )
-        app = server.streamable_http_app(
-            streamable_http_path=PATH,
-            # A session would only be kept for messages that the server never sends by itself.
-            stateless_http=True,
-            max_request_body_size=settings.http.body_size,
-            host=here.host,
-            transport_security=security,
-        )
-        web = _web_server(ConcurrencyLimiter(app), settings.http)
-        # Uvicorn ends gracefully and raises the signal again: then it must not kill.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        sys.stderr.write(f"listening at http://{here}{PATH}\n")
-        sys.stderr.flush()
-        with suppress(KeyboardInterrupt):
-            anyio.run(web.serve, [listening])
+        app = ConcurrencyLimiter(http_app(server, here, settings))
+        serve_until_stopped(web_server(app, settings.http), listening, f"http://{here}{PATH}")
 
 
-def _web_server(app: Any, limits: HttpSettings) -> uvicorn.Server:
-    """Return what serves ``app`` over HTTP within ``limits``."""
-    config = uvicorn.Config(
-        app,
-        # The same whatever else is installed, and blanks around a field are not part of it.
-        http="h11",
-        ws="none",
-        log_config=None,
-        access_log=False,
-        limit_concurrency=limits.connections,
-        h11_max_incomplete_event_size=limits.header_size,
-        timeout_keep_alive=limits.keep_alive,  # type: ignore[arg-type]  # parts of seconds, too
-        timeout_graceful_shutdown=GRACE,
+def require_tokens(address: ListenAddress, settings: McpSettings) -> None:
+    """Refuse an address that other machines can reach where no tokens are set.
+
+    Raises:
+        ConfigError: it is such a one.
+    """
+    if settings.tokens is None and not address.is_local:
+        raise ConfigError(
+            f"--http={address} can be reached by other machines, and no tokens are set; set "
+            f"mcp.tokens (MEMORANDA_MCP__TOKENS='TOKEN=USER'), or listen at "
+            f"127.0.0.1:{address.port}"
+        )
+
+
+def http_app(server: MCPServer[Any], here: ListenAddress, settings: Settings) -> Starlette:
+    """Return what answers for ``server`` at ``/mcp``, where it listens ``here``."""
+    allowed = AllowedNames.of(here, settings.mcp.allowed_hosts, settings.mcp.allowed_origins)
+    return server.streamable_http_app(
+        streamable_http_path=PATH,
+        # A session would only be kept for messages that the server never sends by itself.
+        stateless_http=True,
+        max_request_body_size=settings.http.body_size,
+        host=here.host,
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=[*allowed.hosts], allowed_origins=[*allowed.origins]
+        ),
     )
-    return uvicorn.Server(config)
 
 
 class ConcurrencyLimiter:

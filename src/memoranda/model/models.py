@@ -11,6 +11,8 @@ from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import Any, Self
 
+from memoranda.model.checks import content_hash
+
 # Speakers that are no names.
 ROLES = frozenset({"user", "assistant", "system", "tool", "developer", "agent"})
 NO_METADATA: Mapping[str, Any] = MappingProxyType({})
@@ -150,6 +152,13 @@ class Record:
         """Return the record as one line, with the beginning of its text."""
         text = self.content if len(self.content) <= SHOWN else f"{self.content[: SHOWN - 1]}…"
         return f"Record(id={self.id!r}, kind={self.kind.value!r}, content={text!r})"
+
+    @property
+    def version(self) -> str:
+        """What a person may change of it, in short: another after each change, not by fading."""
+        until = None if self.valid_until is None else self.valid_until.isoformat()
+        held = [self.content, self.tags, dict(self.metadata), until, self.decay_rate]
+        return content_hash(json.dumps([*held, self.superseded_by], sort_keys=True))[:16]
 
 
 @dataclass(frozen=True, slots=True)

@@ -459,12 +459,15 @@ class HttpSettings(SettingsSection):
         connections: Most connections at once. Beyond that, requests are answered with 503.
         header_size: Bytes of the header of a request at most. More is answered with 400.
         body_size: Bytes of the body of a request at most. More is answered with 413.
+        body_seconds: Seconds in which the body of a request has to arrive. Later ones are answered
+            with 408; of ``memoranda serve`` alone.
     """
 
     keep_alive: PositiveFloat = 5.0
     connections: int = Field(default=512, ge=16)
     header_size: int = Field(default=16_384, ge=1_024)
     body_size: int = Field(default=4_194_304, ge=1_024)
+    body_seconds: PositiveFloat = 30.0
 
 
 class McpSettings(SettingsSection):

@@ -97,6 +97,7 @@ FORGET_LEASES = """
 DELETE FROM leases WHERE substr(name, length(name) - length(:name)) = ':' || :name
     OR substr(name, 1, length(:name) + 9) = 'reflect:' || :name || ':'
 """
+DROP_TOKENS = "DELETE FROM tokens WHERE user_key = :user"
 MARK_DELETED = "UPDATE users SET deleted = 1, deletions = deletions + 1 WHERE key = :user"
 OF_CONVERSATION = "SELECT key FROM conversations WHERE user_key = :user AND id = :id"
 CHANGED = ("content", "task", "tool_calls", "images", "raw", "tokens")
@@ -202,7 +203,7 @@ class ErasingWrites(ConversationWrites):
             self.ask_for_purge()
         else:
             records = len(self.end([*held.values()], at, "user deleted"))
-            for sql in (HIDE_CONVERSATIONS, DROP_SESSIONS):
+            for sql in (HIDE_CONVERSATIONS, DROP_SESSIONS, DROP_TOKENS):
                 self.run(sql, at=to_ms(at))
         self.run(MARK_DELETED)
         self.removes_rows = self.changes_facts = True

@@ -51,6 +51,8 @@ UPDATE users SET revision = revision + 1,
     terms_through = :through, terms_waiting = :waiting
 WHERE key = :user
 """
+# What was answered over HTTP may quote what goes.
+FORGET_ANSWERS = "DELETE FROM idempotency_keys WHERE user_key = :user"
 # A number that grows: a purge answers only the erasures that it has seen.
 ASK_FOR_PURGE = """
 INSERT INTO meta (name, value) VALUES ('purge_pending', '1')
@@ -283,6 +285,7 @@ class RecordWrites(EntityWrites, SqlReads):
     def ask_for_purge(self) -> None:
         """Have the free space cleaned of what this removes; until then ``verify`` asks for it."""
         self.connection.run(ASK_FOR_PURGE)
+        self.run(FORGET_ANSWERS)
 
     def missing(self, what: str, id: str) -> NotFound:
         """Return the error that says that the user has nothing of that kind and name."""

@@ -19,6 +19,7 @@ from memoranda.model.ports import VECTORS, Analyzer, NameMatcher
 from memoranda.model.query import EmbeddedText, Postings, TermMatches
 from memoranda.model.sessions import FUTURE, JobRun, StageLease
 from memoranda.store.sql import database, health, record_writes, rows
+from memoranda.store.sql.access import AccessReads, AccessWrites
 from memoranda.store.sql.erasing import ErasingWrites
 from memoranda.store.sql.index_reads import DIMENSIONS, MODEL, IndexReads, vector_model
 from memoranda.store.sql.reads import BEYOND
@@ -90,7 +91,7 @@ UPDATE users SET vector_seq = vector_seq + :count WHERE key = :user RETURNING ve
 """
 
 
-class Transaction(ErasingWrites, SessionWrites):
+class Transaction(ErasingWrites, SessionWrites, AccessWrites):
     """An open write transaction of a user: all that can be changed, as one unit of work.
 
     It is committed when its block ends, and undone when anything in the block raises.
@@ -165,7 +166,7 @@ def known_user(
 ForeignMemory = tuple[str, str, dict[str, Any]]
 
 
-class Store(database.Database[Any], TransferReads, IndexReads):
+class Store(database.Database[Any], TransferReads, IndexReads, AccessReads):
     """A whole memory in one database: units of work, the reads of all rooms, and its own upkeep.
 
     Common to every method:

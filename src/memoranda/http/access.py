@@ -1,0 +1,87 @@
+"""Who may ask: a bearer token opens the memory of its user, and allows what its scope does."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, HTTPException, Request
+from fastapi.security import HTTPBearer
+from starlette.authentication import AuthCredentials, AuthenticationBackend, BaseUser
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import HTTPConnection
+
+from memoranda.memory import Memory, share
+from memoranda.model.tokens import ApiToken, TokenScope
+from memoranda.serving.tokens import TokenService
+
+UNKNOWN_CALLER = "this needs a token: Authorization: Bearer TOKEN; memoranda token create makes one"
+# Tells the OpenAPI document of the header; the backend below reads it.
+bearer = HTTPBearer(auto_error=False, description="Made by `memoranda token create`.")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUser(BaseUser):
+    """Whoever came with a token that is valid."""
+
+    token: ApiToken
+
+    @property
+    def is_authenticated(self) -> bool:
+        """Whether the token was found: always."""
+        return True
+
+    @property
+    def display_name(self) -> str:
+        """The user whose memory the token opens."""
+        return self.token.user
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBackend(AuthenticationBackend):
+    """Looks up the token of each request, in the header and nowhere else.
+
+    Attributes:
+        tokens: knows them.
+    """
+
+    tokens: TokenService
+
+    async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, BaseUser] | None:
+        """Return who asks; ``None`` where no valid token came with the request."""
+        scheme, _, text = conn.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        token = await run_in_threadpool(self.tokens.verify, text.strip())
+        return None if token is None else (AuthCredentials([token.scope]), TokenUser(token))
+
+
+def refuse_stranger(request: Request) -> None:
+    """Refuse a request that came without a valid token.
+
+    Raises:
+        HTTPException: it did.
+    """
+    if not request.user.is_authenticated:
+        raise HTTPException(401, UNKNOWN_CALLER, {"WWW-Authenticate": "Bearer"})
+
+
+def memory_for(scope: TokenScope) -> Callable[[Request], Awaitable[Memory]]:
+    """Return the dependency that gives the memory of the caller, whose token allows ``scope``."""
+
+    async def caller_memory(request: Request) -> Memory:
+        refuse_stranger(request)
+        token: ApiToken = request.user.token
+        if not token.scope.allows(scope):
+            wanted = f"this needs a token of scope {scope}, and {token.id} has scope {token.scope}"
+            raise HTTPException(403, wanted)
+        # Nothing is looked up in the store before a verb is called, in a worker thread.
+        return share(request.app.state.memory, token.user, None)
+
+    return caller_memory
+
+
+ReadMemory = Annotated[Memory, Depends(memory_for(TokenScope.READ))]
+WriteMemory = Annotated[Memory, Depends(memory_for(TokenScope.WRITE))]
+AdminMemory = Annotated[Memory, Depends(memory_for(TokenScope.ADMIN))]

@@ -1,0 +1,151 @@
+"""The guard before everything: names requests, refuses what should not come, logs no content."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+import traceback
+from dataclasses import dataclass, field
+
+import anyio
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memoranda.http.problems import FAILED, problem_answer
+from memoranda.serving.listening import AllowedNames
+
+log = logging.getLogger("memoranda.http")
+ALWAYS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RequestGuard:
+    """ASGI middleware that bounds what a request may be.
+
+    Attributes:
+        app: what answers.
+        allowed: the names it may be asked by; ``None`` is any.
+        body_size: bytes of a body at most.
+        body_seconds: seconds in which a body has to arrive.
+    """
+
+    app: ASGIApp
+    allowed: AllowedNames | None
+    body_size: int
+    body_seconds: float
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; messages of other kinds are passed on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        scope.setdefault("state", {})["request_id"] = secrets.token_hex(8)
+        request, answer = Request(scope), AnswerSender(scope, send)
+        if refusal := self._refuse(request):
+            await refusal(scope, receive, answer.send)
+            return
+        body = BodyReceiver(receive, self.body_size, self.body_seconds)
+        try:
+            await self.app(scope, body.receive, answer.send)
+        except Exception as error:  # noqa: BLE001 - the last to catch it; whatever it is, is logged
+            # No message of it: it may quote what is remembered.
+            frames = "".join(traceback.format_tb(error.__traceback__))
+            log.error("%s failed: %s\n%s", answer.label, type(error).__name__, frames)  # noqa: TRY400
+            if not answer.status:
+                await problem_answer(request, 500, FAILED)(scope, receive, answer.send)
+        finally:
+            answer.tell()
+
+    def _refuse(self, request: Request) -> Response | None:
+        """Return the answer to a request that goes no further."""
+        headers = request.headers
+        host, origin = headers.get("host", ""), headers.get("origin")
+        length = headers.get("content-length", "0")
+        if self.allowed is not None and not self.allowed.allow_host(host):
+            told = f"this server is not asked by the name {host!r:.80}; set http.allowed_hosts"
+            return problem_answer(request, 421, told)
+        if self.allowed is not None and origin and origin.lower() not in self.allowed.origins:
+            told = f"pages of {origin!r:.80} may not ask this server; set http.allowed_origins"
+            return problem_answer(request, 403, told)
+        if headers.get("content-encoding", "identity").lower() != "identity":
+            told = "a body is sent as it is; leave Content-Encoding out"
+            return problem_answer(request, 415, told, {"Accept-Encoding": "identity"})
+        if length.isdecimal() and int(length) > self.body_size:
+            return problem_answer(request, 413, too_large(self.body_size))
+        return None
+
+
+def too_large(most: int) -> str:
+    """Return what to say of a body that is longer than ``most`` bytes."""
+    return f"a body has {most:,} bytes at most (http.body_size); send it in parts"
+
+
+@dataclass(slots=True)
+class BodyReceiver:
+    """Receives the body of a request, which has a size and comes in time."""
+
+    source: Receive
+    size: int
+    seconds: float
+    received: int = 0
+    until: float | None = None
+
+    async def receive(self) -> Message:
+        """Return the next part of the body, or what comes after it.
+
+        Raises:
+            HTTPException: it is too long, or too slow.
+        """
+        if self.received < 0:  # It is whole: whoever asks now waits for the client to go.
+            return await self.source()
+        self.until = self.until or anyio.current_time() + self.seconds
+        with anyio.CancelScope(deadline=self.until) as wait:
+            message = await self.source()
+        if wait.cancelled_caught:
+            told = f"the body took longer than {self.seconds:g} s (http.body_seconds)"
+            raise HTTPException(408, told, {"Connection": "close"})
+        self.received += len(message.get("body", b""))
+        if self.received > self.size:
+            raise HTTPException(413, too_large(self.size), {"Connection": "close"})
+        if not message.get("more_body", False):
+            self.received = -1
+        return message
+
+
+@dataclass(slots=True)
+class AnswerSender:
+    """Sends an answer with the headers that each has, and logs how it went."""
+
+    scope: Scope
+    target: Send
+    status: int = 0
+    begun: float = field(default_factory=time.perf_counter)
+
+    @property
+    def label(self) -> str:
+        """The request as the log has it: its id, its method and the pattern of its path."""
+        route = getattr(self.scope.get("route"), "path", "-")
+        return f"{self.scope['state']['request_id']} {self.scope['method']} {route}"
+
+    async def send(self, message: Message) -> None:
+        """Send a part of an answer."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-Id"] = self.scope["state"]["request_id"]
+            for name, value in ALWAYS.items():
+                headers.setdefault(name, value)
+        await self.target(message)
+
+    def tell(self) -> None:
+        """Log how the request was answered."""
+        took = 1_000 * (time.perf_counter() - self.begun)
+        log.info("%s %d %.1f ms", self.label, self.status, took)

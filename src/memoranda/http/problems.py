@@ -1,0 +1,122 @@
+"""What goes wrong, as problem details (RFC 9457): messages name the value and the remedy."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from memoranda import errors
+from memoranda.http.access import refuse_stranger
+
+log = logging.getLogger("memoranda.http")
+# The status of each error, and of those below it.
+STATUS: Mapping[type[errors.MemorandaError], int] = {
+    errors.NotFound: 404,
+    errors.Conflict: 409,
+    errors.UserDeleted: 410,
+    errors.InvalidInput: 422,
+    errors.BudgetTooSmall: 422,
+    errors.MissingExtra: 501,
+    errors.EmbeddingError: 502,
+    errors.LLMError: 502,
+    errors.StoreBusy: 503,
+    errors.StoreUnreachable: 503,
+    errors.StoreClosed: 503,
+    errors.StoreFull: 507,
+}
+# What a client can do something about; of all else the log of the server tells.
+ABOUT_REQUEST = 499
+AGAIN = "the memory cannot do this now; try again later"
+FAILED = "the memory failed; what went wrong is in the log of the server"
+RETRY_AFTER = 2  # seconds
+
+
+class FieldProblem(BaseModel):
+    """What is wrong with a field of a request."""
+
+    field: str
+    message: str
+
+
+class Problem(BaseModel):
+    """What went wrong, and what to do about it."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    request_id: str
+    error: str | None = None
+    errors: list[FieldProblem] | None = None
+
+
+def problem_answer(
+    request: Request,
+    status: int,
+    detail: str,
+    headers: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Response:
+    """Return the answer that tells of a problem."""
+    told = Problem(
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        request_id=request.state.request_id,
+        **more,
+    )
+    return JSONResponse(
+        told.model_dump(exclude_none=True), status, headers, media_type="application/problem+json"
+    )
+
+
+def add_problem_handlers(app: FastAPI) -> None:
+    """Let an application answer whatever goes wrong with problem details."""
+    app.add_exception_handler(errors.MemorandaError, _memory_problem)
+    app.add_exception_handler(RequestValidationError, _field_problem)
+    app.add_exception_handler(HTTPException, _http_problem)
+
+
+async def _memory_problem(request: Request, error: Exception) -> Response:
+    status = next((STATUS[each] for each in type(error).__mro__ if each in STATUS), 500)
+    detail, headers = str(error), None
+    if status > ABOUT_REQUEST:
+        log.error("%s failed: %s", request.state.request_id, type(error).__name__)
+        headers = (
+            {"Retry-After": str(RETRY_AFTER)} if status == HTTPStatus.SERVICE_UNAVAILABLE else None
+        )
+        detail = AGAIN if headers else FAILED
+    return problem_answer(request, status, detail, headers, error=type(error).__name__)
+
+
+async def _field_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - for the type checker
+    wrong = [
+        FieldProblem(
+            field=".".join(map(str, each["loc"][1:])) or str(each["loc"][0]), message=each["msg"]
+        )
+        for each in error.errors()
+    ]
+    detail = "; ".join(f"{each.field}: {each.message}" for each in wrong)
+    return problem_answer(request, 422, detail, error="InvalidInput", errors=wrong)
+
+
+async def _http_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - for the type checker
+    if error.status_code in {404, 405}:
+        try:
+            refuse_stranger(request)
+        except HTTPException as refusal:
+            error = refusal
+    detail = str(error.detail)
+    if error.status_code == HTTPStatus.NOT_FOUND and detail == HTTPStatus.NOT_FOUND.phrase:
+        detail = f"there is no {request.method} {request.url.path}; see /openapi.json"
+    return problem_answer(request, error.status_code, detail, error.headers)

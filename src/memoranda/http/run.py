@@ -1,0 +1,32 @@
+"""Starting the server, as ``memoranda serve`` does."""
+
+from __future__ import annotations
+
+from memoranda.errors import ConfigError
+from memoranda.http.app import create_app
+from memoranda.memory import Memory
+from memoranda.serving.addresses import ListenAddress
+from memoranda.serving.listening import AllowedNames, bound, serve_until_stopped, web_server
+from memoranda.serving.tokens import TokenService
+
+OPTION = "--http"
+
+
+def run(memory: Memory, address: ListenAddress) -> None:
+    """Serve a store until the process is told to stop.
+
+    Raises:
+        ConfigError: others could reach the address and there is no token, or it cannot be listened
+            at.
+    """
+    if not address.is_local and not TokenService.of(memory).all():
+        raise ConfigError(
+            f"{OPTION}={address} can be reached by other machines, and there is no token; make one "
+            f"with memoranda token create, or listen at 127.0.0.1:{address.port}"
+        )
+    settings = memory.settings
+    with bound(address, OPTION) as listening:
+        here = ListenAddress(address.host, listening.getsockname()[1])
+        allowed = AllowedNames.of(here, settings.mcp.allowed_hosts, settings.mcp.allowed_origins)
+        server = web_server(create_app(memory, allowed=allowed), settings.http)
+        serve_until_stopped(server, listening, f"http://{here}")

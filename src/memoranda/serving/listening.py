@@ -1,0 +1,99 @@
+"""Listening over HTTP: the address, the names it is asked by, and how long clients may take."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import uvicorn
+
+from memoranda.errors import ConfigError
+from memoranda.serving.addresses import ListenAddress
+from memoranda.settings.parsing import names
+from memoranda.settings.sections import HttpSettings
+
+GRACE = 3  # seconds that open requests have to end when the server is told to
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
+
+
+def bound(address: ListenAddress, option: str = "--http") -> socket.socket:
+    """Return a socket that listens at ``address``.
+
+    Raises:
+        ConfigError: it cannot be listened at; the message names the option.
+    """
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        listening = socket.create_server(
+            (address.host, address.port), family=family, dualstack_ipv6=":" in address.host
+        )
+    except OSError as error:
+        raise ConfigError(
+            f"{option}={address} cannot be listened at: {error.strerror or error}"
+        ) from error
+    # So it learns its protocol: else asyncio does not send small answers at once (TCP_NODELAY).
+    return socket.socket(fileno=listening.detach())
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedNames:
+    """The names under which a server may be asked, and the web pages that may ask it.
+
+    Attributes:
+        hosts: as clients write them in ``Host``, in small letters; ``NAME:*`` is any port.
+        origins: as browsers write them in ``Origin``.
+    """
+
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...]
+
+    @classmethod
+    def of(cls, here: ListenAddress, hosts: str | None, origins: str | None) -> AllowedNames:
+        """Return the names of a server on this machine, with those of the settings.
+
+        No page elsewhere can make a browser believe that the former are its own names.
+        """
+        own = [str(here), *(f"{name}:{here.port}" for name in LOCAL)]
+        # Clients send both in small letters.
+        return cls(
+            (*own, *names((hosts or "").lower())),
+            (*(f"http://{host}" for host in own), *names((origins or "").lower())),
+        )
+
+    def allow_host(self, host: str) -> bool:
+        """Return whether a server may be asked by this name."""
+        name, _, _ = host.lower().rpartition(":")
+        return host.lower() in self.hosts or f"{name or host.lower()}:*" in self.hosts
+
+
+def web_server(app: Any, limits: HttpSettings) -> uvicorn.Server:
+    """Return what serves an ASGI application over HTTP within ``limits``."""
+    config = uvicorn.Config(
+        app,
+        # The same whatever else is installed, and blanks around a field are not part of it.
+        http="h11",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=limits.connections,
+        h11_max_incomplete_event_size=limits.header_size,
+        timeout_keep_alive=limits.keep_alive,  # type: ignore[arg-type]  # parts of seconds, too
+        timeout_graceful_shutdown=GRACE,
+    )
+    return uvicorn.Server(config)
+
+
+def serve_until_stopped(server: uvicorn.Server, listening: socket.socket, url: str) -> None:
+    """Serve at a socket until the process is told to stop; say the URL first."""
+    # Uvicorn ends gracefully and raises the signal again: then it must not kill.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.stderr.write(f"listening at {url}\n")
+    sys.stderr.flush()
+    with suppress(KeyboardInterrupt):
+        anyio.run(server.serve, [listening])

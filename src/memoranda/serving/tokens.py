@@ -1,0 +1,95 @@
+"""Tokens that open one user's memory over HTTP: made, listed, revoked and checked."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.memory import Memory, services_of
+from memoranda.model.checks import clean
+from memoranda.model.clock import Clock, IdFactory
+from memoranda.model.tokens import ApiToken, TokenScope
+from memoranda.store.sql.store import Store
+
+# So that a scanner for secrets knows one where it finds it.
+PREFIX = "memoranda_"
+BYTES = 32
+
+
+def token_digest(text: str) -> str:
+    """Return by what a token is known: nobody can guess or read its text from it."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class TokenService:
+    """The tokens of a store.
+
+    Attributes:
+        store: where their digests are kept.
+        clock: tells what has expired.
+        ids: makes their ids.
+    """
+
+    store: Store
+    clock: Clock
+    ids: IdFactory
+
+    @classmethod
+    def of(cls, memory: Memory) -> TokenService:
+        """Return the tokens of the store of a memory."""
+        services = services_of(memory)
+        return cls(services.store, services.clock, IdFactory(services.clock))
+
+    def create(
+        self, user: str, scope: TokenScope, expires: timedelta | None = None
+    ) -> tuple[str, ApiToken]:
+        """Make a token; return its text, which is kept nowhere, and what is known of it.
+
+        Raises:
+            InvalidInput: the user has no name, or it would have expired already.
+        """
+        now = self.clock.now()
+        if expires is not None and expires <= timedelta(0):
+            raise InvalidInput(f"expires={expires} is over at once; write a span such as 90d")
+        until = None if expires is None else now + expires
+        token = ApiToken(
+            id=self.ids.new("tok"),
+            user=clean(user, "user"),
+            scope=scope,
+            created_at=now,
+            expires_at=until,
+        )
+        text = PREFIX + secrets.token_urlsafe(BYTES)
+        with self.store.write(self.store.scope(token.user)) as tx:
+            tx.add_token(token, token_digest(text))
+        return text, token
+
+    def all(self) -> list[ApiToken]:
+        """Return all tokens, also those that have expired, the oldest first."""
+        return self.store.tokens()
+
+    def revoke(self, id: str) -> ApiToken:
+        """Let a token open nothing from now on; return what was known of it.
+
+        Raises:
+            NotFound: there is none with this id.
+        """
+        found = next((each for each in self.all() if each.id == id), None)
+        if found is None:
+            raise NotFound(
+                f"there is no token {id!r:.80}; memoranda token list shows those there are"
+            )
+        with self.store.write(self.store.scope(found.user)) as tx:
+            tx.drop_token(id)
+        return found
+
+    def verify(self, text: str) -> ApiToken | None:
+        """Return the token of this text, unless it has expired or there is none."""
+        found = self.store.token(token_digest(text))
+        if found is None or (found.expires_at or self.clock.now()) < self.clock.now():
+            return None
+        return found

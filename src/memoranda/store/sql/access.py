@@ -1,0 +1,97 @@
+"""What a store keeps for those who reach it over HTTP: tokens, and answers to repeated writes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from memoranda.model.checks import to_ms
+from memoranda.model.tokens import ApiToken, TokenScope
+from memoranda.store.sql import rows
+from memoranda.store.sql.reads import SqlReads
+from memoranda.store.sql.record_writes import RecordWrites
+from memoranda.store.sql.rows import insertion
+
+TOKENS = """
+SELECT t.id, u.name, t.scope, t.created_at, t.expires_at
+FROM tokens t JOIN users u ON u.key = t.user_key
+"""
+EVERY_TOKEN = f"{TOKENS} ORDER BY t.id"
+TOKEN = f"{TOKENS} WHERE t.digest = :digest"
+REVOKE = "DELETE FROM tokens WHERE user_key = :user AND id = :id"
+FORGET_EXPIRED = "DELETE FROM idempotency_keys WHERE user_key = :user AND expires_at <= :now"
+CLAIM_KEY = f"""
+{insertion("idempotency_keys", ("user_key", "key", "request", "expires_at"))}
+ON CONFLICT (user_key, key) DO NOTHING
+"""
+KNOWN_KEY = "SELECT request, answer FROM idempotency_keys WHERE user_key = :user AND key = :key"
+KEEP_ANSWER = """
+UPDATE idempotency_keys SET answer = :answer, expires_at = :expires_at
+WHERE user_key = :user AND key = :key
+"""
+RELEASE_KEY = "DELETE FROM idempotency_keys WHERE user_key = :user AND key = :key"
+
+
+def _token(row: rows.Row) -> ApiToken:
+    name, user, scope, created_at, expires_at = row
+    return ApiToken(
+        id=name,
+        user=user,
+        scope=TokenScope(scope),
+        created_at=rows.TIME.read(created_at),
+        expires_at=rows.optional_time(expires_at),
+    )
+
+
+class AccessReads(SqlReads):
+    """Looks up tokens, whoever's they are."""
+
+    def tokens(self) -> list[ApiToken]:
+        """Return every token, the oldest first."""
+        with self._reading(None) as (connection, _):
+            return [_token(row) for row in connection.all(EVERY_TOKEN)]
+
+    def token(self, digest: str) -> ApiToken | None:
+        """Return the token whose text has this digest."""
+        with self._reading(None) as (connection, _):
+            row = connection.one(TOKEN, {"digest": digest})
+        return None if row is None else _token(row)
+
+
+class AccessWrites(RecordWrites):
+    """Changes the tokens of a user, and what is known of writes that may come twice."""
+
+    def add_token(self, token: ApiToken, digest: str) -> None:
+        """Store a token by the digest of its text."""
+        self.register()
+        values = {
+            "id": token.id,
+            "digest": digest,
+            "scope": token.scope.value,
+            "created_at": to_ms(token.created_at),
+            "expires_at": rows.optional_ms(token.expires_at),
+        }
+        self.add("tokens", [values])
+
+    def drop_token(self, id: str) -> None:
+        """Remove a token, which opens nothing from now on."""
+        if not self.change(REVOKE, id=id):
+            raise self.missing("token", id)
+
+    def claim_key(
+        self, key: str, request: str, *, now: datetime, until: datetime
+    ) -> tuple[str, str | None] | None:
+        """Take the key of a write; where it is taken, return the request and its answer so far."""
+        self.register()
+        self.run(FORGET_EXPIRED, now=to_ms(now))
+        whose = {"user_key": self.user, "key": key}
+        if self.change(CLAIM_KEY, request=request, expires_at=to_ms(until), **whose):
+            return None
+        asked, answer = self.all(KNOWN_KEY, key=key)[0]
+        return asked, answer
+
+    def keep_answer(self, key: str, answer: str | None, *, until: datetime) -> None:
+        """Keep what was answered to the write of a key; without an answer, release the key."""
+        if answer is None:
+            self.run(RELEASE_KEY, key=key)
+        else:
+            self.run(KEEP_ANSWER, key=key, answer=answer, expires_at=to_ms(until))

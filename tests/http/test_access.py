@@ -1,0 +1,65 @@
+"""Who may ask, and how a refusal looks."""
+
+from datetime import timedelta
+
+from http_server import require_problem
+from tables import each_row
+
+
+def test_health_alone_needs_no_token(served):
+    """Without a token nothing but /health answers, not even what is not there."""
+    with served.client() as nobody:
+        assert nobody.get("/health").json() == {"status": "ok"}
+        for path in ("/v1/records", "/v1/nothing", "/openapi.json", "/nothing"):
+            answer = nobody.get(path)
+            require_problem(answer, 401)
+            assert answer.headers["www-authenticate"] == "Bearer"
+
+
+@each_row
+def test_a_token_that_is_none_opens_nothing(served, how):
+    """Neither a wrong token, nor one that was revoked or has expired, nor one in the URL.
+
+    wrong
+    revoked
+    expired
+    in the URL
+    """
+    token = served.token("ana", expires=timedelta(days=1) if how == "expired" else None)
+    path = "/v1/records"
+    match how:
+        case "wrong":
+            token = token[:-1]
+        case "revoked":
+            served.tokens.revoke(served.tokens.all()[-1].id)
+        case "expired":
+            served.clock.advance(timedelta(days=2))
+        case "in the URL":
+            path, token = f"{path}?token={token}&access_token={token}", None
+    with served.client(token) as client:
+        require_problem(client.get(path), 401)
+
+
+def test_a_scope_allows_what_it_says(served):
+    """Who may read stores nothing."""
+    with served.client(served.token("ana", "read")) as reader:
+        assert reader.get("/v1/records").status_code == 200
+        told = require_problem(reader.post("/v1/records", json={"content": "x"}), 403)
+        assert "scope write" in told["detail"]
+
+
+def test_another_users_id_is_not_there(ana, ben):
+    """Whatever is asked of it, it is as if there were no such record."""
+    mine = ana.post("/v1/records", json={"content": "Ana likes tea"}).json()["id"]
+    for answer in (ben.get(f"/v1/records/{mine}"), ben.delete(f"/v1/records/{mine}")):
+        require_problem(answer, 404)
+    assert ben.get("/v1/records", params={"cursor": mine}).status_code == 404
+    assert ana.get(f"/v1/records/{mine}").status_code == 200
+
+
+def test_a_wrong_field_is_named(ana):
+    """A field that cannot be used is named with what is wrong with it."""
+    told = require_problem(ana.post("/v1/records", json={"content": 5, "colour": "red"}), 422)
+    assert {each["field"] for each in told["errors"]} == {"content", "colour"}
+    told = require_problem(ana.post("/v1/records", json={"content": " "}), 422)
+    assert told["detail"] == "content is empty; give it some text"

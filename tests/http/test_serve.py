@@ -1,0 +1,86 @@
+"""The commands ``serve`` and ``token``, as processes and on the command line."""
+
+import json
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from bare_environment import bare_environment
+from http_server import PATIENCE
+from typer.testing import CliRunner
+
+from memoranda import Memory, Settings, errors
+from memoranda.cli import app
+from memoranda.http.run import run
+from memoranda.serving.addresses import ListenAddress
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """An environment of its own."""
+    return bare_environment(tmp_path, MEMORANDA_SCHEDULE__IN_BACKGROUND="false")
+
+
+@pytest.fixture
+def command(environment):
+    """Run a command that has to succeed; return its document."""
+
+    def start(*words, code=0):
+        done = CliRunner().invoke(app, [*words, "--json"], env=environment)
+        assert done.exit_code == code, done.output
+        return json.loads(done.stdout) if code == 0 else done.stderr
+
+    return start
+
+
+@contextmanager
+def started(environment, *words):
+    """Run the server as a process until the block ends; give it and its URL."""
+    with subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
+        [sys.executable, "-W", "error", "-m", "memoranda", "serve", *words],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process, process.stderr.readline().split()[-1]
+        finally:
+            process.kill()
+
+
+@pytest.mark.slow
+def test_a_server_answers_until_it_is_told_to_stop(environment, command):
+    """What the command line made opens it, and is refused once it is revoked; it ends cleanly."""
+    made = command("token", "create", "--user", "ana", "--scope", "read", "--expires", "90d")
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    with started(environment, "--http", "127.0.0.1:0") as (process, url):
+        with httpx.Client(base_url=url, headers=headers, timeout=PATIENCE, trust_env=False) as ana:
+            assert ana.get("/v1/records").status_code == 200
+            command("token", "revoke", made["id"])
+            assert ana.get("/v1/records").status_code == 401
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(PATIENCE) == 0
+        assert made["token"] not in process.stderr.read()
+
+
+def test_tokens_are_listed_without_their_texts(command):
+    """A list tells whose they are and until when; what is no token or no span is refused."""
+    made = [command("token", "create", "--user", name) for name in ("ana", "ben")]
+    listed = command("token", "list")
+    assert [each["user"] for each in listed] == ["ana", "ben"]
+    assert all(each["token"] not in str(listed) for each in made)
+    assert "there is no token 'tok_1'" in command("token", "revoke", "tok_1", code=1)
+    assert "--expires=" in command("token", "create", "--expires", "soon", code=1)
+
+
+def test_others_are_let_in_only_with_tokens():
+    """An address that other machines reach is refused until somebody has a token."""
+    settings = Settings(embedding={"model": "none", "background": False})
+    with (
+        Memory(":memory:", user="ana", settings=settings) as memory,
+        pytest.raises(errors.ConfigError, match="memoranda token create, or listen at 127"),
+    ):
+        run(memory, ListenAddress("0.0.0.0", 0))  # noqa: S104 - it is refused
