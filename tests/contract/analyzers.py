@@ -43,9 +43,9 @@ class PlainNames:
         found = [full for full in known if full.startswith(start) and known[full] == type]
         return found[0] if len(found) == 1 else None
 
-    def keys(self, name: str) -> frozenset[str]:
-        """Return the first name."""
-        return frozenset(self.fold(name).split()[:1])
+    def keys(self, name: str) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the first name, which is also what is looked for."""
+        return (frozenset(self.fold(name).split()[:1]),) * 2
 
 
 class CapitalizedNames:

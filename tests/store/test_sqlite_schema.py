@@ -41,6 +41,7 @@ STEPS = (
     "46e7f3a7",
     "c48e288a",
     "9a96f05b",
+    "686076f4",
 )
 TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
 # Since when rows of transcripts say whose they are, and removed messages are rows.
@@ -133,6 +134,18 @@ def test_files_of_every_number_open(path, open_store):
         assert again.count(ANA, ALL)
         again.close()
         path.unlink()
+
+
+def test_names_of_before_are_found(path, open_store):
+    """Names of a file whose number had other keys for them are kept under those of today."""
+    store = open_store()
+    User(store).remember("Zoe sings")
+    store.close()
+    with closing(apsw.Connection(str(path))) as raw:
+        raw.execute(DIALECT.schema()[17]).fetchall()
+    again = User(open_store())
+    again.remember("Zoe Lopez dances")
+    assert again.entity_names() == ["Zoe Lopez"]
 
 
 def test_what_recover_saved_is_a_memory(path, open_store):

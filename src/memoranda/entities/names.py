@@ -7,6 +7,7 @@ their memories. So a short name is linked only while exactly one longer name fit
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import islice
 
 from memoranda.entities.marks import names
@@ -24,6 +25,8 @@ INITIALS = range(2, 7)
 
 _WORD = compile_pattern(r"[^\W_]+(?:['-][^\W_]+)*")
 _PERSON_LIKE = frozenset({"person", "other"})
+# Marks of keys: a short form is found by the names that it may stand for, and these by it.
+_COUNTERPARTS = {"=": "=", "<": ">", ">": "<"}
 
 
 class RuleNameMatcher:
@@ -42,17 +45,13 @@ def same_person(short: str, full: str) -> bool:
     agree and the given names do ("M. Smith", "Mel Smith"). Never the other way round: ``full`` is
     the longer name.
     """
-    one, whole = _person(short), _person(full)
+    one, whole = _person(fold_name(short)), _person(fold_name(full))
     if not one or not whole or len(one) > len(whole):
         return False
-    if one == whole:
-        return True
+    called = {whole[0], *_nicknames(whole[0])}
     if len(one) == 1:
-        return one[0] in {whole[0], whole[-1]} or _is_nickname(one[0], whole[0])
-    if one[-1] != whole[-1]:
-        return False
-    initial = len(one[0]) == 1 and whole[0].startswith(one[0])
-    return initial or one[0] == whole[0] or _is_nickname(one[0], whole[0])
+        return one[0] in called | {whole[-1]}
+    return one[-1] == whole[-1] and one[0] in called | {whole[0][0]}
 
 
 def is_initialism(short: str, full: str) -> bool:
@@ -74,23 +73,28 @@ def same_thing(one: str, other: str) -> bool:
     return _thing(fold_name(one)) == _thing(fold_name(other))
 
 
-def keys(name: str) -> frozenset[str]:
-    """Return the blocking keys of ``name``: names that share none never mean the same.
+@lru_cache(maxsize=1024)
+def keys(name: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return under which keys a store keeps ``name``, and looks for what may mean the same.
 
-    A store that keeps the keys of every name it knows finds with them all candidates for
-    :func:`link`, in either direction, whatever their first letters: "Smith" meets "Robert
-    Smith", "NYC" meets "New York City". Sharing a key proves nothing by itself. The keys of a
+    So it offers :func:`link` all candidates, in either direction ("Smith" and "Robert Smith", "NYC"
+    and "New York City"), and of thousands of people called Robert none but those. The keys of a
     name and of its folded form are the same; a name that folds to nothing has none.
     """
     folded = fold_name(name)
-    if not folded:
-        return frozenset()
-    found = {f"t {_thing(folded)}"}
-    person = _person(folded)
-    found |= {f"p {word[: NICKNAME_LENGTHS.start]}" for word in (*person[:1], *person[-1:])}
-    letters = (folded.replace(".", ""), _initials(folded))
-    found |= {f"i {each}" for each in letters if len(each) in INITIALS and each.isalpha()}
-    return frozenset(found)
+    person, letters = _person(folded), folded.replace(".", "")
+    alike, short, full = {_thing(folded)}, set[str](), {_initials(folded)}
+    if person:
+        full |= {person[0], person[-1], *_nicknames(person[0])}
+    if len(person) > 1:
+        alike.add(f"{person[0][0]} {person[-1]}")
+    else:
+        short.update(person)
+    if len(letters) in INITIALS and letters.isalpha():
+        short.add(letters)
+    marked = {"=": alike, "<": short, ">": full}
+    kept = frozenset(mark + each for mark, forms in marked.items() for each in forms if each)
+    return kept, frozenset(_COUNTERPARTS[key[0]] + key[1:] for key in kept)
 
 
 def link(name: str, type: str, known: Mapping[str, str]) -> str | None:
@@ -140,12 +144,11 @@ def _thing(folded: str) -> str:
     return " ".join(words) or folded
 
 
-def _person(name: str) -> list[str]:
+def _person(folded: str) -> list[str]:
     """Return the words of a person's name, without titles."""
-    words = _WORD.findall(fold_name(name))
-    return [word for word in words if word not in names.titles]
+    return [word for word in _WORD.findall(folded) if word not in names.titles]
 
 
-def _is_nickname(short: str, given: str) -> bool:
-    long_enough = len(short) in NICKNAME_LENGTHS and len(given) >= len(short) + LONGER_BY
-    return long_enough and given.startswith(short)
+def _nicknames(given: str) -> set[str]:
+    """Return the beginnings of a given name by which its bearer may be called."""
+    return {given[:length] for length in NICKNAME_LENGTHS if len(given) >= length + LONGER_BY}

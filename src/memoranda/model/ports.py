@@ -137,10 +137,10 @@ class NameMatcher(Protocol):
         ``None`` where there is no candidate, or more than one.
         """
 
-    def keys(self, name: str) -> frozenset[str]:
-        """Return under which keys to look for names that may mean the same.
+    def keys(self, name: str) -> tuple[frozenset[str], frozenset[str]]:
+        """Return under which keys a name is kept, and under which names that may mean the same are.
 
-        Names that :meth:`link` makes one share a key, whichever of them is known first.
+        Of names that :meth:`link` makes one, either is kept under a key that the other looks for.
         """
 
 

@@ -48,6 +48,12 @@ class EntityContract(Contract):
         for name in ("zoe lopez", "dan"):
             assert ana.entities(ACTIVE, name=name, limit=1) == []
 
+    def test_two_full_names_are_two_entities(self, ana):
+        """The short name that was known before is of the one that came first."""
+        people = [Mention(name, "other", 0, 3) for name in ("Zoe", "Zoe Lopez", "Zoe Barnes")]
+        ana.apply(*(do.Insert(record(each.text), (each,)) for each in people))
+        assert groups(ana) == [("Zoe Barnes", (), 1), ("Zoe Lopez", ("Zoe",), 2)]
+
     def test_most_mentioned_first_then_by_name(self, ana):
         """Of the type asked for, cut at the limit; only records that match count.
 

@@ -39,18 +39,19 @@ UNION ALL SELECT n.entity_key FROM entity_decisions d
 LIMIT 1
 """
 CANDIDATES = """
-SELECT n.folded, e.type, e.key, n.name FROM entity_names n JOIN entities e ON e.key = n.entity_key
-WHERE n.user_key = :user AND e.user_key = :user AND (n.entity_key, n.folded) IN (
-        SELECT entity_key, folded FROM entity_name_keys
-        WHERE user_key = :user AND name_key IN (@texts(:keys)))
-LIMIT :most
+SELECT n.folded, e.type, e.key, n.name FROM entity_name_keys k
+JOIN entity_names n ON n.user_key = :user AND n.folded = k.folded AND n.entity_key = k.entity_key
+JOIN entities e ON e.user_key = :user AND e.key = k.entity_key
+WHERE k.user_key = :user AND k.name_key IN (@texts(:keys)) LIMIT :most
 """
 # A name and all that was given to it.
 GIVE_ON = """
 UPDATE entity_decisions SET target = :target
 WHERE user_key = :user AND (target = :folded OR folded = :folded)
 """
-SPELLINGS = "SELECT folded FROM entity_names WHERE user_key = :user AND entity_key = :entity"
+SPELLINGS = """
+SELECT folded, name FROM entity_names WHERE user_key = :user AND entity_key = :entity
+"""
 TARGET = "SELECT target FROM entity_decisions WHERE user_key = :user AND folded = :folded"
 # What a person decided of names that no record uses any more.
 FORGET_GIVEN_NAMES = """
@@ -108,8 +109,8 @@ class EntityWrites(UserRows):
                 entity = self.value(CREATE, name=mention.text, type=mention.type, **new)
             place = {"user_key": self.user, "entity_key": entity, "folded": folded}
             if self.change(ADD_NAME, name=mention.text, **place):
-                keys = sorted(self.names.keys(mention.text))
-                self.add("entity_name_keys", [place | {"name_key": key} for key in keys])
+                kept, _ = self.names.keys(mention.text)
+                self.add("entity_name_keys", [place | {"name_key": key} for key in sorted(kept)])
                 self.rename([entity])
             added += self.change(LINK, record_key=record, **place)
         return added
@@ -118,17 +119,24 @@ class EntityWrites(UserRows):
         known: int | None = self.value(KNOWN, folded=folded)
         if known is not None:
             return known  # A person's word goes before any rule.
-        keys = dump(sorted(self.names.keys(mention.text)))
-        rows = self.all(CANDIDATES, keys=keys, most=MOST_ALIKE)
+        _, sought = self.names.keys(mention.text)
+        rows = self.all(CANDIDATES, keys=dump(sorted(sought)), most=MOST_ALIKE)
         # One name at a time: an entity that fits by two of its names is still one.
         asked = mention.text, mention.type
         meant: set[int] = {
             key for known_, type_, key, _ in rows if self.names.link(*asked, {known_: type_})
         }
         if not meant:
-            # Or it is the full name of one that is known by a short one.
+            # Or it is the full name of one that is known by short ones alone.
             this = {folded: mention.type}
-            meant = {key for _, type_, key, name in rows if self.names.link(name, type_, this)}
+            meant = {
+                key
+                for _, type_, key, _ in rows
+                if all(
+                    self.names.link(name, type_, this)
+                    for _, name in self.all(SPELLINGS, entity=key)
+                )
+            }
         return meant.pop() if len(meant) == 1 else None
 
     def merge_entities(self, name: str, other: str) -> None:

@@ -26,6 +26,10 @@ INDEXED_ALL = f"""
 MOST_NAMED = 100
 ADD_SOURCE = rows.insertion("record_sources", ("user_key", "source_id", "record_key"))
 ADD_NAME_KEY = rows.insertion("entity_name_keys", ("user_key", "entity_key", "folded", "name_key"))
+UNKEYED = """
+SELECT 1 WHERE EXISTS (SELECT 1 FROM entity_names)
+    AND NOT EXISTS (SELECT 1 FROM entity_name_keys)
+"""
 TEXTS = "SELECT key, user_key, id, content, content_hash, kind, term_count FROM records"
 COUNT_TERMS = "UPDATE records SET term_count = :count WHERE user_key = :user AND key = :key"
 # A text that was changed by hand is canonical: its hash follows it, and what is of the former goes.
@@ -131,15 +135,17 @@ def damaged_rows(connection: SqlConnection, table: str) -> Iterator[str]:
             yield f"{f'row {number}' if row is None else row[0]}: {error}"
 
 
-def follow_analyzer(database: Database[Any], analyzer: Analyzer) -> None:
-    """Index everything anew where another analyzer, or another version, made the index."""
+def follow_analyzer(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> None:
+    """Make the index anew where another analyzer made it, and the keys of names where none are."""
     with database.read() as connection:
-        if meta(connection, ANALYZER) == analyzer.name:
+        if meta(connection, ANALYZER) == analyzer.name and not connection.value(UNKEYED):
             return
     with database.transact_alone() as connection:
         if meta(connection, ANALYZER) != analyzer.name:
             reindex(connection, database, analyzer)
             connection.run(SET_META, {"name": ANALYZER, "value": analyzer.name})
+        if connection.value(UNKEYED):
+            _add_name_keys(connection, names)
 
 
 def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyzer) -> None:
@@ -225,9 +231,7 @@ def rebuild(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> 
             connection.run(sql)
         reindex(connection, database, analyzer)
         connection.run_many(ADD_SOURCE, _sources(connection))
-        named = connection.all("SELECT user_key, entity_key, folded, name FROM entity_names")
-        keyed = [(*whose, key) for *whose, text in named for key in names.keys(text)]
-        connection.run_many(ADD_NAME_KEY, keyed)
+        _add_name_keys(connection, names)
         for table, count in _count_canonical(connection).items():
             if count != before[table]:
                 message = (
@@ -236,6 +240,13 @@ def rebuild(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> 
                 )
                 raise StoreError(message)
     return problems
+
+
+def _add_name_keys(connection: SqlConnection, names: NameMatcher) -> None:
+    """Store under which keys each name is found; there are none yet."""
+    named = connection.all("SELECT user_key, entity_key, folded, name FROM entity_names")
+    keyed = [(*whose, key) for *whose, text in named for key in names.keys(text)[0]]
+    connection.run_many(ADD_NAME_KEY, keyed)
 
 
 def _sources(connection: SqlConnection) -> set[Row]:

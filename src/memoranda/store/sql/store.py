@@ -280,7 +280,7 @@ class Store(database.Database[Any], TransferReads, IndexReads, AccessReads):
         self._analyzer, self.names = analyzer, names
         try:
             self._migrate()
-            health.follow_analyzer(self, analyzer)
+            health.follow_analyzer(self, analyzer, names)
         except BaseException:
             with suppress(StoreError):
                 self.close()
