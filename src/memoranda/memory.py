@@ -254,26 +254,34 @@ class Memory:
     def _admit(self, draft: Draft) -> Draft:
         return admit_draft(draft, self.settings.secrets.remember)
 
-    def correct(self, id: str, content: str) -> Record:
+    def correct(self, id: str, content: str, *, expected_version: str | None = None) -> Record:
         """Replace what a record says; return the record that supersedes it.
 
         The old one is kept for :meth:`history` and ``as_of``, and no longer found.
 
+        Args:
+            id: the record.
+            content: what it says from now on.
+            expected_version: only where this is still its ``version``.
+
         Raises:
             NotFound: there is no such record.
+            Conflict: it has another version.
             InvalidInput: it is no longer believed, or the new text cannot be stored.
         """
         old = self._records.require_active(self._records.existing(id))
-        return self._records.correct(old, self._admit(draft_correction(old, content)))
+        draft = self._admit(draft_correction(old, content))
+        return self._records.correct(old, draft, expected_version)
 
-    def confirm(self, id: str) -> Record:
+    def confirm(self, id: str, *, expected_version: str | None = None) -> Record:
         """Believe a record fully and for ever; return it.
 
         Raises:
             NotFound: there is no such record.
+            Conflict: it is not of the expected version.
             InvalidInput: it was superseded or forgotten.
         """
-        return self._records.confirm(id)
+        return self._records.confirm(id, expected_version)
 
     def update(
         self,
@@ -282,6 +290,7 @@ class Memory:
         metadata: Mapping[str, Any] | Unset | None = UNSET,
         tags: Iterable[str] | Unset | None = UNSET,
         valid_until: datetime | Unset | None = UNSET,
+        expected_version: str | None = None,
     ) -> Record:
         """Change what is attached to a record, in place; return it with the same id.
 
@@ -289,11 +298,13 @@ class Memory:
             id: the record.
             metadata, tags: these instead of those it has; ``None`` is none.
             valid_until: when it stops being believed; ``None`` is never.
+            expected_version: only where this is still its ``version``.
 
         What is not given stays as it is. :meth:`history` tells of the change.
 
         Raises:
             NotFound: there is no such record.
+            Conflict: it has another version.
             InvalidInput: it is no longer believed, or a value cannot be stored.
         """
         asked: dict[str, Any] = {"metadata": metadata, "tags": tags, "valid_until": valid_until}
@@ -305,7 +316,8 @@ class Memory:
             "tags": parse_tags(new["tags"]),
             "valid_until": checks.known(given.get("valid_until"), "valid_until"),
         }
-        return self._records.update(id, **{name: parsed[name] for name in given})
+        changes = {name: parsed[name] for name in given}
+        return self._records.update(id, version=expected_version, **changes)
 
     def forget(
         self,
@@ -314,6 +326,7 @@ class Memory:
         namespace: Iterable[str] = (),
         key: str | None = None,
         erase: bool = False,
+        expected_version: str | None = None,
     ) -> ForgetReceipt:
         """Stop believing a record in all its versions, or remove every trace of it.
 
@@ -324,12 +337,14 @@ class Memory:
                 notes and the free pages of the file; with its other versions, copies of five
                 words or more, and all that was derived. The receipt lists where it was cut out,
                 and what says the same on its own and stays. Takes longer the more is stored.
+            expected_version: only where this is still its ``version``.
 
         Raises:
             NotFound: there is no such record.
+            Conflict: it has another version.
         """
         record = self._records.existing(id, namespace=namespace, key=key)
-        return self._records.forget([record.id], erase=erase)
+        return self._records.forget([record.id], erase=erase, version=expected_version)
 
     def forget_many(
         self,

@@ -456,6 +456,7 @@ ELSEWHERE = {
     LIMITS + "test_an_idle_connection_is_closed_after_its_requests": ["http.keep_alive"],
     LIMITS + "test_a_full_server_says_so_until_there_is_a_place": ["http.connections"],
     "tests/http/test_limits.py::test_a_slow_body_is_given_up": ["http.body_seconds"],
+    "tests/http/test_limits.py::test_a_token_that_asks_too_often_is_told_to_wait": ["http.rate"],
     SECRETS + "test_a_program_may_store_a_secret_unless_the_settings_say_otherwise": [
         "secrets.remember"
     ],

@@ -30,9 +30,9 @@ from mcp_clients import (
 from tables import each_row
 
 from memoranda import Settings, errors
-from memoranda.mcp.http import SHARE, require_tokens
+from memoranda.mcp.http import require_tokens
 from memoranda.serving.addresses import ListenAddress
-from memoranda.serving.listening import bound
+from memoranda.serving.listening import SHARE, bound
 
 LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 

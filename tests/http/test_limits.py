@@ -1,6 +1,6 @@
 """What no client should send is refused, whoever sends it."""
 
-from http_server import require_problem
+from http_server import require_problem, serving
 from tables import each_row
 
 HEAD = "POST /v1/records HTTP/1.1\r\nHost: {}:{}\r\nAuthorization: Bearer {}\r\n"
@@ -50,3 +50,17 @@ def test_foreign_names_are_refused(served, ana, header, value, status):
     assert answer.status_code == int(status), answer.text
     if answer.status_code != 200:
         require_problem(answer, int(status))
+
+
+def test_a_token_that_asks_too_often_is_told_to_wait():
+    """Beyond its rate it is refused until later, while another token is answered."""
+    with (
+        serving(http={"rate": 2}) as served,
+        served.client(served.token("ana")) as ana,
+        served.client(served.token("ben")) as ben,
+    ):
+        answers = [ana.get("/v1/records") for _ in range(8)]
+        assert answers[0].status_code == 200
+        require_problem(answers[-1], 429)
+        assert int(answers[-1].headers["retry-after"]) >= 1
+        assert ben.get("/v1/records").status_code == 200

@@ -4,20 +4,54 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI
 from starlette.middleware.authentication import AuthenticationMiddleware
 
 import memoranda
-from memoranda.http import records
-from memoranda.http.access import TokenBackend, bearer, refuse_stranger
+from memoranda.http import (
+    admin,
+    bulk,
+    conversations,
+    entities,
+    events,
+    items,
+    notes,
+    records,
+    search,
+    server,
+    tools,
+    transfer,
+    upkeep,
+)
+from memoranda.http.access import TokenBackend, bearer
 from memoranda.http.guard import RequestGuard
-from memoranda.http.problems import Problem, add_problem_handlers
+from memoranda.http.limits import TokenShare
+from memoranda.http.problems import add_problem_handlers
 from memoranda.memory import Memory
 from memoranda.serving.listening import AllowedNames
 from memoranda.serving.tokens import TokenService
 
-RESOURCES = (records.router,)
-PROBLEM: dict[str, Any] = {"model": Problem, "content": {"application/problem+json": {}}}
+# In the order of the document; what names one path stands before what takes any.
+RESOURCES = (
+    bulk,
+    records,
+    search,
+    items,
+    entities,
+    conversations,
+    notes,
+    upkeep,
+    tools,
+    transfer,
+    events,
+    admin,
+    server,
+)
+PROBLEM: dict[str, Any] = {
+    "description": "What went wrong.",
+    "content": {"application/problem+json": {"schema": {"$ref": server.PROBLEM_SCHEMA}}},
+}
+PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": PROBLEM, "5XX": PROBLEM}
 
 
 def create_app(memory: Memory, *, allowed: AllowedNames | None = None) -> FastAPI:
@@ -36,29 +70,17 @@ def create_app(memory: Memory, *, allowed: AllowedNames | None = None) -> FastAP
         # Its pages would load scripts of others, and the document has a route of ours.
         openapi_url=None,
     )
-    app.state.memory = memory
-    api = APIRouter(prefix="/v1", dependencies=[Depends(bearer)], responses={"4XX": PROBLEM})
+    app.state.memory, app.state.tickets, app.state.mcp = memory, events.Tickets(), None
+    api = APIRouter(prefix="/v1", dependencies=[Depends(bearer)], responses=PROBLEMS)
     for resource in RESOURCES:
-        api.include_router(resource)
+        api.include_router(resource.router)
+    app.include_router(server.open_router)
     app.include_router(api)
-    app.add_api_route("/health", health, tags=["server"])
-    app.add_api_route("/openapi.json", openapi, include_in_schema=False)
     add_problem_handlers(app)
     # What is added last is asked first.
+    app.add_middleware(TokenShare, rate=limits.rate)
     app.add_middleware(AuthenticationMiddleware, backend=TokenBackend(TokenService.of(memory)))
     app.add_middleware(
         RequestGuard, allowed=allowed, body_size=limits.body_size, body_seconds=limits.body_seconds
     )
     return app
-
-
-async def health() -> dict[str, str]:
-    """Tell that the server answers; needs no token."""
-    return {"status": "ok"}
-
-
-def openapi(request: Request) -> dict[str, Any]:
-    """Return the OpenAPI document."""
-    refuse_stranger(request)
-    found: dict[str, Any] = request.app.openapi()
-    return found

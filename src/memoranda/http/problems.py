@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -85,8 +85,18 @@ def add_problem_handlers(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _http_problem)
 
 
+def field_problems(found: Iterable[Mapping[str, Any]]) -> list[FieldProblem]:
+    """Return what pydantic found wrong, field by field, without the values."""
+    return [
+        FieldProblem(field=".".join(map(str, each["loc"])) or "body", message=each["msg"])
+        for each in found
+    ]
+
+
 async def _memory_problem(request: Request, error: Exception) -> Response:
     status = next((STATUS[each] for each in type(error).__mro__ if each in STATUS), 500)
+    if isinstance(error, errors.Conflict) and "if-match" in request.headers:
+        status = 412
     detail, headers = str(error), None
     if status > ABOUT_REQUEST:
         log.error("%s failed: %s", request.state.request_id, type(error).__name__)
@@ -99,12 +109,10 @@ async def _memory_problem(request: Request, error: Exception) -> Response:
 
 async def _field_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - for the type checker
-    wrong = [
-        FieldProblem(
-            field=".".join(map(str, each["loc"][1:])) or str(each["loc"][0]), message=each["msg"]
-        )
-        for each in error.errors()
-    ]
+    # The first part of a place says where the field stands: in the body, the query, a header.
+    wrong = field_problems(
+        {**each, "loc": each["loc"][1:] or each["loc"]} for each in error.errors()
+    )
     detail = "; ".join(f"{each.field}: {each.message}" for each in wrong)
     return problem_answer(request, 422, detail, error="InvalidInput", errors=wrong)
 

@@ -4,37 +4,39 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from fastapi import Query, Request
+from pydantic import AwareDatetime, Field
 from starlette.responses import Response
 
 from memoranda.errors import NotFound
+from memoranda.http import schemas
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer, record_answer, record_form
+from memoranda.http.resources import (
+    Erase,
+    Form,
+    Id,
+    IfMatch,
+    Metadata,
+    RecordQuery,
+    example,
+    resource,
+)
 from memoranda.memory import Memory
 from memoranda.model.models import ForgetReceipt, Record
-from memoranda.rendering.structured import StoredMemory
 
-router = APIRouter(prefix="/records", tags=["records"])
-
-Erase = Annotated[bool, Query(description="Remove every trace of the text for good.")]
-Id = Annotated[str, Path(description="The id of a record.", examples=["fact_01KB6"])]
+router = resource("/records", "records")
 
 
-class NewRecord(BaseModel):
+class NewRecord(Form):
     """What is to be remembered; see ``Memory.remember``."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"content": "Ana is vegetarian", "tags": ["diet"]}]},
-    )
 
     content: str
     kind: str = "fact"
-    namespace: list[str] = []
+    namespace: list[str] = Field(default=[])
     key: str | None = None
-    tags: list[str] = []
-    metadata: dict[str, Any] | None = None
+    tags: list[str] = Field(default=[])
+    metadata: Metadata | None = None
     event_time: AwareDatetime | None = None
     valid_until: AwareDatetime | None = None
     session: str | None = None
@@ -44,39 +46,54 @@ class NewRecord(BaseModel):
     confidence: float = 1.0
     decay_rate: float | None = None
 
+    def given(self) -> dict[str, Any]:
+        """Return what was given, as arguments of ``remember``."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
 
-class RecordQuery(BaseModel):
-    """Which records are meant; see ``Memory.records``."""
 
-    model_config = ConfigDict(extra="forbid")
+class NewRecords(Form):
+    """Records that are stored together, or not at all."""
 
-    kind: str | None = None
+    items: list[NewRecord]
+
+
+class Versioned(Form):
+    """Which version is to be changed: where the record has another by now, nothing is."""
+
+    expected_version: str | None = None
+
+
+class Correction(Versioned):
+    """What a record says from now on."""
+
+    content: str
+
+
+class RecordUpdate(Versioned):
+    """What is attached to a record from now on; what is not given stays as it is."""
+
+    metadata: Metadata | None = None
+    tags: list[str] | None = None
+    valid_until: AwareDatetime | None = None
+
+
+class ForgetFilter(Form):
+    """Which records are forgotten: those that meet every filter given."""
+
+    ids: list[str] | None = None
     session: str | None = None
     namespace: list[str] | None = None
-    tags: list[str] | None = None
-    since: AwareDatetime | None = None
-    until: AwareDatetime | None = None
+    metadata: Metadata | None = None
+    erase: bool = False
 
 
 class PageQuery(RecordQuery):
-    """Which of them are listed."""
+    """Which page of them is listed."""
 
     newest_first: bool = False
     limit: int = Field(default=100, ge=1, le=1_000)
+    offset: int = Field(default=0, ge=0)
     cursor: str | None = None
-
-
-class VersionedRecord(StoredMemory):
-    """A record with its version."""
-
-    version: str
-
-
-class RecordPage(BaseModel):
-    """A page of records, and the cursor of the next one where there may be one."""
-
-    records: list[VersionedRecord]
-    next: str | None
 
 
 def existing(memory: Memory, id: str) -> Record:
@@ -91,29 +108,103 @@ def existing(memory: Memory, id: str) -> Record:
     return found
 
 
-@router.post("", status_code=201, response_model=VersionedRecord)
-def remember(new: NewRecord, memory: WriteMemory) -> Response:
+@router.post("", status_code=201, response_model=schemas.VersionedRecord)
+def remember(
+    new: Annotated[NewRecord, example(content="Ana is vegetarian", tags=["diet"])],
+    memory: WriteMemory,
+) -> Response:
     """Store a record; a fact that is known already is returned, and not stored again."""
-    details = new.model_dump(exclude_unset=True, exclude={"content"})
-    return record_answer(memory.remember(new.content, **details), 201)
+    return record_answer(memory.remember(**new.given()), 201)
 
 
-@router.get("", response_model=RecordPage)
+@router.post("/batch", status_code=201, response_model=schemas.RecordList)
+def remember_many(
+    new: Annotated[NewRecords, example(items=[{"content": "Ana is vegetarian"}])],
+    memory: WriteMemory,
+) -> Response:
+    """Store many records in one transaction: all of them, or none."""
+    stored = memory.remember_many([each.given() for each in new.items])
+    return answer({"records": [*map(record_form, stored)]}, 201)
+
+
+@router.get("", response_model=schemas.RecordPage)
 def records(asked: Annotated[PageQuery, Query()], memory: ReadMemory) -> Response:
     """List active records in the order they were recorded, a page at a time."""
-    filters = asked.model_dump(exclude_unset=True, exclude={"limit", "cursor"})
+    filters = asked.filters("limit", "cursor")
     found = memory.records(limit=asked.limit + 1, after=asked.cursor, **filters)
     page, more = found[: asked.limit], len(found) > asked.limit
     return answer({"records": [*map(record_form, page)], "next": page[-1].id if more else None})
 
 
-@router.get("/{id}", response_model=VersionedRecord)
-def show(id: Id, memory: ReadMemory) -> Response:
+@router.get("/count", response_model=schemas.RecordCount)
+def count(asked: Annotated[RecordQuery, Query()], memory: ReadMemory) -> Response:
+    """Count active records."""
+    return answer({"count": memory.count(**asked.filters())})
+
+
+@router.post("/forget", response_model=ForgetReceipt)
+def forget_many(
+    which: Annotated[ForgetFilter, example(session="trip")], memory: WriteMemory
+) -> Response:
+    """Forget the records that meet every filter given: all of them, or none."""
+    return answer(
+        memory.forget_many(**{name: getattr(which, name) for name in which.model_fields_set})
+    )
+
+
+@router.get("/{id}", response_model=schemas.VersionedRecord)
+def show(id: Id, request: Request, memory: ReadMemory) -> Response:
     """Show a record, active or not."""
-    return record_answer(existing(memory, id))
+    found = record_answer(existing(memory, id))
+    if request.headers.get("if-none-match") == found.headers["etag"]:
+        return Response(status_code=304, headers={"ETag": found.headers["etag"]})
+    return found
+
+
+@router.patch("/{id}", response_model=schemas.VersionedRecord)
+def update(
+    id: Id,
+    changes: Annotated[RecordUpdate, example(tags=["diet", "food"])],
+    memory: WriteMemory,
+    if_match: IfMatch,
+) -> Response:
+    """Change what is attached to a record; what it says is corrected instead."""
+    given = {name: getattr(changes, name) for name in changes.model_fields_set}
+    return record_answer(memory.update(id, **given | asked_version(changes, if_match)))
 
 
 @router.delete("/{id}", response_model=ForgetReceipt)
-def forget(id: Id, memory: WriteMemory, *, erase: Erase = False) -> Response:
+def forget(id: Id, memory: WriteMemory, if_match: IfMatch, *, erase: Erase = False) -> Response:
     """Stop believing a record in all its versions, or erase every trace of it."""
-    return answer(memory.forget(id, erase=erase))
+    return answer(memory.forget(id, erase=erase, expected_version=if_match))
+
+
+@router.post("/{id}/corrections", status_code=201, response_model=schemas.VersionedRecord)
+def correct(
+    id: Id,
+    new: Annotated[Correction, example(content="Ana is vegan")],
+    memory: WriteMemory,
+    if_match: IfMatch,
+) -> Response:
+    """Replace what a record says; the answer is the record that supersedes it."""
+    return record_answer(memory.correct(id, new.content, **asked_version(new, if_match)), 201)
+
+
+@router.post("/{id}/confirmation", response_model=schemas.VersionedRecord)
+def confirm(
+    id: Id, memory: WriteMemory, if_match: IfMatch, given: Versioned | None = None
+) -> Response:
+    """Believe a record fully and for ever."""
+    return record_answer(memory.confirm(id, **asked_version(given or Versioned(), if_match)))
+
+
+@router.get("/{id}/history", response_model=schemas.ChangeList)
+def history(id: Id, memory: ReadMemory) -> Response:
+    """Tell what was done to a record and its other versions, from the oldest version on."""
+    existing(memory, id)
+    return answer({"changes": memory.history(id)})
+
+
+def asked_version(given: Versioned, if_match: str | None) -> dict[str, str | None]:
+    """Return the version that a change asks for, in its body or by ``If-Match``."""
+    return {"expected_version": if_match or given.expected_version}

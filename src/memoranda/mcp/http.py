@@ -17,13 +17,11 @@ from starlette.responses import Response
 
 from memoranda.errors import ConfigError
 from memoranda.serving.addresses import ListenAddress
-from memoranda.serving.listening import AllowedNames, bound, serve_until_stopped, web_server
+from memoranda.serving.listening import SHARE, AllowedNames, bound, serve_until_stopped, web_server
 from memoranda.settings.sections import McpSettings
 from memoranda.settings.settings import Settings
 
 PATH = "/mcp"
-# Requests of one token at once, fewer than half of the threads that answer (anyio's 40).
-SHARE = 16
 
 
 def serve(server: MCPServer[Any], address: ListenAddress, settings: Settings) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from memoranda.errors import InvalidInput, NotFound
+from memoranda.errors import Conflict, InvalidInput, NotFound
 from memoranda.model.changes import Close, Insert, RecordChange, Reweigh, StoredRecord
 from memoranda.model.checks import clean
 from memoranda.model.clock import Clock
@@ -107,18 +107,42 @@ class RecordService:
         )
         return max(found, key=lambda item: item.agent == self.scope.agent, default=None)
 
-    def correct(self, old: Record, draft: Draft) -> Record:
-        """Store ``draft`` in the place of ``old``; return the new record."""
+    def correct(self, old: Record, draft: Draft, version: str | None = None) -> Record:
+        """Store ``draft`` in the place of ``old``, of this version; return the new record."""
         _refuse_item(old)
         new = self.plan(draft, reason=f"corrects {old.id}")
         closing = Close(
             old.id, self.now(), "corrected", superseded_by=new.record.id, only_open=True
         )
-        record = self.apply([new, closing])[0]
+        record = self.announce(self._change(old.id, version, [new, closing]))[0]
         self.events.emit("corrected", record)
         return record
 
-    def update(self, id: str, **changes: Any) -> Record:
+    def _change(
+        self, id: str, version: str | None, changes: Sequence[RecordChange]
+    ) -> list[StoredRecord]:
+        """Carry out changes if a record is still of this version, where one is given."""
+        with self.store.write(self.scope) as tx:
+            self._require_version(tx, id, version)
+            return tx.carry_out(changes)
+
+    def _require_version(self, reads: SqlReads, id: str, version: str | None) -> None:
+        """Refuse to go on where a record is no longer of a version, if one is given.
+
+        Raises:
+            NotFound: there is no such record.
+            Conflict: it was changed meanwhile.
+        """
+        if version is None:
+            return
+        found = reads.get(self.scope, [id]).get(id)
+        if found is None:
+            raise self._missing(f"record {id!r}")
+        if found.version != version:
+            message = f"{id} was changed: it is no longer of version {version!r:.80}; read it again"
+            raise Conflict(message)
+
+    def update(self, id: str, *, version: str | None = None, **changes: Any) -> Record:
         """Change what is attached to a record, in place, as far as it is given; return it.
 
         Raises:
@@ -127,10 +151,11 @@ class RecordService:
         """
         self.require_active(self.existing(id))
         with self.store.write(self.scope) as tx:
+            self._require_version(tx, id, version)
             tx.update_record(id, at=self.now(), **changes)
         return self.existing(id)
 
-    def confirm(self, id: str) -> Record:
+    def confirm(self, id: str, version: str | None = None) -> Record:
         """Believe a record fully and for ever; return it.
 
         Raises:
@@ -144,11 +169,16 @@ class RecordService:
             raise InvalidInput(message)
         # Full confidence, and it never fades (requirement S4.64).
         full = Reweigh(id, self.now(), confidence=1.0, decay_rate=0.0, reason="confirmed")
-        self.store.apply(self.scope, [full])
+        self._change(id, version, [full])
         return self.existing(id)
 
     def forget(
-        self, ids: Sequence[str] | None, *, where: Filter | None = None, erase: bool = False
+        self,
+        ids: Sequence[str] | None,
+        *,
+        where: Filter | None = None,
+        erase: bool = False,
+        version: str | None = None,
     ) -> ForgetReceipt:
         """Stop believing records in all their versions, or remove every trace of them.
 
@@ -158,15 +188,19 @@ class RecordService:
             ids: the records; ``None`` is all that meet ``where``.
             where: only those that meet it.
             erase: whether to remove every trace.
+            version: of the only record of ``ids``, which is to be of it still.
 
         Raises:
             NotFound: one of ``ids`` is not there, and there is no filter.
+            Conflict: the record is of another version.
         """
         named = None if ids is None else tuple(clean(each, "id") for each in ids)
         if erase:
+            self._require_version(self.store, named[0] if named else "", version)
             found = self._meeting(self.store, named, where)
             return self.erase(found) if found else ForgetReceipt(id="", erased=True)
         with self.store.write(self.scope) as tx:
+            self._require_version(tx, named[0] if named else "", version)
             found = self._meeting(tx, named, where)
             done = tx.forget(found, at=self.now(), reason="forgotten")
         if not found:

@@ -18,6 +18,8 @@ from memoranda.settings.parsing import names
 from memoranda.settings.sections import HttpSettings
 
 GRACE = 3  # seconds that open requests have to end when the server is told to
+# Requests of one token at once, fewer than half of the threads that answer (anyio's 40).
+SHARE = 16
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 

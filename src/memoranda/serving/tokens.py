@@ -90,6 +90,11 @@ class TokenService:
     def verify(self, text: str) -> ApiToken | None:
         """Return the token of this text, unless it has expired or there is none."""
         found = self.store.token(token_digest(text))
-        if found is None or (found.expires_at or self.clock.now()) < self.clock.now():
-            return None
-        return found
+        return None if found is None or self._is_over(found) else found
+
+    def is_valid(self, token: ApiToken) -> bool:
+        """Return whether a token opens its memory still."""
+        return token in self.all() and not self._is_over(token)
+
+    def _is_over(self, token: ApiToken) -> bool:
+        return token.expires_at is not None and token.expires_at <= self.clock.now()

@@ -461,6 +461,8 @@ class HttpSettings(SettingsSection):
         body_size: Bytes of the body of a request at most. More is answered with 413.
         body_seconds: Seconds in which the body of a request has to arrive. Later ones are answered
             with 408; of ``memoranda serve`` alone.
+        rate: Requests that one token may send a second. More are answered with 429; of
+            ``memoranda serve`` alone.
     """
 
     keep_alive: PositiveFloat = 5.0
@@ -468,6 +470,7 @@ class HttpSettings(SettingsSection):
     header_size: int = Field(default=16_384, ge=1_024)
     body_size: int = Field(default=4_194_304, ge=1_024)
     body_seconds: PositiveFloat = 30.0
+    rate: PositiveFloat = 200.0
 
 
 class McpSettings(SettingsSection):

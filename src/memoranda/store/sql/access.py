@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 
 from memoranda.model.checks import to_ms
+from memoranda.model.models import Change, Scope
 from memoranda.model.tokens import ApiToken, TokenScope
 from memoranda.store.sql import rows
 from memoranda.store.sql.reads import SqlReads
 from memoranda.store.sql.record_writes import RecordWrites
 from memoranda.store.sql.rows import insertion
 
+# Changes that are told at once.
+AT_ONCE = 100
 TOKENS = """
 SELECT t.id, u.name, t.scope, t.created_at, t.expires_at
 FROM tokens t JOIN users u ON u.key = t.user_key
@@ -29,6 +32,19 @@ UPDATE idempotency_keys SET answer = :answer, expires_at = :expires_at
 WHERE user_key = :user AND key = :key
 """
 RELEASE_KEY = "DELETE FROM idempotency_keys WHERE user_key = :user AND key = :key"
+# Places in the history: the last record, and the last change of one.
+NEWEST_PLACE = """
+SELECT (SELECT coalesce(max(key), 0) FROM records WHERE user_key = :user),
+    (SELECT coalesce(max(key), 0) FROM history WHERE user_key = :user)
+"""
+NEW_RECORDS = f"""
+SELECT r.created_at, 'insert', r.reason, r.id, '{{{{}}}}', r.key FROM records r
+WHERE r.key > :after AND {{mine}} ORDER BY r.key LIMIT {AT_ONCE}
+"""
+NEW_CHANGES = f"""
+SELECT {rows.CHANGES.selected("r", record="r.record_id")}, r.key FROM history r
+WHERE r.key > :after AND {{mine}} ORDER BY r.key LIMIT {AT_ONCE}
+"""
 
 
 def _token(row: rows.Row) -> ApiToken:
@@ -43,7 +59,7 @@ def _token(row: rows.Row) -> ApiToken:
 
 
 class AccessReads(SqlReads):
-    """Looks up tokens, whoever's they are."""
+    """Looks up tokens, whoever's they are, and what happened lately."""
 
     def tokens(self) -> list[ApiToken]:
         """Return every token, the oldest first."""
@@ -55,6 +71,28 @@ class AccessReads(SqlReads):
         with self._reading(None) as (connection, _):
             row = connection.one(TOKEN, {"digest": digest})
         return None if row is None else _token(row)
+
+    def newest_place(self, scope: Scope) -> tuple[int, int]:
+        """Return the place in the history of a user after which nothing has happened yet."""
+        with self._reading(scope) as (connection, user):
+            records, changes = connection.all(NEWEST_PLACE, {"user": user})[0]
+        return records, changes
+
+    def changes_after(
+        self, scope: Scope, place: tuple[int, int]
+    ) -> list[tuple[tuple[int, int], Change]]:
+        """Return what happened after a place in the history, each with its own place."""
+        records, changes = place
+        new = self._made(scope, NEW_RECORDS, _placed, after=records)
+        found = [((key, changes), change) for key, change in new]
+        records = max([records, *(key for key, _ in new)])
+        done = self._made(scope, NEW_CHANGES, _placed, after=changes)
+        return found + [((records, key), change) for key, change in done]
+
+
+def _placed(row: rows.Row) -> tuple[int, Change]:
+    *change, key = row
+    return key, rows.CHANGES.make(change)
 
 
 class AccessWrites(RecordWrites):

@@ -1,0 +1,83 @@
+"""What concerns a whole store: its users, its tokens, its health. For tokens of scope ``admin``."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated
+
+from fastapi import Path
+from pydantic import Field
+from starlette.responses import Response
+
+from memoranda.http import schemas
+from memoranda.http.access import AdminMemory
+from memoranda.http.answers import answer
+from memoranda.http.resources import Form, example, resource
+from memoranda.model.models import ForgetReceipt
+from memoranda.model.tokens import ApiToken, TokenScope
+from memoranda.rendering.forms import form_of
+from memoranda.serving.tokens import TokenService
+
+router = resource("/admin", "admin")
+
+
+class NewToken(Form):
+    """Whose memory a token opens, what for, and for how many days."""
+
+    user: str
+    scope: TokenScope = TokenScope.WRITE
+    days: int | None = Field(default=None, ge=1, le=36_500)
+
+
+@router.get("/users", response_model=schemas.UserList)
+def users(memory: AdminMemory) -> Response:
+    """List the users of the store, with what they have."""
+    return answer({"users": memory.admin.overviews()})
+
+
+@router.delete("/users/{name:path}", response_model=ForgetReceipt)
+def delete_user(
+    name: Annotated[str, Path(examples=["ben"])], memory: AdminMemory, *, erase: bool = True
+) -> Response:
+    """Delete a user with everything they have, tokens included."""
+    return answer(memory.admin.delete_user(name, erase=erase))
+
+
+@router.get("/tokens", response_model=schemas.TokenList)
+def tokens(memory: AdminMemory) -> Response:
+    """List the tokens of all users; none of their texts is kept."""
+    return answer({"tokens": TokenService.of(memory).all()})
+
+
+@router.post("/tokens", status_code=201, response_model=schemas.NewTokenText)
+def create_token(
+    new: Annotated[NewToken, example(user="ben", scope="read", days=90)], memory: AdminMemory
+) -> Response:
+    """Make a token; its text is shown this once."""
+    span = None if new.days is None else timedelta(days=new.days)
+    text, token = TokenService.of(memory).create(new.user, new.scope, span)
+    return answer({"token": text, **form_of(token)}, 201)
+
+
+@router.delete("/tokens/{id}", response_model=ApiToken)
+def revoke_token(id: str, memory: AdminMemory) -> Response:
+    """Let a token open nothing from now on."""
+    return answer(TokenService.of(memory).revoke(id))
+
+
+@router.get("/doctor", response_model=schemas.CheckList)
+def doctor(memory: AdminMemory) -> Response:
+    """Look at everything that can be wrong, and tell what was found."""
+    return answer({"checks": memory.doctor()})
+
+
+@router.get("/verify", response_model=schemas.ProblemLines)
+def verify(memory: AdminMemory) -> Response:
+    """List the problems of the whole store."""
+    return answer({"problems": memory.verify()})
+
+
+@router.post("/rebuild", response_model=schemas.ProblemLines)
+def rebuild(memory: AdminMemory) -> Response:
+    """Derive index and counts anew; tell what was different."""
+    return answer({"problems": memory.rebuild()})

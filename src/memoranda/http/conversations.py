@@ -1,0 +1,236 @@
+"""Conversations: their messages, what a model sees of them, and what leaves the view."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Path, Query
+from pydantic import Field
+from starlette.responses import Response
+
+from memoranda.conversation.conversation import Conversation
+from memoranda.conversation.explain import ConversationStats
+from memoranda.http import schemas
+from memoranda.http.access import ReadMemory, WriteMemory
+from memoranda.http.answers import answer
+from memoranda.http.resources import Erase, Form, example, resource
+from memoranda.memory import Memory
+from memoranda.model.models import ForgetReceipt, Message
+
+router = resource("/conversations", "conversations")
+
+Name = Annotated[str, Path(alias="id", description="Its name.", examples=["trip"])]
+MessageId = Annotated[str, Path(description="The id of a message.", examples=["msg_01KB6W3V8Q"])]
+Last = Annotated[int, Query(ge=1, description="So many, from the end.")]
+ONE = "/{id:path}"
+Json = dict[str, Any]
+
+
+class ConversationSetup(Form):
+    """How a conversation is opened; what is not given is as stored, or as the settings say."""
+
+    system: str | None = None
+    model: str | None = None
+    context_limit: int | None = None
+    max_tokens: int | None = None
+    max_messages: int | None = None
+    keep_recent: int | None = None
+    strategy: str | None = None
+
+    def open(self, memory: Memory, name: str) -> Conversation:
+        """Open a conversation, or start it."""
+        given: Any = {each: getattr(self, each) for each in self.model_fields_set}
+        return memory.conversation(name, **given)
+
+
+class NewMessages(Form):
+    """Messages in our form, or in that of OpenAI or Anthropic."""
+
+    messages: list[Json]
+    setup: ConversationSetup = ConversationSetup()
+
+
+class ReplaceBody(Form):
+    """Messages that take the place of others."""
+
+    ids: list[str]
+    messages: list[Json]
+
+
+class ContextBody(Form):
+    """What a model is to be sent; see ``Conversation.context``."""
+
+    prompt: str | None = None
+    budget: int | None = Field(default=None, ge=1)
+    form: str = "openai"
+    tools: list[Json] | None = None
+    setup: ConversationSetup = ConversationSetup()
+
+
+class PruneBody(Form):
+    """How many tokens the view may have afterwards; otherwise as the settings say."""
+
+    max_tokens: int | None = Field(default=None, ge=1)
+
+
+class Pin(Form):
+    """Whether a message stays in every view."""
+
+    pinned: bool = True
+
+
+class Expansion(Form):
+    """The id of a marker, such as ``cut_12-26``."""
+
+    marker: str
+
+
+def stored(memory: Memory, name: str) -> Conversation:
+    """Return a conversation that is there, without beginning a session in it."""
+    return memory.stored_conversations.open_existing(name)
+
+
+def messages_answer(found: tuple[Message, ...], status: int = 200) -> Response:
+    """Return the answer that holds messages."""
+    return answer({"messages": found}, status)
+
+
+@router.get("", response_model=schemas.ConversationList)
+def conversations(memory: ReadMemory) -> Response:
+    """List the stored conversations, the newest first."""
+    return answer({"conversations": memory.conversations()})
+
+
+@router.get(f"{ONE}/messages", response_model=schemas.MessageList)
+def messages(
+    name: Name, memory: ReadMemory, last: Last | None = None, role: str | None = None
+) -> Response:
+    """List the messages since the last clear: all, the last ones, or those of a role."""
+    chat = stored(memory, name)
+    found = chat.messages if role is None else chat.by_role(role)
+    return messages_answer(found if last is None else found[-last:])
+
+
+@router.post(f"{ONE}/messages", status_code=201, response_model=schemas.MessageList)
+def extend(
+    name: Name,
+    new: Annotated[NewMessages, example(messages=[{"role": "user", "content": "Hello"}])],
+    memory: WriteMemory,
+) -> Response:
+    """Add messages to a conversation, which begins with them if it is not there."""
+    return messages_answer(new.setup.open(memory, name).extend(new.messages), 201)
+
+
+@router.delete(f"{ONE}/messages", response_model=schemas.MessageList)
+def pop(name: Name, last: Last, memory: WriteMemory) -> Response:
+    """Remove the last messages, and give them back."""
+    return messages_answer(stored(memory, name).pop(last))
+
+
+@router.delete(f"{ONE}/messages/{{message}}", response_model=Message)
+def remove(name: Name, message: MessageId, memory: WriteMemory) -> Response:
+    """Remove a message, and give it back."""
+    return answer(stored(memory, name).remove(message))
+
+
+@router.put(f"{ONE}/messages/{{message}}/pin", status_code=204)
+def pin(name: Name, message: MessageId, given: Pin, memory: WriteMemory) -> None:
+    """Let a message stay in every view, or not."""
+    stored(memory, name).pin(message, pinned=given.pinned)
+
+
+@router.post(f"{ONE}/replacements", response_model=schemas.MessageList)
+def replace(name: Name, given: ReplaceBody, memory: WriteMemory) -> Response:
+    """Put messages in the place of others."""
+    return messages_answer(stored(memory, name).replace(given.ids, given.messages))
+
+
+@router.get(f"{ONE}/window", response_model=schemas.MessageList)
+def window(
+    name: Name, memory: ReadMemory, turns: Annotated[int | None, Query(ge=1)] = None
+) -> Response:
+    """List the messages of the last turns."""
+    return messages_answer(stored(memory, name).window(turns))
+
+
+@router.get(f"{ONE}/dump", response_model=schemas.BuiltDump)
+def dump(
+    name: Name, memory: ReadMemory, form: str = "openai", last: Last | None = None
+) -> Response:
+    """Give exactly what was put in, in a provider's form."""
+    return answer({"messages": stored(memory, name).dump(form, last)})
+
+
+@router.get(f"{ONE}/explanation", response_model=schemas.ViewForm)
+def explain(
+    name: Name, memory: ReadMemory, budget: Annotated[int | None, Query(ge=1)] = None
+) -> Response:
+    """Tell of each message whether a model would see it now, and why."""
+    return answer(stored(memory, name).explain(budget=budget))
+
+
+@router.post(f"{ONE}/context", response_model=schemas.BuiltContext)
+def context(
+    name: Name,
+    asked: Annotated[ContextBody, example(prompt="Book me something", budget=8_000)],
+    memory: WriteMemory,
+) -> Response:
+    """Build what a model is to be sent: the view, notes and recall, within a budget."""
+    chat = asked.setup.open(memory, name)
+    built = chat.context(asked.prompt, budget=asked.budget, form=asked.form, tools=asked.tools)
+    return answer(built)
+
+
+@router.post(f"{ONE}/prune", response_model=schemas.PruningResult)
+def prune(name: Name, memory: WriteMemory, asked: PruneBody | None = None) -> Response:
+    """Take what is least needed out of the view; the answer is the receipt."""
+    limit = None if asked is None else asked.max_tokens
+    return answer({"pruning": stored(memory, name).prune(limit)})
+
+
+@router.post(f"{ONE}/sessions", response_model=schemas.PruningResult)
+def start_session(name: Name, memory: WriteMemory) -> Response:
+    """Begin a session: what earlier ones said leaves the view, where the settings say so."""
+    return answer({"pruning": stored(memory, name).start_session()})
+
+
+@router.post(f"{ONE}/expand", response_model=schemas.MessageList)
+def expand(
+    name: Name, which: Annotated[Expansion, example(marker="cut_12-26")], memory: ReadMemory
+) -> Response:
+    """Give the messages for which a marker stands."""
+    return messages_answer(stored(memory, name).expand(which.marker))
+
+
+@router.post(f"{ONE}/clear", status_code=204)
+def clear(name: Name, memory: WriteMemory) -> None:
+    """Take all messages out of every view; they can still be found."""
+    stored(memory, name).clear()
+
+
+@router.post(f"{ONE}/end", status_code=204)
+def end(name: Name, memory: WriteMemory) -> None:
+    """End a conversation: it becomes facts and notes."""
+    stored(memory, name).end()
+
+
+@router.put(ONE, response_model=ConversationStats)
+def open_conversation(
+    name: Name,
+    setup: Annotated[ConversationSetup, example(system="You plan trips.")],
+    memory: WriteMemory,
+) -> Response:
+    """Open a conversation, or start it; the answer is its state in figures."""
+    return answer(setup.open(memory, name).stats())
+
+
+@router.get(ONE, response_model=ConversationStats)
+def stats(name: Name, memory: ReadMemory) -> Response:
+    """Give the state of a conversation in figures."""
+    return answer(stored(memory, name).stats())
+
+
+@router.delete(ONE, response_model=ForgetReceipt)
+def delete(name: Name, memory: WriteMemory, *, erase: Erase = False) -> Response:
+    """Delete a conversation with its episodes, and what was learned only from these."""
+    return answer(memory.delete_conversation(name, erase=erase))

@@ -1,0 +1,69 @@
+"""Entities and facts: who and what records speak of, how far facts are believed, and why."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Path
+from starlette.responses import Response
+
+from memoranda.errors import NotFound
+from memoranda.http import schemas
+from memoranda.http.access import ReadMemory, WriteMemory
+from memoranda.http.answers import answer
+from memoranda.http.resources import Form, Id, Limit, example, resource
+from memoranda.rendering.structured import EntityInfo
+
+router = resource("", "entities and facts")
+
+
+class Merge(Form):
+    """Two names of one entity; it keeps the first."""
+
+    name: str
+    other: str
+
+
+class FactQuestion(Form):
+    """Which facts are wanted: those that answer a question, or the last said first."""
+
+    query: str | None = None
+    everything: bool = False
+    limit: int = 100
+
+
+@router.get("/entities", response_model=schemas.EntityList)
+def entities(memory: ReadMemory, type: str | None = None, limit: Limit = 100) -> Response:
+    """List the entities that records mention, most mentioned first."""
+    return answer({"entities": memory.entities(type=type, limit=limit)})
+
+
+@router.post("/entities/merge", response_model=EntityInfo)
+def merge(
+    both: Annotated[Merge, example(name="Ana", other="Anna")], memory: WriteMemory
+) -> Response:
+    """Make two entities one, for good."""
+    return answer(memory.merge_entities(both.name, both.other))
+
+
+@router.get("/entities/{name:path}", response_model=EntityInfo)
+def entity(name: Annotated[str, Path(examples=["Ana"])], memory: ReadMemory) -> Response:
+    """Show a person, place or thing by its name or alias, with records about it."""
+    found = memory.entity(name)
+    if found is None:
+        raise NotFound(f"no record speaks of {name!r:.80}")
+    return answer(found)
+
+
+@router.post("/facts/search", response_model=schemas.FactList)
+def facts(
+    asked: Annotated[FactQuestion, example(query="where does Ana live?")], memory: ReadMemory
+) -> Response:
+    """List facts with how far each is believed, since when, and what it replaced."""
+    return answer({"facts": memory.facts(**asked.model_dump())})
+
+
+@router.get("/facts/{id}", response_model=schemas.FactOrigin)
+def trace_fact(id: Id, memory: ReadMemory) -> Response:
+    """Tell where a fact comes from: the turns that say it, its versions, its history."""
+    return answer(memory.trace_fact(id))

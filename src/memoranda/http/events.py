@@ -1,0 +1,110 @@
+"""What happens to a memory, as server-sent events: what was done to which record, never its text.
+
+A page cannot send a header with them, so it takes a ticket first, which opens them once. They come
+from the history in the store: what another process writes is told, too, and who comes back with
+the id of the last event misses nothing.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Annotated
+
+import anyio
+from fastapi import Depends, Header, HTTPException, Query, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from memoranda.http import schemas
+from memoranda.http.access import ReadMemory, refuse_stranger
+from memoranda.http.answers import answer
+from memoranda.http.resources import resource
+from memoranda.memory import Memory, scope_of, services_of, share
+from memoranda.model.models import Change
+from memoranda.model.tokens import ApiToken
+from memoranda.rendering.forms import to_json
+from memoranda.serving.tokens import TokenService
+from memoranda.text.patterns import compile_pattern
+
+router = resource("/events", "events")
+SECONDS = 60  # that a ticket is valid
+EVERY = 0.5  # seconds between two looks at the store
+# Where in the history an event stands: the id of it.
+PLACE = compile_pattern(r"([0-9]{1,18})-([0-9]{1,18})")
+Place = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Tickets:
+    """The tickets of this process that were not used yet."""
+
+    issued: dict[str, tuple[ApiToken, float]] = field(default_factory=dict)
+
+    def issue(self, token: ApiToken) -> str:
+        """Return a new ticket; forget those that are too old."""
+        now = monotonic()
+        self.issued = {text: each for text, each in self.issued.items() if each[1] > now}
+        text = secrets.token_urlsafe(24)
+        self.issued[text] = token, now + SECONDS
+        return text
+
+    def redeem(self, text: str) -> ApiToken | None:
+        """Return the token for which a ticket was issued, and let it open nothing more."""
+        token, until = self.issued.pop(text, (None, 0.0))
+        return token if until > monotonic() else None
+
+
+@router.post("/tickets", status_code=201, response_model=schemas.Ticket)
+async def take_ticket(request: Request, memory: ReadMemory) -> Response:
+    """Give a ticket, with which a page opens the events once."""
+    del memory
+    text = request.app.state.tickets.issue(request.user.token)
+    return answer({"ticket": text, "expires_in": SECONDS}, 201)
+
+
+async def listener(request: Request, ticket: Annotated[str | None, Query()] = None) -> ApiToken:
+    """Return the token of whoever listens, by a ticket or by the header."""
+    if ticket is None:
+        refuse_stranger(request)
+        token: ApiToken = request.user.token
+        return token
+    found: ApiToken | None = request.app.state.tickets.redeem(ticket)
+    if found is None:
+        raise HTTPException(401, "this ticket was used, or is too old; take a new one")
+    return found
+
+
+Listener = Annotated[ApiToken, Depends(listener)]
+
+
+@router.get("", response_class=EventSourceResponse)
+async def events(
+    request: Request, token: Listener, last_event_id: Annotated[str | None, Header()] = None
+) -> AsyncIterator[ServerSentEvent]:
+    """Tell what happens to the memory from now on, or since the last event that was told."""
+    memory = share(request.app.state.memory, token.user, None)
+    given = PLACE.fullmatch(last_event_id or "")
+    newest = await run_in_threadpool(_newest, memory)
+    last = (int(given[1]), int(given[2])) if given else newest
+    while await run_in_threadpool(_is_valid, memory, token):
+        for place, change in await run_in_threadpool(_changes, memory, last):
+            last, name = place, f"{place[0]}-{place[1]}"
+            yield ServerSentEvent(event=change.action, id=name, data=to_json(change))
+        await anyio.sleep(EVERY)
+
+
+def _is_valid(memory: Memory, token: ApiToken) -> bool:
+    """Return whether a token opens its memory still."""
+    return TokenService.of(memory).is_valid(token)
+
+
+def _newest(memory: Memory) -> Place:
+    return services_of(memory).store.newest_place(scope_of(memory))
+
+
+def _changes(memory: Memory, after: Place) -> list[tuple[Place, Change]]:
+    return services_of(memory).store.changes_after(scope_of(memory), after)

@@ -1,0 +1,55 @@
+"""Searching and recalling: the questions stand in bodies, which no proxy logs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime
+from starlette.responses import Response
+
+from memoranda.http import schemas
+from memoranda.http.access import ReadMemory
+from memoranda.http.answers import answer
+from memoranda.http.resources import Form, Metadata, RecordFilter, example, resource
+from memoranda.rendering.forms import explain_hit, form_of
+from memoranda.rendering.structured import RecalledBlock
+
+router = resource("", "search")
+
+
+class SearchBody(RecordFilter):
+    """What is looked for; see ``Memory.search``."""
+
+    query: str
+    limit: int = 5
+    offset: int = 0
+    min_score: float | None = None
+    exclude_session: str | None = None
+    metadata: Metadata | None = None
+    as_of: AwareDatetime | None = None
+    why: bool = False
+
+
+class RecallBody(Form):
+    """What a model is asked next, and how many tokens memory may take."""
+
+    prompt: str
+    budget: int = 1_000
+    exclude_session: str | None = None
+
+
+@router.post("/search", response_model=schemas.HitList)
+def search(
+    asked: Annotated[SearchBody, example(query="what does she eat?", limit=3)], memory: ReadMemory
+) -> Response:
+    """Find the records that best answer a question, best first; ``why`` gives the reasons."""
+    form: Any = explain_hit if asked.why else form_of
+    return answer({"hits": [form(hit) for hit in memory.search(**asked.filters("why"))]})
+
+
+@router.post("/recall", response_model=RecalledBlock)
+def recall(
+    asked: Annotated[RecallBody, example(prompt="Book me something to Lisbon.")], memory: ReadMemory
+) -> Response:
+    """Give what memory has for a prompt as a block of Markdown, fenced as data."""
+    return answer(memory.recall(**asked.model_dump()))

@@ -1,0 +1,51 @@
+"""A whole memory as a file: its export, and the import of files of this and other programs."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import Query
+from starlette.responses import Response
+
+from memoranda.http.access import ReadMemory, WriteMemory
+from memoranda.http.answers import answer
+from memoranda.http.bulk import JSON_LINES, Lines
+from memoranda.http.resources import resource
+from memoranda.transfer.sources import PortingReport
+
+router = resource("", "transfer")
+BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+@router.get("/export", response_class=Response, responses={200: {"content": {JSON_LINES: {}}}})
+def export(memory: ReadMemory, conversation: str | None = None) -> Response:
+    """Give all records and conversations as JSON lines; or one conversation."""
+    with tempfile.TemporaryFile() as file:
+        memory.export(file, conversation=conversation)
+        file.seek(0)
+        return Response(file.read(), media_type=JSON_LINES)
+
+
+@router.post("/import", response_model=PortingReport, openapi_extra=BODY)
+def import_(
+    content: Lines,
+    memory: WriteMemory,
+    name: Annotated[str, Query(description="The name of the file, whose end tells its kind.")] = "",
+    format: Annotated[
+        str | None, Query(description="Its format; recognised, if not given.")
+    ] = None,
+    *,
+    strict: bool = False,
+) -> Response:
+    """Read a file of memoranda, or what another program keeps; a second time adds nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"import{Path(name).suffix}"
+        file.write_bytes(content)
+        return answer(memory.import_(file, format, strict=strict))

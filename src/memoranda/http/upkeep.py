@@ -1,0 +1,91 @@
+"""Learning and upkeep: the stages, each also dry, and how the memory is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from fastapi import Path
+from starlette.responses import Response
+
+from memoranda.http import schemas
+from memoranda.http.access import ReadMemory, WriteMemory
+from memoranda.http.answers import answer
+from memoranda.http.resources import DryRun, example, resource
+from memoranda.model.reports import MaintenanceReport, StageReport
+
+router = resource("", "upkeep")
+
+Stage = Annotated[
+    Literal["expire", "decay", "enrich", "reflect", "derive"],
+    Path(description="What is to be done."),
+]
+
+
+class ConsolidateBody(DryRun):
+    """Which session becomes facts; all that wait, if none is named."""
+
+    session: str | None = None
+
+
+class MaintainBody(DryRun):
+    """The stages of a round; all of them, if none is named."""
+
+    stages: list[str] | None = None
+
+
+@router.post("/consolidate", response_model=StageReport)
+def consolidate(
+    asked: Annotated[ConsolidateBody, example(session="trip", dry_run=True)], memory: WriteMemory
+) -> Response:
+    """Turn finished sessions into facts; tell what was done, or would be."""
+    return answer(memory.consolidate(asked.session, dry_run=asked.dry_run))
+
+
+@router.post("/learn", response_model=schemas.LearnedForm)
+def learn(
+    asked: Annotated[ConsolidateBody, example(dry_run=True)], memory: WriteMemory
+) -> Response:
+    """Do the same, and tell what was learned."""
+    return answer(memory.learn(asked.session, dry_run=asked.dry_run))
+
+
+@router.post("/maintain", response_model=MaintenanceReport)
+def maintain(
+    asked: Annotated[MaintainBody, example(stages=["expire", "decay"], dry_run=True)],
+    memory: WriteMemory,
+) -> Response:
+    """Run all stages of upkeep, or some, in the order of a night."""
+    return answer(memory.maintain(asked.stages, dry_run=asked.dry_run))
+
+
+@router.post("/stages/{stage}", response_model=StageReport)
+def run_stage(
+    stage: Stage, asked: Annotated[DryRun, example(dry_run=True)], memory: WriteMemory
+) -> Response:
+    """Run one stage of upkeep."""
+    return answer(getattr(memory, stage)(dry_run=asked.dry_run))
+
+
+@router.get("/sessions", response_model=schemas.SessionList)
+def sessions(memory: ReadMemory, *, pending: bool = False) -> Response:
+    """List sessions, and how far each became facts; only those that wait, if asked."""
+    return answer({"sessions": memory.sessions(pending=pending)})
+
+
+@router.get("/usage", response_model=schemas.UsageList)
+def usage(memory: ReadMemory) -> Response:
+    """Tell what the stages have used of language models."""
+    return answer({"usage": memory.usage()})
+
+
+@router.get("/audit", response_model=schemas.AuditForm)
+def audit(memory: ReadMemory) -> Response:
+    """Look for junk: duplicates, contradictions, loops, secrets and more."""
+    return answer(memory.audit())
+
+
+@router.get("/stats", response_model=schemas.MemoryState)
+def stats(memory: ReadMemory) -> Response:
+    """Tell what the memory holds, and what waits; nothing of the machine."""
+    return answer(replace(memory.stats(), location="", notes="", size=0, missing={}))
