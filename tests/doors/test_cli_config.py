@@ -29,6 +29,13 @@ def one_line(result):
     return line.removeprefix("error: ")
 
 
+def test_the_words_of_other_programs_only_look(told, file):
+    """``get`` and ``list`` are what ``explain`` and ``show`` are; nothing is written."""
+    assert told("get", "timezone") == told("explain", "timezone")
+    assert told("list") == told("show")
+    assert not file.exists()
+
+
 def test_set_show_and_unset_agree(run, told, file):
     """What set writes, show reads, with its source; unset brings the default back."""
     before = told("show")

@@ -53,13 +53,14 @@ def everything():
 
 
 def every_command():
-    """Yield the words of each command, what it is, and what the list says of it."""
+    """Yield the words of each command that is listed, what it is, and what the list says of it."""
     for name, (module, listed) in read_commands().items():
         command = typer.main.get_group(import_module(f"memoranda.cli.{module}").commands)
         command = command.commands[name]
         yield (name,), command, listed.help
         for inner, each in getattr(command, "commands", {}).items():
-            yield (name, inner), each, each.help
+            if not each.hidden:
+                yield (name, inner), each, each.help
 
 
 def test_every_command_explains_itself(run):

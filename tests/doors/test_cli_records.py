@@ -41,6 +41,7 @@ def test_a_correction_replaces_and_the_past_is_kept(run, told):
     """The old text is in history and in --as-of; one with an end is believed until then."""
     ending = told("remember", "Ben is away", "--until", "2099-03-31T12:00Z")
     assert ending["valid_until"].startswith("2099-03-31T")
+    assert "is over" in run("remember", "Ben was away", "--until", "2020-03-31").stderr
     old = told("remember", "Ana lives in Porto")
     new = told("correct", old["id"], "Ana lives in Lisbon")
     assert [hit["id"] for hit in told("search", "Ana lives")] == [new["id"]]
@@ -102,7 +103,8 @@ def test_a_record_is_named_by_the_beginning_of_its_id_or_as_the_last(run, told):
     assert "there is no record 'fact_'" in run("show", "fact_", code=1).stderr
     with Memory() as memory:
         memory.remember("A quiet week.", kind="reflection")
-    assert told("forget", "last")["id"] == black["id"]
+    hint = f"to remove its text, too: memoranda forget {black['id']} --erase"
+    assert hint in run("forget", "last").stderr
     assert [each["id"] for each in told("list", "--kind", "fact")] == [green["id"]]
 
 
@@ -169,6 +171,15 @@ def test_what_is_exported_is_imported_once_and_a_backup_is_whole(run, told, tmp_
     assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
     assert told("list", "--db", "copy.db")[0]["content"] == "carry me over"
     assert "exists" in run("backup", "copy.db", code=1).stderr
+
+
+def test_a_backup_tells_of_the_notes_beside_it(run, tmp_path):
+    """Notes are files of their own: where there are any, they are named."""
+    run("remember", "carry me over")
+    assert "notes" not in run("backup", "first.db").stderr
+    run("notes", "sync")
+    notes = next(tmp_path.glob("*.notes"))
+    assert f"copy {notes}, too" in run("backup", "second.db").stderr
 
 
 def test_an_import_embeds_all_it_brought(run, told, monkeypatch):

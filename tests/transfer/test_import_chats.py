@@ -119,6 +119,14 @@ def test_the_archive_of_an_export_is_read(opened, tmp_path, wordless):
             assert memory.import_(unpacked, form).messages == 0
 
 
+def test_an_export_whole_as_it_was_sent_is_no_error_of_a_strict_import(plain, tmp_path):
+    """What stands beside the conversations holds no talk, and is counted by its name."""
+    path = zipped(tmp_path / "export.zip", "export/conversations.json", [TRIP])
+    report = plain.import_(path, strict=True)
+    assert report.messages == 2
+    assert "files that hold no talk (user.json): 1" in report.left_out
+
+
 def test_a_conversation_that_went_on_adds_the_rest(plain, tmp_path):
     """A later export, with longer, changed and new conversations, adds what it has more."""
     path = tmp_path / "conversations.json"

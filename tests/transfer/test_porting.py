@@ -73,6 +73,7 @@ def test_round_trip_gives_the_same_lines(tmp_path):
         back = two.import_(tmp_path / "noa.jsonl")
         assert exported(two, tmp_path / "two")[1:] == lines[1:]
         assert (report.records, report.messages) == (back.records, back.messages)
+        assert report.conversations == len(one.conversations())
         shown = ["At quay 4.", ""]
         assert [item.content for item in two.conversation("ferry").messages] == shown
         assert talk(two, "ferry") == talk(one, "ferry")
@@ -185,6 +186,21 @@ def test_ids_of_another_user_are_refused(tmp_path):
         assert every(ana) == []
         assert ana.conversations() == []
         assert exported(noa, tmp_path / "one")[1:] == before
+
+
+def test_what_was_imported_for_a_wrong_user_says_so_and_where_it_is(tmp_path):
+    """An export that another user was given tells whose it was; its own user hears why not."""
+    with opened() as noa, opened(user="ana") as ana:
+        noa.remember("I row")
+        noa.export(tmp_path / "noa.jsonl")
+        report = ana.import_(tmp_path / "noa.jsonl")
+        assert report.left_out == ("its user, 'noa': all that it holds is now of 'ana'",)
+        own, lost = ana.as_user("noa"), "belongs to another user of this store; delete it there"
+        with pytest.raises(InvalidInput, match=lost):
+            own.import_(tmp_path / "noa.jsonl")
+        ana.admin.delete_user("ana")
+        assert own.import_(tmp_path / "noa.jsonl").left_out == ()
+        assert [each.content for each in every(own)] == ["I row"]
 
 
 def test_an_agent_exports_what_it_sees_and_imports_as_itself(tmp_path):

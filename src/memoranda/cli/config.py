@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from typer import Argument
 
-from memoranda.cli.command import CommandGroup, Session, command, make_group, read_words
+from memoranda.cli.command import Command, CommandGroup, Session, command, make_group, read_words
 from memoranda.errors import ConfigError
 from memoranda.providers.embedding import model_files
 from memoranda.rendering.layout import details, safe_text
@@ -74,6 +74,11 @@ def explain_(session: Session, name: Name) -> None:
     session.show(found, safe_text(found.name, "bold cyan"), details(rows.items()))
     if found.problem is not None:
         session.warn(found.problem)
+
+
+# As other programs call the two.
+config.command("list", cls=Command, hidden=True)(show)
+config.command("get", cls=Command, hidden=True)(explain_)
 
 
 @command(config, "set")

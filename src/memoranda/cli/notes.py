@@ -16,7 +16,6 @@ from memoranda.notes.sync import NotesReport, SyncedNotes
 from memoranda.rendering import notes as drawing
 from memoranda.rendering.plain import pluralize
 
-ACCEPT = "memoranda notes sync --accept-removals"
 NO_FOLDER = (
     "a memory on a server has notes only in a folder that is set: "
     "memoranda config set notes.folder ~/notes"
@@ -36,13 +35,10 @@ def _open(session: Session, *, writes: bool = False) -> SyncedNotes:
 
 
 def _sync(session: Session, notes: SyncedNotes, *, accept_removals: bool = False) -> NotesReport:
-    """Read edits of MEMORY.md, and tell a person what was read and what was written again."""
+    """Read edits of MEMORY.md, and tell a person how many; what is written again, the log tells."""
     report = notes.sync(accept_removals=accept_removals)
     if report.changes:
         session.note(f"read {pluralize(report.changes, 'changed line')} from {MEMORY_FILE}")
-    if report.restored:
-        lines = pluralize(len(report.restored), "line")
-        session.warn(f"{lines} gone at once and written again; if it was meant: {ACCEPT}")
     return report
 
 

@@ -154,6 +154,8 @@ def remember(
         key=key,
     )
     session.show(record, safe_text(f"remembered {record.id}"))
+    if record.valid_until and record.valid_until <= record.created_at:
+        session.warn(f"--until {until} is over: no search or list finds it")
 
 
 @command(commands, "correct")
@@ -208,6 +210,8 @@ def forget(
     receipt = memory.forget(**place, erase=erase)
     done, end = ("erased", "") if erase else ("forgotten", "; history and as-of still know it")
     session.show_erasure(receipt, f"{done} {receipt.id}", end)
+    if not erase:
+        session.note(f"to remove its text, too: memoranda forget {receipt.id} --erase")
 
 
 def _place(

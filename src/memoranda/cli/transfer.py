@@ -163,14 +163,20 @@ def backup(
     session: Session,
     path: Annotated[Path, Argument(help="The file to make; on Chroma, the folder.")],
 ) -> None:
-    """Copy the whole store, while others go on using it.
+    """Copy the whole store, while others go on using it; to restore it, put the copy in its place.
+
+    The Markdown notes are files of their own, and not in it.
 
     Examples:
         memoranda backup memory-2025-03-31.db
         memoranda backup memory-2025-03-31 --db chroma:///srv/memory
     """
-    session.memory(all_users=True).backup(path)
+    memory = session.memory(all_users=True)
+    memory.backup(path)
     session.show({"path": path}, safe_text(f"backed up to {path}"))
+    chosen, beside = session.settings.notes.folder, memory.notes.folder.parent
+    if chosen or beside.exists():
+        session.note(f"the notes are files, and not in it: copy {chosen or beside}, too")
 
 
 class HookGroup(CommandGroup):

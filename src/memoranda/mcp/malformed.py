@@ -9,7 +9,10 @@ from mcp.shared.message import SessionMessage
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError
 from pydantic import ValidationError
 
-MESSAGE = "this line is no message of JSON-RPC 2.0 in UTF-8; half a surrogate pair is no character"
+MESSAGE = (
+    "this line is no message of JSON-RPC 2.0 in UTF-8; write each message as one line of JSON, "
+    "without halves of surrogate pairs"
+)
 
 
 async def pass_messages(

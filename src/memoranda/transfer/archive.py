@@ -163,6 +163,7 @@ def restore(target: ImportTarget, lines: Iterable[JsonItem], counts: ImportCount
     rest, work = iter(lines), _Restoration(target, counts)
     place, header = next(rest)
     _require_readable(header, place)
+    owner = words_of(header, "user")
     # Version 0.2 wrote what language models took, too; that is no memory.
     known = (each for each in rest if words_of(each.value, "type") != "usage")
     try:
@@ -173,12 +174,15 @@ def restore(target: ImportTarget, lines: Iterable[JsonItem], counts: ImportCount
             for batch in batched(group):
                 work.keep(kind, batch)
     except StoreError as error:
-        owner = header.get("user")
-        if owner == target.scope.user or owner not in target.store.users():
+        if "unique" not in str(error).lower():  # Ids are, in a store.
             raise
-        message = f"what this export holds belongs to another user of this store, {owner!r}"
-        remedy = "import it as that user, or into another store"
-        raise InvalidInput(f"{message}; {remedy}") from error
+        is_theirs = owner != target.scope.user and owner in target.store.users()
+        whose = f", {owner!r}" if is_theirs else ""
+        message = f"what this export holds belongs to another user of this store{whose}"
+        remedy = "import it as that user" if is_theirs else "delete it there (memoranda users)"
+        raise InvalidInput(f"{message}; {remedy}, or import it into another store") from error
+    if owner not in {"", target.scope.user}:
+        counts.tell(f"its user, {owner!r:.80}: all that it holds is now of {target.scope.user!r}")
 
 
 def _require_readable(header: Any, place: str) -> None:

@@ -41,6 +41,7 @@ from memoranda.transfer import (
 )
 from memoranda.transfer.sources import (
     KEY_LETTERS,
+    NAMES,
     File,
     FileFormat,
     ForeignConversation,
@@ -66,6 +67,10 @@ SUFFIXES = (*TEXTS, ".zip", ".db", ".sqlite", ".sqlite3")
 # Files of a folder that are named as not read.
 MOST_UNREAD = 20
 UNREAD = "files that were not read"
+# What an export counts of its lines; of one conversation, the first line is its own.
+EXPORTED = {"record": "records", "message": "messages"} | dict.fromkeys(
+    ("conversation", "metadata"), "conversations"
+)
 
 # Out
 
@@ -116,8 +121,8 @@ def export(
 
     def lines() -> Iterator[bytes]:
         for kind, line in found:
-            if kind in {"record", "message"}:
-                counts.moved[f"{kind}s"] += 1
+            if kind in EXPORTED:
+                counts.moved[EXPORTED[kind]] += 1
             yield line
 
     try:
@@ -238,6 +243,8 @@ def _files_of(folder: File, counts: ImportCounts, above: str = "") -> Iterator[F
             counts.leave_out("links and devices")
         elif _is_folder(each):
             yield from _files_of(each, counts, f"{name}/")
+        elif each.name in NAMES["beside_chats"]:
+            counts.leave_out(f"files that hold no talk ({each.name})")
         elif each.is_dir() or kind in kinds or markdown_memory.NAMED.fullmatch(name):
             yield each
         elif kind == ".md":
