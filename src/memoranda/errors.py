@@ -13,6 +13,7 @@
     ├── EmbeddingError        an embedding model failed
     │   └── ModelUnavailable  the model's files or server are not there
     ├── LLMError              a language model failed, or what it answered is of no use
+    │   ├── UnusableAnswer    it answered, and nothing of it is of use
     │   └── SpendLimitReached the session has cost what it may cost
     └── StoreError            the storage failed; nothing was half written
         ├── NotADatabase      the file is something else, or damaged
@@ -113,6 +114,10 @@ class LLMError(MemorandaError):
         """Say what went wrong, and what was spent."""
         super().__init__(message)
         self.usage = usage
+
+
+class UnusableAnswer(LLMError):
+    """A language model answered what cannot be used, also when told so; it would do so again."""
 
 
 class SpendLimitReached(LLMError):

@@ -20,7 +20,7 @@ from noting import (
     talking,
 )
 
-from memoranda.errors import LLMError
+from memoranda.errors import LLMError, UnusableAnswer
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer
 from memoranda.notes.model_summarizer import Consolidation
@@ -129,6 +129,22 @@ def test_a_model_that_fails_is_made_up_for(tmp_path, failing):
         assert [text.partition("] ")[2] for text in told(memory)][1:] == ["Moved."]
         memory.consolidate()
         assert len(told(memory)) == 2
+
+
+def test_what_a_model_has_no_usable_answer_to_rules_learn_and_tell(tmp_path):
+    """Facts and entry are those of rules, at once; nothing waits, and nothing is asked again."""
+    loop = UnusableAnswer("it repeats itself")
+    model = ScriptedLLM({ClaimsAnswer: loop, Consolidation: loop})
+    with closing(noting(tmp_path / "a.db", llm=model)) as memory:
+        agent = agent_of(memory, talking(always="Nice."))
+        say(agent, PORTO)
+        assert "learned: 1 fact" in agent.process("/new").text
+        assert facts(memory) == items(memory) == [FACT]
+        (entry,) = told(memory)
+        assert "raw-fallback" not in entry
+        asked = len(model.asked)
+        memory.consolidate()
+        assert (told(memory), len(model.asked)) == ([entry], asked)
 
 
 def test_closing_in_the_middle_loses_nothing(tmp_path):

@@ -8,6 +8,7 @@ from model_server import raw, talked
 from noting import agent_of, chosen, noting, talking
 from tables import each_row
 
+from memoranda.agent.agent import CUT_OFF
 from memoranda.agent.session import (
     AnswerFinished,
     ChatSession,
@@ -25,7 +26,7 @@ from memoranda.agent.session import (
 from memoranda.errors import InvalidInput
 from memoranda.model.chat import ChatReply
 from memoranda.providers.llm import available
-from memoranda.testing.models import ScriptedLLM
+from memoranda.testing.models import ONE_CALL, ScriptedLLM
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5"
@@ -78,6 +79,14 @@ def test_an_answer_comes_in_pieces_with_what_it_took(opened):
     assert isinstance(last, AnswerFinished)
     assert last.spending[0].usage == last.answer.usage
     assert of(CostReport, chat, "/cost").spending == last.spending
+
+
+def test_an_answer_that_was_cut_off_is_told_and_stored_as_such(opened):
+    """Its words stay as far as they go, and whoever reads it later sees that more was to come."""
+    chat = opened(ChatReply("Once upon a", (), ONE_CALL, complete=False))
+    _, *pieces, last = chat.send("Tell me a story.")
+    assert last.answer.text == f"Once upon a\n\n{CUT_OFF}"
+    assert "".join(each.text for each in pieces) == last.answer.text == spoken(chat)[-1]
 
 
 def test_what_was_said_can_be_taken_back_and_said_again(opened):

@@ -6,11 +6,11 @@ from threading import Event, Thread
 
 import pytest
 from learning_talks import PATIENCE, by_hand, contents, fact, remembering, talk
-from model_server import answered, cut_off, failing, raw, stalling
+from model_server import answered, cut_off, failing, raw, said, stalling
 from tables import each_row
 
 from memoranda import Settings, services
-from memoranda.errors import ConfigError, LLMError
+from memoranda.errors import ConfigError, LLMError, UnusableAnswer
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer
 from memoranda.notes.model_summarizer import Consolidation
@@ -100,6 +100,36 @@ def test_a_model_that_fails_on_the_second_page_loses_no_page():
         assert contents(memory) == [PORTO.content]
         assert not memory.consolidate().failed
         assert len(model.asked) == 3
+
+
+# What a model of 135 million parameters answers, until its limit of tokens ends it.
+REPEATING = '{"claims": [{"content": "Hi Ana!", "sources": ["the user"' + ', "the speaker"' * 40
+
+
+def test_what_a_model_has_no_usable_answer_to_is_read_by_rules(server):
+    """It is asked twice and would answer so again; no session waits, nor one behind it."""
+    server.play(said(REPEATING, finish="length"))
+    chosen = by_hand(llm={"model": server.openai, "timeout": PATIENCE})
+    with closing(remembering(settings=chosen)) as memory:
+        talk(memory, "one", SAID)
+        talk(memory, "two", "I have a dog named Rex.")
+        report = memory.consolidate()
+        assert (dict(report.failed), memory.sessions(pending=True)) == ({}, [])
+        assert contents(memory) == ["The user lives in Porto.", "The user's dog is called Rex."]
+        assert [each.usage.failures for each in memory.usage()] == [4]
+        assert len(server.received) == 4
+
+
+def test_a_model_that_alone_may_read_keeps_no_session_behind_another():
+    """``extractor = llm``: what it has no usable answer to waits, and the next session is read."""
+    answers = [UnusableAnswer("a loop"), ClaimsAnswer([PORTO])]
+    chosen = {"consolidation": {"extractor": "llm"}}
+    with closing(with_model(ScriptedLLM(answers), **chosen)) as memory:
+        talk(memory, "one", "I have a dog named Rex.")
+        talk(memory, "two", SAID)
+        assert memory.consolidate().failed == {"one": "a loop"}
+        assert [info.id for info in memory.sessions(pending=True)] == ["one"]
+        assert contents(memory) == [PORTO.content]
 
 
 def test_rules_where_they_are_chosen():

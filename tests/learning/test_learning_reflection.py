@@ -4,7 +4,7 @@ from contextlib import closing
 
 from learning_talks import DAY, clock_of, facts, remembering, tables, talk
 
-from memoranda.errors import LLMError
+from memoranda.errors import LLMError, UnusableAnswer
 from memoranda.learning.llm.model_stages import ReflectionAnswer
 from memoranda.model.models import Trust
 from memoranda.testing.clocks import FrozenClock
@@ -91,6 +91,18 @@ def test_the_models_words(tmp_path):
         assert set(insight.source_ids) >= {item.id for item in facts(memory)}
         (usage,) = memory.stats().usage
         assert (usage.stage, usage.model, usage.usage.requests) == ("reflect", "wise", 2)
+
+
+def test_a_model_without_a_usable_answer_leaves_the_insight_to_the_digest():
+    """It would answer no better tomorrow, and the week is not left without an insight."""
+    with closing(
+        remembering(llm=ScriptedLLM({ReflectionAnswer: UnusableAnswer("a loop")}))
+    ) as memory:
+        for line in LINES:
+            memory.remember(line)
+        assert memory.reflect().count == 1
+        (insight,) = reflections(memory)
+        assert insight.metadata["by"] == "digest"
 
 
 def test_only_what_the_week_brought_and_is_believed_is_told():

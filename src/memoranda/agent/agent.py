@@ -44,6 +44,7 @@ STAGE = "chat"
 WAITS = "Not consolidated yet: the last messages are kept as they were, the rest is done later."
 STUCK = "I could not finish this within {steps} steps."
 SILENT = "The model gave no answer. What you said is stored; say it again, or in other words."
+CUT_OFF = "(The model's limit of tokens cut this off.)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +255,10 @@ class Agent:
         # What it calls for after the last step is not done any more.
         silent = STUCK.format(steps=steps) if reply.tool_calls else SILENT
         words = reply.text if reply.text.strip() else silent
+        if words is reply.text and not reply.complete:
+            words = f"{words}\n\n{CUT_OFF}"
+            if on_text is not None:
+                on_text(words.removeprefix(reply.text))
         self._chat.add("assistant", NO_ANSWER if words is SILENT else words)
         return Answer(
             words,

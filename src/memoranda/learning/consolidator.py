@@ -15,7 +15,15 @@ from itertools import islice
 from threading import Event
 from typing import Any
 
-from memoranda.errors import ConfigError, Conflict, LLMError, MemorandaError, NotFound, StoreClosed
+from memoranda.errors import (
+    ConfigError,
+    Conflict,
+    LLMError,
+    MemorandaError,
+    NotFound,
+    StoreClosed,
+    UnusableAnswer,
+)
 from memoranda.learning.candidates import KnownFactFinder
 from memoranda.learning.claims import ASKED, Claim, Relation, Turn
 from memoranda.learning.consolidation_plan import ConsolidationPlan
@@ -158,7 +166,7 @@ class Consolidator:
                 raise
             except MemorandaError as error:
                 failed[info.id] = str(error)
-                if isinstance(error, LLMError):
+                if isinstance(error, LLMError) and not isinstance(error, UnusableAnswer):
                     break  # The other sessions need the same model, so they wait, too.
         kinds = Counter(type(action) for action in done)
         counts = {"sessions": finished} | {name: kinds[kind] for name, kind in COUNTED.items()}
@@ -358,6 +366,8 @@ class Consolidator:
     def _extract(self, turns: Sequence[Turn], before: Sequence[Turn]) -> PageReading:
         """Return what the model or the rules draw from ``turns``.
 
+        Rules read what a model has no usable answer to, unless only a model may.
+
         Raises:
             ConfigError: the settings want a model, and there is none.
             LLMError: the model failed.
@@ -384,7 +394,14 @@ class Consolidator:
         drawn = extract_claims(
             model, page, before=context, reader=self.dates, kept=asked, owner=owner
         )
-        return PageReading([*asked, *self.models.wait(drawn)])
+        try:
+            return PageReading([*asked, *self.models.wait(drawn)])
+        except UnusableAnswer as error:
+            if chosen == "llm":
+                raise
+            # It would answer no better the next time, and rules lose nothing that they can read.
+            log.warning("a page is read by rules: %s", error)
+            return self.rules.read(turns, before=before)
 
 
 def _may_be_ended(record: Record, turn: Turn, text: str) -> bool:

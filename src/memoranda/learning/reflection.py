@@ -7,13 +7,14 @@ these erases the reflection.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
 from secrets import token_hex
 
-from memoranda.errors import LLMError
+from memoranda.errors import LLMError, UnusableAnswer
 from memoranda.learning.llm.model_stages import write_insight
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.models import Kind, Record, Trust
@@ -23,6 +24,8 @@ from memoranda.records.drafts import Draft
 from memoranda.records.service import RecordService
 from memoranda.text.calendar import in_zone
 from memoranda.text.lines import cut, one_line
+
+log = logging.getLogger("memoranda.reflect")
 
 REFLECT = "reflect"
 # Time between two reflections at least, and what one looks back on.
@@ -69,7 +72,8 @@ class ReflectionWriter:
     def write(self, *, dry_run: bool = False) -> StageReport:
         """Write the insight of the week, if one is due.
 
-        A model that fails leaves the insight to be written later. Of several processes one
+        A model that fails leaves the insight to be written later; one without a usable answer
+        leaves it to the digest. Of several processes one
         writes it: the others find its lease taken, or the insight there.
         """
         scope, now = self.records.scope, self.records.now()
@@ -95,6 +99,9 @@ class ReflectionWriter:
             shown = [*facts, *episodes][::-1]
             try:
                 insight = self.models.wait(write_insight(model, shown, self.zone))
+            except UnusableAnswer as error:
+                log.warning("the insight of the week is a digest: %s", error)
+                insight = None
             except LLMError as error:
                 return StageReport(stage=REFLECT, failed={"insight": str(error)})
             if insight is not None:  # Any record may be behind any word of it.

@@ -42,11 +42,13 @@ class ChatReply:
         text: its words; may be empty where it calls tools.
         tool_calls: the calls it makes, in order.
         usage: what the reply took.
+        complete: whether it was not cut off by a limit of tokens.
     """
 
     text: str
     tool_calls: tuple[ToolCall, ...]
     usage: Usage
+    complete: bool = True
 
 
 class ChatModel(Protocol):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from memoranda.errors import LLMError
+from memoranda.errors import UnusableAnswer
 from memoranda.learning.claims import Turn
 from memoranda.learning.llm.claim_checking import (
     ClaimChecker,
@@ -80,7 +80,8 @@ async def summarize(
         most_bytes: size of the notes beyond which they are to be shortened.
 
     Raises:
-        LLMError: the model failed or gave no entry; ``error.usage`` says what was spent.
+        UnusableAnswer: the model gave no entry.
+        LLMError: it failed; ``error.usage`` says what was spent.
     """
     task, notes = instructions("summary"), memory.strip()
     if len(memory.encode(errors="replace")) > most_bytes:
@@ -98,7 +99,7 @@ async def summarize(
     )
     text = _one_paragraph(written)
     if text and not _WORD.search(text):
-        raise LLMError(f"{model.name} gave a placeholder in place of an entry", reply.usage)
+        raise UnusableAnswer(f"{model.name} gave a placeholder in place of an entry", reply.usage)
     if not text or not ClaimChecker(turns, (), entry_writer.dates).is_founded(text):
         entry = entry_writer.write(turns)
     else:

@@ -13,7 +13,7 @@ from threading import Event
 from typing import NamedTuple
 from urllib.parse import quote
 
-from memoranda.errors import LLMError, MemorandaError, StoreClosed
+from memoranda.errors import LLMError, MemorandaError, StoreClosed, UnusableAnswer
 from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.consolidator import TurnReader
 from memoranda.learning.exclusions import blank_exclusions
@@ -182,7 +182,11 @@ class HistoryWriter:
         turns = tuple(blank_exclusions(span.turns))
         most = notes.max_memory_size
         asked = summarize(self.model, self.entry_writer, turns, memory, most_bytes=most)
-        made = self.language.wait(asked)
+        try:
+            made = self.language.wait(asked)
+        except UnusableAnswer as error:
+            log.warning("session %r is told by rules: %s", span.session, error)
+            return self.entry_writer.write(span.turns), ()
         update = made.memory_update
         if not update or self.plan_claims is None:
             return made.history_entry, ()

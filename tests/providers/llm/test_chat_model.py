@@ -35,6 +35,16 @@ def test_words_come_back(server, spoken, stream):
     assert no_problems(server)
 
 
+@TALKS
+def test_a_reply_that_was_cut_off_says_so(server, spoken, stream):
+    """Its words come as far as they go."""
+    talker = Talker(getattr(server, spoken))
+    for finish, complete in (("length", False), ("stop", True)):
+        server.play(talked(WORDS, finish=finish))
+        reply = talker.chat(stream=stream)
+        assert (reply.text, reply.complete) == (WORDS, complete)
+
+
 def test_half_a_character_is_replaced(server):
     """What no store can hold is not told either."""
     deltas = [{"content": text} for text in ("a", "b\x00", "\ud83d")]

@@ -21,7 +21,7 @@ from pydantic_ai.direct import model_request
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.output import OutputObjectDefinition
 
-from memoranda.errors import LLMError
+from memoranda.errors import LLMError, UnusableAnswer
 from memoranda.model.usage import Reply
 from memoranda.providers.llm.answer_reading import misfits, read_answer
 from memoranda.providers.llm.connection import ModelCalls, connected
@@ -47,7 +47,8 @@ async def ask_model(
         answer: the dataclass that is wanted, of plain values, choices, lists and dataclasses.
 
     Raises:
-        LLMError: a call failed, the model refused, or no answer was of use.
+        UnusableAnswer: neither of two answers was of use.
+        LLMError: a call failed, or the model refused.
     """
     calls = ModelCalls(to)
     adapter, names = TypeAdapter(answer), [field.name for field in fields(answer)]  # type: ignore[arg-type]  # it is one
@@ -74,7 +75,8 @@ async def ask_model(
                 problems.insert(0, "it was cut off: answer in fewer words")
             failure = calls.failure(
                 f"{to} gave no usable {answer.__name__}, also when told what was wrong: "
-                f"{'; '.join(problems)}; try again, or name a more able model"
+                f"{'; '.join(problems)}; try again, or name a more able model",
+                UnusableAnswer,
             )
             again = AGAIN.format(problems="; ".join(problems))
             messages += [

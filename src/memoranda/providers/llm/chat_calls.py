@@ -162,7 +162,8 @@ def _reply(to: ModelConnection, calls: ModelCalls, response: ModelResponse) -> C
             where = f"while it called {half[0]}" if half else "before it said a word"
             raise calls.failure(f"{to} was cut off by its limit of tokens {where}; {LONGER}")
     made = [ToolCall(part.tool_call_id, part.tool_name, _arguments(part.args)) for part in parts]
-    return ChatReply(storable(text), tuple(made), calls.usage)
+    complete = response.finish_reason != "length"
+    return ChatReply(storable(text), tuple(made), calls.usage, complete)
 
 
 def _is_object(arguments: object) -> bool:

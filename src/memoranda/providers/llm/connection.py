@@ -126,10 +126,10 @@ class ModelCalls:
         )
         return response
 
-    def failure(self, why: str) -> LLMError:
+    def failure(self, why: str, kind: type[LLMError] = LLMError) -> LLMError:
         """Count the last call as one that brought nothing, and return the error that says why."""
         self.usage = replace(self.usage, failures=self.usage.failures + 1)
-        return LLMError(why, self.usage)
+        return kind(why, self.usage)
 
 
 def _cost(response: ModelResponse) -> float | None:

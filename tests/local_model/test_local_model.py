@@ -1,0 +1,299 @@
+"""A real language model of 135 million parameters: whatever it answers, these laws hold.
+
+What it says is looked at nowhere. It repeats itself, invents and contradicts itself, so it finds
+what a scripted model does not say.
+"""
+
+import json
+import re
+import socket
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+import pytest
+from benchmarks.local_model import LONGEST
+
+from memoranda import Agent, Memory, Settings
+from memoranda.agent.agent import CUT_OFF, SILENT
+from memoranda.agent.session import (
+    AnswerFinished,
+    ChatSession,
+    ConversationChanged,
+    Notice,
+    RequestFailed,
+    TextPiece,
+)
+from memoranda.errors import UnusableAnswer
+from memoranda.model.models import ToolCall, Trust
+from memoranda.text.recalled import NO_ANSWER
+
+pytestmark = [pytest.mark.local_model, pytest.mark.slow, pytest.mark.timeout(3_600)]
+
+# Seconds that an answer may take, on a machine that does much else.
+PATIENCE = 1_200
+LINES = (
+    "Hi, I'm Ana. I moved to Porto with my cat Luna.",
+    "My sister Rita works at Tidepool as a welder.",
+    "I'm allergic to nuts, and I never fly before nine. Any ideas for Lisbon?",
+)
+TOOLS = "search_memories, store_memory, forget_memory"
+WORD = re.compile(r"\w+")
+
+
+def settings_for(model, **sections):
+    """Return settings with the model, which waits as long as it takes."""
+    whole = {
+        "timezone": "UTC",
+        "embedding": {"model": "none"},
+        "llm": {"model": model, "timeout": PATIENCE, "retries": 0},
+        "agent": {"tools": "none"},
+        "consolidation": {"timeout": PATIENCE},
+    }
+    return Settings(**(whole | sections))
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Open Ana's memory in a file, with the model and sections of settings."""
+    memories = []
+
+    def start(model, **sections):
+        memory = Memory(tmp_path / "a.db", user="ana", settings=settings_for(model, **sections))
+        memories.append(memory)
+        return memory
+
+    yield start
+    for each in memories:
+        each.close()
+
+
+def supported(memory, fact):
+    """Return whether a person said what a fact says: half of its words, and every name and number.
+
+    A word is compared by its first letters, and the first word of a sentence is no name.
+    """
+    sources = [memory.get(each) for each in fact.source_ids]
+    said = " ".join(each.content for each in sources if each.trust is Trust.PERSON)
+    known = {word.casefold()[:4] for word in WORD.findall(said)}
+    words = WORD.findall(fact.content.partition("” (")[0])
+    about = [each for each in words if len(each) > 3 and each != "user"]
+    sure = [each for each in words[1:] if each[0].isupper() or each.isdigit()]
+    held = [each.casefold()[:4] in known for each in about]
+    return sum(held) * 2 >= len(held) and all(each.casefold()[:4] in known for each in sure)
+
+
+def check_facts(memory):
+    """Check that every fact is what a person said; return them."""
+    facts = memory.records(kind="fact", limit=1_000)
+    assert [each.content for each in facts if not supported(memory, each)] == []
+    return facts
+
+
+def check_used(memory, stage):
+    """Check that the use of the model was written down; return how many calls there were."""
+    (usage,) = [each.usage for each in memory.usage() if each.stage == stage]
+    assert 0 < usage.output_tokens <= usage.requests * LONGEST
+    assert usage.input_tokens > usage.requests
+    assert usage.seconds > 0
+    return usage.requests
+
+
+def test_a_chat_is_streamed_stored_and_learned_from(opened, model):
+    """Pieces make the answer, a limit is told, what was said is stored, and /new loses nothing."""
+    memory = opened(model)
+    chat = ChatSession(memory)
+    for line in LINES:
+        _, *pieces, last = chat.send(line)
+        assert isinstance(last, AnswerFinished), last
+        words = last.answer.text
+        assert "".join(each.text for each in pieces if isinstance(each, TextPiece)) in {words, ""}
+        assert words.endswith(CUT_OFF) is (last.answer.usage.output_tokens == LONGEST)
+        assert words == chat.agent.chat.messages[-1].content or words == SILENT
+    assert [each.content for each in chat.agent.chat.by_role("user")] == [*LINES]
+    assert check_used(memory, "chat") == len(LINES)
+    *_, last = chat.send("/new")
+    assert isinstance(last, ConversationChanged), last
+    said = [each.content for each in memory.records(kind="episode", session="chat")]
+    assert {*LINES} <= {*said}
+    assert memory.sessions(pending=True) == []
+    assert check_facts(memory)
+    assert len(memory.notes.history()) == 1
+    check_used(memory, "consolidate")
+    check_used(memory, "history")
+    assert memory.verify() == []
+
+
+def test_an_answer_that_is_stopped_leaves_the_next_one_alone(opened, model):
+    """The server ends it, too: it serves one at a time, and the next is not kept waiting."""
+    chat = ChatSession(opened(model))
+    events = chat.send("Tell me a very long story about a lighthouse.")
+    for event in events:
+        if isinstance(event, TextPiece):
+            chat.stop()
+            break
+    *_, last = events
+    assert isinstance(last, Notice), last
+    assert chat.agent.chat.messages[-1].content == NO_ANSWER
+    *_, last = chat.send("Hello?")
+    assert isinstance(last, AnswerFinished), last
+
+
+def test_lines_of_a_pipe_get_one_answer_each(model, tmp_path):
+    """``memoranda chat --json``: a real process, a line for a line, exit code 0."""
+    path = tmp_path / "config.toml"
+    path.write_text(
+        f'timezone = "UTC"\n[embedding]\nmodel = "none"\n[agent]\ntools = "none"\n'
+        f'[llm]\nmodel = "{model}"\ntimeout = {PATIENCE}\n[consolidation]\ntimeout = {PATIENCE}\n'
+    )
+    command = [sys.executable, "-m", "memoranda", "--db", str(tmp_path / "a.db"), "chat", "--json"]
+    done = subprocess.run(  # noqa: S603 - our own command
+        command,
+        input="".join(f"{each}\n" for each in (*LINES[:2], "/end")),
+        capture_output=True,
+        encoding="utf-8",
+        env={"MEMORANDA_CONFIG": str(path), "NO_PROXY": "127.0.0.1"},
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    *answers, ended = map(json.loads, done.stdout.splitlines())
+    assert all(each["text"] and each["usage"]["answer"]["requests"] == 1 for each in answers)
+    assert (len(answers), ended["text"][:13]) == (2, "Session ended")
+    with Memory(tmp_path / "a.db", settings=settings_for(None)) as memory:
+        check_facts(memory)
+
+
+def test_whatever_it_calls_comes_back_as_one_message(opened, model):
+    """Each call has its result, in one line where it failed; no word of it is the person's."""
+    memory = opened(model, agent={"tools": TOOLS, "max_steps": 2})
+    fact = memory.remember("The user lives in Porto.", trust="person")
+    agent = Agent(memory)
+    earlier = (
+        ("Where do I live?", "search_memories", {"query": "home"}, fact.content),
+        ("Keep that I have a dog.", "store_memory", {"content": "The user has a dog."}, "Stored."),
+        ("What do I eat?", "search_memories", {"query": "food"}, "Nothing."),
+        ("Keep that I run.", "store_memory", {"content": "The user runs."}, "Stored."),
+    )
+    for number, (said, name, arguments, result) in enumerate(earlier):
+        agent.chat.add("user", said)
+        call = ToolCall(f"c{number}", name, json.dumps(arguments))
+        agent.chat.add("assistant", "", tool_calls=(call,))
+        agent.chat.extend([{"role": "tool", "tool_call_id": call.id, "content": result}])
+        agent.chat.add("assistant", f"{result} Anything else?")
+    before = len(agent.chat)
+    for said in ("Where does my sister live?", "Keep that I like tea.", "Forget that I run."):
+        answer = agent.process(said)
+        assert answer.text.strip()
+    new = agent.chat.messages[before:]
+    called = [call.id for each in new for call in each.tool_calls]
+    results = [each for each in new if each.role == "tool"]
+    assert called == [each.tool_result.call_id for each in results]
+    assert called, "it called nothing; give it other examples"
+    failed = [each for each in results if each.tool_result.is_error]
+    assert all(each.content.startswith("Error: ") for each in failed)
+    assert all("\n" not in each.content for each in failed)
+    learned = memory.records(kind="fact", limit=1_000)
+    told = {each.content for each in learned if each.trust is Trust.PERSON}
+    assert all(each == fact.content or "tea" in each for each in told)
+    assert memory.get(fact.id) is not None
+    assert memory.verify() == []
+
+
+def test_a_session_is_read_whatever_the_model_draws_from_it(opened, model):
+    """It is consolidated, its facts are what the person said, and a second reading adds nothing."""
+    memory = opened(model, consolidation={"automatic": False})
+    chat = memory.conversation("trip")
+    for line in LINES:
+        chat.add("user", line)
+        chat.add("assistant", "Your brother Karl lives in Rome, and you owe him 500 euros.")
+    report = memory.consolidate("trip")
+    assert (dict(report.failed), report.counts["sessions"]) == ({}, 1)
+    assert check_facts(memory)
+    check_used(memory, "consolidate")
+    assert memory.consolidate().count == 0
+
+
+def test_the_insight_of_a_week_tells_nothing_new(opened, model):
+    """Names and numbers in it are of the records it was shown; it is no evidence for facts."""
+    memory = opened(model)
+    for line in ("Ana lives in Porto.", "Ana is allergic to nuts.", "Rita works at Tidepool."):
+        memory.remember(line)
+    assert memory.reflect().count == 1
+    (insight,) = memory.records(kind="reflection")
+    facts = memory.records(kind="fact")
+    known = {word for each in facts for word in WORD.findall(each.content)}
+    if insight.metadata["by"] != "digest":
+        names = re.findall(r"(?<=[a-z] )[A-Z]\w+|\d+", insight.content)
+        assert {*names} <= known
+    assert len(facts) == 3
+    check_used(memory, "reflect")
+
+
+def test_names_are_in_the_text(opened, model):
+    """Enriching finds no name that a record does not hold."""
+    memory = opened(model, entities={"accurate": "regex, llm"})
+    memory.remember("Rita moved from Porto to a village near Lisbon with Luna.")
+    memory.enrich()
+    for entity in memory.entities():
+        assert entity.name.casefold() in "rita moved from porto to a village near lisbon with luna."
+
+
+@dataclass
+class Weather:
+    """The weather of a day."""
+
+    sky: Literal["sun", "rain", "snow"]
+    degrees: int
+
+
+def test_a_schema_is_kept(opened, model):
+    """The server holds the model to it, so that even such a model gives an answer of the type."""
+    asked = opened(model)._services.models
+    given = []
+    for city in ("Porto", "Oslo", "Cairo"):
+        question = asked.model.ask("Invent the weather.", f"The weather in {city}?", Weather)
+        try:
+            given.append(asked.wait(question).value)
+        except UnusableAnswer:  # It talked until its limit.
+            continue
+    assert given
+    assert all(isinstance(each, Weather) for each in given)
+
+
+def test_a_limit_of_a_few_tokens_loses_nothing(opened, serve):
+    """Every answer is cut off: it is stored so, and the rules learn what the model cannot say."""
+    with serve(8) as name:
+        memory = opened(name)
+        chat = ChatSession(memory)
+        *_, last = chat.send(LINES[0])
+        assert isinstance(last, AnswerFinished), last
+        assert last.answer.text.endswith(CUT_OFF)
+        assert chat.agent.chat.messages[-1].content == last.answer.text
+        *_, last = chat.send("/new")
+        assert memory.sessions(pending=True) == []
+        assert any("Porto" in each.content for each in check_facts(memory))
+        assert "raw-fallback" not in memory.notes.history()[0].text
+        used = [each.usage for each in memory.usage() if each.stage == "consolidate"]
+        assert [(each.requests, each.failures) for each in used] == [(2, 2)]
+
+
+def test_a_server_that_went_away_loses_nothing(opened, serve):
+    """It is told in one line, what was said is kept, and the session waits for the model."""
+    with serve() as name:
+        chat = ChatSession(opened(name, consolidation={"timeout": PATIENCE}))
+    address = urlsplit(name.partition("@")[2])
+    with closing(socket.socket()) as probe:
+        assert probe.connect_ex((address.hostname, address.port)) != 0
+    *_, last = chat.send(LINES[0])
+    assert isinstance(last, RequestFailed), last
+    assert "start the server" in str(last.error)
+    assert "\n" not in str(last.error)
+    spoken = [each.content for each in chat.agent.chat.messages]
+    assert spoken == [LINES[0], NO_ANSWER]
+    chat.agent.end()
+    memory = chat.agent.memory
+    assert [info.id for info in memory.sessions(pending=True)] == ["chat"]
