@@ -242,7 +242,7 @@ def served(location: str) -> Iterator[int]:
     """Serve a store as ``memoranda serve`` does; give the port."""
     port = free_port()
     words = ("-m", "memoranda", "serve", "--http", f"127.0.0.1:{port}", "--db", location)
-    quiet = {"MEMORANDA_HTTP__RATE": "100000", "MEMORANDA_MCP__ALLOWED_HOSTS": "localhost"}
+    quiet = {"MEMORANDA_HTTP__RATE": "100000", "MEMORANDA_HTTP__ALLOWED_HOSTS": "localhost"}
     with process(*words, port=port, **quiet, MEMORANDA_SCHEDULE__IN_BACKGROUND="false"):
         yield port
 

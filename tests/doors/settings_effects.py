@@ -449,8 +449,8 @@ ELSEWHERE = {
     ],
     HTTP + "test_a_token_opens_the_memory_of_its_user_alone": ["mcp.tokens"],
     HTTP + "test_hosts_and_origins_of_its_own_and_of_the_settings_are_let_in": [
-        "mcp.allowed_hosts",
-        "mcp.allowed_origins",
+        "http.allowed_hosts",
+        "http.allowed_origins",
     ],
     HTTP + "test_what_is_too_large_or_no_json_is_refused": ["http.header_size", "http.body_size"],
     LIMITS + "test_an_idle_connection_is_closed_after_its_requests": ["http.keep_alive"],

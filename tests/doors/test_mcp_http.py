@@ -29,7 +29,7 @@ from mcp_clients import (
 )
 from tables import each_row
 
-from memoranda import Settings, errors
+from memoranda import errors
 from memoranda.mcp.http import require_tokens
 from memoranda.serving.addresses import ListenAddress
 from memoranda.serving.listening import SHARE, bound
@@ -42,8 +42,8 @@ def servers(tmp_path_factory):
     """A server with two tokens, and one without, started at the same time; and their folders."""
     folders = tmp_path_factory.mktemp("http"), tmp_path_factory.mktemp("open")
     changes = TOKENS | {
-        "MEMORANDA_MCP__ALLOWED_HOSTS": "memory.example.org, other.example.org:*",
-        "MEMORANDA_MCP__ALLOWED_ORIGINS": "https://app.example.org",
+        "MEMORANDA_HTTP__ALLOWED_HOSTS": "memory.example.org, other.example.org:*",
+        "MEMORANDA_HTTP__ALLOWED_ORIGINS": "https://app.example.org",
         "MEMORANDA_HTTP__HEADER_SIZE": "4096",
         "MEMORANDA_HTTP__BODY_SIZE": "4096",
     }
@@ -223,10 +223,9 @@ def test_without_tokens_this_machine_alone_is_served(servers):
 
 def test_where_it_may_not_listen_is_said():
     """Others need a token, and an address may be taken; small answers are sent at once."""
-    settings = Settings().mcp
     for text in ("0.0.0.0:0", "[::]:0", "memory.example.org:0", "10.0.0.1:0"):
         with pytest.raises(errors.ConfigError, match=r"set mcp\.tokens .* or listen at 127\.0"):
-            require_tokens(ListenAddress.parse(text), settings)
+            require_tokens(ListenAddress.parse(text), None)
     with bound(ListenAddress("127.0.0.1", 0)) as first:
         # The protocol is named, without which asyncio leaves TCP_NODELAY unset.
         assert first.proto == socket.IPPROTO_TCP

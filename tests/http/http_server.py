@@ -9,6 +9,7 @@ import httpx
 
 from memoranda import Memory, Settings
 from memoranda.http.app import create_app
+from memoranda.mcp.http import mounted_app
 from memoranda.model.tokens import TokenScope
 from memoranda.serving.addresses import ListenAddress
 from memoranda.serving.listening import AllowedNames, bound, web_server
@@ -21,6 +22,7 @@ SETTINGS = {
     "schedule": {"in_background": False},
     "http": {"body_size": 65_536, "body_seconds": 0.5},
 }
+ALLOWED = {"allowed_hosts": "memory.example.org", "allowed_origins": "https://app.example.org"}
 
 
 class Served:
@@ -60,14 +62,15 @@ class Served:
 def serving(location=":memory:", **settings):
     """Serve a memory from a thread until the block ends."""
     clock = FrozenClock()
-    made = Settings(**SETTINGS | settings)
+    web = SETTINGS["http"] | ALLOWED | settings.pop("http", {})
+    made = Settings(**SETTINGS | settings | {"http": web})
     with (
         Memory(location, user="ana", settings=made, clock=clock) as memory,
         bound(ListenAddress("127.0.0.1", 0)) as listening,
     ):
         here = ListenAddress(*listening.getsockname())
-        allowed = AllowedNames.of(here, "memory.example.org", "https://app.example.org")
-        server = web_server(create_app(memory, allowed=allowed), made.http)
+        app = create_app(memory, allowed=AllowedNames.of(here, made.http), mcp=mounted_app(memory))
+        server = web_server(app, made.http)
         thread = threading.Thread(target=anyio.run, args=(server.serve, [listening]))
         thread.start()
         try:

@@ -15,7 +15,8 @@ from memoranda.errors import InvalidInput, MissingExtra
 from memoranda.serving.addresses import ListenAddress
 
 # Doors do not know each other: these are opened by their names.
-MCP, HTTP, TUI = "memoranda.mcp.run", "memoranda.http.run", "memoranda.tui.app"
+MCP, MCP_APP, TUI = "memoranda.mcp.run", "memoranda.mcp.http", "memoranda.tui.app"
+HTTP = "memoranda.http.run"
 
 commands = typer.Typer()
 
@@ -59,7 +60,8 @@ def serve(
 ) -> None:
     """Serve the memory over HTTP to any language, any machine and any browser.
 
-    Whoever asks needs a token: memoranda token create makes one.
+    The API is at /v1 and, where the extra mcp is installed, MCP at /mcp. Whoever asks needs a
+    token: memoranda token create makes one.
 
     Examples:
         memoranda serve --db ~/agent.db
@@ -73,7 +75,8 @@ def serve(
     memory = Memory(session.db, user=session.user, settings=session.usable_settings)
     with session.with_resource(memory):
         memory.run_upkeep()
-        import_module(HTTP).run(memory, address)
+        mcp = import_module(MCP_APP).mounted_app(memory) if find_spec("mcp") else None
+        import_module(HTTP).run(memory, address, mcp)
 
 
 @command(commands, "tui")

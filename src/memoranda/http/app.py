@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
+from starlette.applications import Starlette
 from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.routing import Route
 
 import memoranda
 from memoranda.http import (
@@ -47,6 +49,7 @@ RESOURCES = (
     admin,
     server,
 )
+MCP = "/mcp"
 PROBLEM: dict[str, Any] = {
     "description": "What went wrong.",
     "content": {"application/problem+json": {"schema": {"$ref": server.PROBLEM_SCHEMA}}},
@@ -54,11 +57,14 @@ PROBLEM: dict[str, Any] = {
 PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": PROBLEM, "5XX": PROBLEM}
 
 
-def create_app(memory: Memory, *, allowed: AllowedNames | None = None) -> FastAPI:
+def create_app(
+    memory: Memory, *, allowed: AllowedNames | None = None, mcp: Starlette | None = None
+) -> FastAPI:
     """Return the application that serves a store to whoever has a token of it.
 
     Args:
         memory: an open memory of the store, which the caller closes.
+        mcp: what answers at ``/mcp``, if anything does.
         allowed: the names it may be asked by; any, if not given: then another server before it
             has to check ``Host`` and ``Origin``.
     """
@@ -69,8 +75,12 @@ def create_app(memory: Memory, *, allowed: AllowedNames | None = None) -> FastAP
         version=memoranda.__version__,
         # Its pages would load scripts of others, and the document has a route of ours.
         openapi_url=None,
+        lifespan=None if mcp is None else mcp.router.lifespan_context,
     )
     app.state.memory, app.state.tickets, app.state.mcp = memory, events.Tickets(), None
+    if mcp is not None:
+        app.state.mcp = MCP
+        app.router.routes.append(Route(MCP, mcp, methods=["POST"], include_in_schema=False))
     api = APIRouter(prefix="/v1", dependencies=[Depends(bearer)], responses=PROBLEMS)
     for resource in RESOURCES:
         api.include_router(resource.router)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from starlette.applications import Starlette
+
 from memoranda.errors import ConfigError
 from memoranda.http.app import create_app
 from memoranda.memory import Memory
@@ -12,8 +14,8 @@ from memoranda.serving.tokens import TokenService
 OPTION = "--http"
 
 
-def run(memory: Memory, address: ListenAddress) -> None:
-    """Serve a store until the process is told to stop.
+def run(memory: Memory, address: ListenAddress, mcp: Starlette | None = None) -> None:
+    """Serve a store until the process is told to stop, and at ``/mcp`` what answers there.
 
     Raises:
         ConfigError: others could reach the address and there is no token, or it cannot be listened
@@ -27,6 +29,6 @@ def run(memory: Memory, address: ListenAddress) -> None:
     settings = memory.settings
     with bound(address, OPTION) as listening:
         here = ListenAddress(address.host, listening.getsockname()[1])
-        allowed = AllowedNames.of(here, settings.mcp.allowed_hosts, settings.mcp.allowed_origins)
-        server = web_server(create_app(memory, allowed=allowed), settings.http)
+        allowed = AllowedNames.of(here, settings.http)
+        server = web_server(create_app(memory, allowed=allowed, mcp=mcp), settings.http)
         serve_until_stopped(server, listening, f"http://{here}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+import anyio
+import anyio.to_thread
 from mcp.server.auth.provider import AccessToken
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
@@ -16,10 +18,16 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 
 from memoranda.errors import ConfigError
+from memoranda.mcp.server import build
+from memoranda.model.tokens import ApiToken, TokenScope
 from memoranda.serving.addresses import ListenAddress
+from memoranda.serving.late import LateMemory
 from memoranda.serving.listening import SHARE, AllowedNames, bound, serve_until_stopped, web_server
-from memoranda.settings.sections import McpSettings
+from memoranda.settings.sections import users_by_token
 from memoranda.settings.settings import Settings
+
+if TYPE_CHECKING:  # A server answers before a memory is opened.
+    from memoranda.memory import Memory
 
 PATH = "/mcp"
 
@@ -33,33 +41,56 @@ def serve(server: MCPServer[Any], address: ListenAddress, settings: Settings) ->
         settings: who may ask, and how much.
 
     Raises:
-        ConfigError: others could reach the address and no tokens are set, or it cannot be listened
-            at.
+        ConfigError: the address cannot be listened at.
     """
-    require_tokens(address, settings.mcp)
     with bound(address) as listening:
         here = ListenAddress(address.host, listening.getsockname()[1])
         app = ConcurrencyLimiter(http_app(server, here, settings))
         serve_until_stopped(web_server(app, settings.http), listening, f"http://{here}{PATH}")
 
 
-def require_tokens(address: ListenAddress, settings: McpSettings) -> None:
-    """Refuse an address that other machines can reach where no tokens are set.
+def mounted_app(memory: Memory) -> Starlette:
+    """Return what answers at ``/mcp`` inside another server, which looks at ``Host`` and limits."""
+    from memoranda.serving.tokens import TokenService  # noqa: PLC0415 - opens what else opens late
+
+    late = LateMemory.over(memory)
+    verifier = Tokens({}, TokenService.of(memory).verify)
+    return build(late, verifier=verifier).streamable_http_app(
+        streamable_http_path=PATH,
+        stateless_http=True,
+        max_request_body_size=memory.settings.http.body_size,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+
+
+def require_tokens(address: ListenAddress, verifier: Tokens | None) -> None:
+    """Refuse an address that other machines can reach where nobody has a token.
 
     Raises:
         ConfigError: it is such a one.
     """
-    if settings.tokens is None and not address.is_local:
+    if verifier is None and not address.is_local:
         raise ConfigError(
-            f"--http={address} can be reached by other machines, and no tokens are set; set "
-            f"mcp.tokens (MEMORANDA_MCP__TOKENS='TOKEN=USER'), or listen at "
-            f"127.0.0.1:{address.port}"
+            f"--http={address} can be reached by other machines, and there is no token; make one "
+            f"with memoranda token create, set mcp.tokens (MEMORANDA_MCP__TOKENS='TOKEN=USER'), or "
+            f"listen at 127.0.0.1:{address.port}"
         )
+
+
+def known_tokens(memory: LateMemory) -> Tokens | None:
+    """Return what knows the tokens of the settings and of the store; ``None`` where are none."""
+    from memoranda.serving.tokens import TokenService  # noqa: PLC0415 - see above
+
+    stored = TokenService.of(memory.opened())
+    tokens = memory.settings.mcp.tokens
+    if tokens is None and not stored.all():
+        return None
+    return Tokens({} if tokens is None else users_by_token(tokens), stored.verify)
 
 
 def http_app(server: MCPServer[Any], here: ListenAddress, settings: Settings) -> Starlette:
     """Return what answers for ``server`` at ``/mcp``, where it listens ``here``."""
-    allowed = AllowedNames.of(here, settings.mcp.allowed_hosts, settings.mcp.allowed_origins)
+    allowed = AllowedNames.of(here, settings.http)
     return server.streamable_http_app(
         streamable_http_path=PATH,
         # A session would only be kept for messages that the server never sends by itself.
@@ -101,20 +132,29 @@ class Tokens:
     """Knows the user of a token (the SDK's ``TokenVerifier``).
 
     Args:
-        users: token → user.
+        users: token → user, of the settings; such a token may read and write.
+        stored: looks up a token that is kept in the store.
     """
 
-    def __init__(self, users: Mapping[str, str]) -> None:
+    def __init__(
+        self, users: Mapping[str, str], stored: Callable[[str], ApiToken | None] | None = None
+    ) -> None:
         """Keep digests: how long it takes to look one up tells nothing of a token."""
         self._users = {_digest(token): user for token, user in users.items()}
+        self._stored = stored
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return who may ask with ``token``."""
         given = _digest(token)
-        if given not in self._users:
+        user, scope = self._users.get(given), TokenScope.WRITE
+        if user is None and self._stored is not None:
+            found = await anyio.to_thread.run_sync(self._stored, token)
+            user, scope = (found.user, found.scope) if found else (None, scope)
+        if user is None:
             return None
+        allowed = [each.value for each in TokenScope if scope.allows(each)]
         # A session belongs to the token that began it, and not to any other of its user.
-        return AccessToken(token=token, client_id=given, scopes=[], subject=self._users[given])
+        return AccessToken(token=token, client_id=given, scopes=allowed, subject=user)
 
 
 def _digest(token: str) -> str:

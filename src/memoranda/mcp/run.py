@@ -12,11 +12,10 @@ import anyio
 import anyio.to_thread
 from mcp.server.mcpserver import MCPServer
 
-from memoranda.mcp.http import Tokens, serve
+from memoranda.mcp.http import known_tokens, require_tokens, serve
 from memoranda.mcp.server import build
 from memoranda.serving.addresses import ListenAddress
 from memoranda.serving.late import LateMemory
-from memoranda.settings.sections import users_by_token
 from memoranda.settings.settings import Settings
 
 
@@ -43,13 +42,12 @@ def run(
     """
     _log_to_stderr()
     memory = LateMemory(location, user=user or settings.user, settings=settings)
-    tokens = None if http is None else settings.mcp.tokens
-    verifier = None if tokens is None else Tokens(users_by_token(tokens))
-    server = build(memory, tools=tools, verifier=verifier)
     if http is None:
-        anyio.run(_run_stdio, server, memory)
+        anyio.run(_run_stdio, build(memory, tools=tools), memory)
         _exit()
-    serve(server, ListenAddress.parse(http), settings)
+    address, verifier = ListenAddress.parse(http), known_tokens(memory)
+    require_tokens(address, verifier)
+    serve(build(memory, tools=tools, verifier=verifier), address, settings)
 
 
 def _log_to_stderr() -> None:

@@ -26,6 +26,7 @@ from memoranda.errors import (
     StoreUnreachable,
     UserDeleted,
 )
+from memoranda.model.tokens import TokenScope
 from memoranda.rendering.forms import format_json, to_json
 from memoranda.rendering.structured import (
     EntityInfo,
@@ -99,6 +100,9 @@ def _tool(memory: LateMemory, definition: ToolDefinition) -> Tool:
     result, render = RESULTS[definition.name]
 
     def call(arguments: dict[str, Any]) -> CallToolResult:
+        token = get_access_token()
+        if token is not None and not definition.reads and TokenScope.WRITE not in token.scopes:
+            return failure(f"{definition.name} needs a token of scope write; this one may read")
         return render(memory.of(caller()).tools.run(definition.name, arguments), arguments)
 
     return Tool(

@@ -34,6 +34,11 @@ class LateMemory:
     _opening: Lock = field(default_factory=Lock)
     _opened: Memory | None = None
 
+    @classmethod
+    def over(cls, memory: Memory) -> LateMemory:
+        """Return a memory that is open already."""
+        return cls(None, memory.user, memory.settings, _opened=memory)
+
     def of(self, user: str | None = None) -> Verbs:
         """Return what a model may do with the memory of ``user``; opens the store at first.
 
@@ -41,8 +46,14 @@ class LateMemory:
             MemorandaError: the store cannot be opened, or a time of a job cannot be read; the
                 next call tries again.
         """
+        from memoranda.serving.verbs import Verbs  # noqa: PLC0415 - see the module
+
+        memory = self.opened()
+        return Verbs(memory if user is None else memory.as_user(user))
+
+    def opened(self) -> Memory:
+        """Return the memory; opens the store at first, as :meth:`of` does."""
         from memoranda.memory import Memory  # noqa: PLC0415 - see the module
-        from memoranda.serving.verbs import Verbs  # noqa: PLC0415
 
         with self._opening, ExitStack() as failing:
             if self._opened is None:
@@ -52,8 +63,7 @@ class LateMemory:
                 memory.run_upkeep()
                 failing.pop_all()
                 self._opened = memory
-            memory = self._opened
-        return Verbs(memory if user is None else memory.as_user(user))
+            return self._opened
 
     def close(self) -> None:
         """Close the memory, if it was opened. What asks after that opens it again."""

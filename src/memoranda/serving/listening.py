@@ -55,7 +55,7 @@ class AllowedNames:
     origins: tuple[str, ...]
 
     @classmethod
-    def of(cls, here: ListenAddress, hosts: str | None, origins: str | None) -> AllowedNames:
+    def of(cls, here: ListenAddress, settings: HttpSettings) -> AllowedNames:
         """Return the names of a server on this machine, with those of the settings.
 
         No page elsewhere can make a browser believe that the former are its own names.
@@ -63,8 +63,8 @@ class AllowedNames:
         own = [str(here), *(f"{name}:{here.port}" for name in LOCAL)]
         # Clients send both in small letters.
         return cls(
-            (*own, *names((hosts or "").lower())),
-            (*(f"http://{host}" for host in own), *names((origins or "").lower())),
+            (*own, *names((settings.allowed_hosts or "").lower())),
+            (*(f"http://{host}" for host in own), *names((settings.allowed_origins or "").lower())),
         )
 
     def allow_host(self, host: str) -> bool:

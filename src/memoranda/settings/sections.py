@@ -452,9 +452,13 @@ class ScheduleSettings(SettingsSection):
 
 
 class HttpSettings(SettingsSection):
-    """Limits of whatever is served over HTTP; slow clients are for a reverse proxy to end.
+    """Names and limits of what is served over HTTP; slow headers are for a reverse proxy to end.
 
     Attributes:
+        allowed_hosts: Names of the server beside the address it listens on. As clients write them,
+            such as ``memory.example.org``, with a comma between them; ``NAME:*`` is any port.
+        allowed_origins: Origins of web pages that may ask, beside its own. Such as
+            ``https://app.example.org``, with a comma between them.
         keep_alive: Seconds that a connection stays open without a request.
         connections: Most connections at once. Beyond that, requests are answered with 503.
         header_size: Bytes of the header of a request at most. More is answered with 400.
@@ -465,6 +469,8 @@ class HttpSettings(SettingsSection):
             ``memoranda serve`` alone.
     """
 
+    allowed_hosts: str | None = None
+    allowed_origins: str | None = None
     keep_alive: PositiveFloat = 5.0
     connections: int = Field(default=512, ge=16)
     header_size: int = Field(default=16_384, ge=1_024)
@@ -481,16 +487,10 @@ class McpSettings(SettingsSection):
             recalling, correcting, confirming, figures and entities, too.
         tokens: Who may ask over HTTP, as ``TOKEN=USER, TOKEN=USER``. Each token opens the memory of
             its user and no other; without any, only this machine can ask.
-        allowed_hosts: Names of the server beside the address it listens on. As clients write them,
-            such as ``memory.example.org``, with a comma between them; ``NAME:*`` is any port.
-        allowed_origins: Origins of web pages that may ask, beside its own. Such as
-            ``https://app.example.org``, with a comma between them.
     """
 
     tools: Literal["full", "basic"] = "full"
     tokens: Annotated[Tokens | None, BeforeValidator(lambda value: value or None)] = None
-    allowed_hosts: str | None = None
-    allowed_origins: str | None = None
 
 
 class AllSettings(SettingsSection):
