@@ -1,7 +1,9 @@
 """Draw three screens of the terminal user interface: ``python scripts/draw_tui.py docs/images``.
 
-The talk, the model and the time are made up and always the same. A few tokens more or less are
-counted each time, for the ids in what a tool returns.
+What is said, and when, is made up and always the same. In ``tui-memory.svg`` no language model is
+set up: the program answers, with the local embedding model (``make setup``). In the others the
+answer is made up, too. A few tokens more or less are counted each time, for the ids in
+what a tool returns.
 """
 
 from __future__ import annotations
@@ -9,13 +11,15 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memoranda import Memory, Settings
+from memoranda import Memory
 from memoranda.model.chat import ChatReply
 from memoranda.model.models import ToolCall
 from memoranda.testing.clocks import FrozenClock
@@ -24,7 +28,21 @@ from memoranda.testing.models import ScriptedLLM
 from memoranda.tui.app import MemorandaApp
 from memoranda.tui.runtime import ChatRuntime
 
-SIZE = (80, 24)
+SMALL, LARGE = (80, 24), (100, 30)  # columns and lines
+MORNING = datetime(2026, 3, 2, 9, tzinfo=UTC)
+MONDAY = (
+    "My sister Rita lives in Lisbon. She's vegetarian and allergic to peanuts.",
+    "She visits us on Friday, and we cook for her.",
+    "The good risotto recipe is in the blue folder on the shelf.",
+    "Our landlord is Mr Bell, his number is 555 0134.",
+)
+TUESDAY = (
+    "What can't Rita eat?",
+    "My sister moved to Porto last week.",
+    "Where does my sister live?",
+    "where did I put the risotto recipe?",
+    "When does she come?",
+)
 SETTINGS: Mapping[str, Mapping[str, object] | str] = {
     "timezone": "UTC",
     "embedding": {"background": False},
@@ -56,10 +74,17 @@ Shall I take the one at *half past nine*?"""
 RANDOM = re.compile(r"terminal-\d+")
 
 
-async def draw(runtime: ChatRuntime, target: Path) -> None:
-    """Sit down at the interface, and keep a picture of each of three screens."""
+Press = Callable[..., Awaitable[None]]
+Keep = Callable[[str], None]
+
+
+@asynccontextmanager
+async def sit_down(
+    runtime: ChatRuntime, target: Path, size: tuple[int, int]
+) -> AsyncIterator[tuple[Press, Keep]]:
+    """Open the interface; give what presses keys, and what keeps a picture under a name."""
     app = MemorandaApp(runtime)
-    async with app.run_test(size=SIZE) as pilot:
+    async with app.run_test(size=size) as pilot:
 
         async def press(*keys: str) -> None:
             await pilot.press(*keys)
@@ -74,12 +99,55 @@ async def draw(runtime: ChatRuntime, target: Path) -> None:
             picture = RANDOM.sub("terminal-1", app.export_screenshot(title="memoranda tui"))
             (target / f"tui-{name}.svg").write_text(f"{picture}\n", "utf-8")
 
+        yield press, keep
+
+
+async def draw_with_model(target: Path) -> None:
+    """Draw what the model is sent, and the settings."""
+    call = ToolCall("c1", "search_memories", '{"query": "flight times"}')
+    model = ScriptedLLM({ChatReply: [call, ANSWER]}, name="openai:my-model")
+    clock = FrozenClock(MORNING)
+    given = {"user": "ana", "embedder": HashEmbedder(), "llm": model, "clock": clock}
+    runtime = ChatRuntime(
+        lambda settings: Memory(target / "trip.db", settings=settings, **given),
+        session="trip",
+        arguments=SETTINGS,
+    )
+    for role, content in BEFORE:
+        runtime.agent.chat.add(role, content)
+        clock.advance(timedelta(minutes=2))
+    async with sit_down(runtime, target, SMALL) as (press, keep):
         await press(*ASKED, "enter")
-        keep("chat")
         await press("f2")
         keep("context")
         await press("f3", *["down"] * 38)
         keep("settings")
+    runtime.memory.close()
+
+
+async def draw_memory_alone(target: Path) -> None:
+    """Draw a chat without a language model, the day after another one."""
+    clock = FrozenClock(MORNING)
+
+    def open_session(name: str) -> ChatRuntime:
+        return ChatRuntime(
+            lambda settings: Memory(target / "home.db", user="ana", settings=settings, clock=clock),
+            session=name,
+            arguments={"timezone": "UTC"},
+        )
+
+    monday = open_session("monday")
+    for said in MONDAY:
+        monday.agent.process(said)
+    monday.agent.chat.end()
+    monday.memory.close()
+    clock.advance(timedelta(days=1))
+    tuesday = open_session("tuesday")
+    async with sit_down(tuesday, target, LARGE) as (press, keep):
+        for said in TUESDAY:
+            await press(*said, "enter")
+        keep("memory")
+    tuesday.memory.close()
 
 
 def main() -> None:
@@ -88,26 +156,10 @@ def main() -> None:
         del os.environ[name]
     with TemporaryDirectory() as folder:
         os.environ["MEMORANDA_CONFIG"] = f"{folder}/config.toml"
-        clock = FrozenClock(datetime(2026, 3, 2, 9, tzinfo=UTC))
-        call = ToolCall("c1", "search_memories", '{"query": "flight times"}')
-        model = ScriptedLLM({ChatReply: [call, ANSWER]}, name="openai:my-model")
-
-        def open_memory(settings: Settings) -> Memory:
-            return Memory(
-                f"{folder}/agent.db",
-                user="ana",
-                settings=settings,
-                embedder=HashEmbedder(),
-                llm=model,
-                clock=clock,
-            )
-
-        runtime = ChatRuntime(open_memory, session="trip", arguments=SETTINGS)
-        for role, content in BEFORE:
-            runtime.agent.chat.add(role, content)
-            clock.advance(timedelta(minutes=2))
-        asyncio.run(draw(runtime, Path(sys.argv[1])))
-        runtime.memory.close()
+        asyncio.run(draw_with_model(Path(folder)))
+        asyncio.run(draw_memory_alone(Path(folder)))
+        for picture in Path(folder).glob("*.svg"):
+            shutil.copy(picture, sys.argv[1])
 
 
 if __name__ == "__main__":

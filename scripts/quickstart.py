@@ -1,9 +1,9 @@
 """Go through the first pages as a new user would: ``make quickstart``.
 
-Builds the wheel, makes an empty virtual environment, and runs there the commands and examples of
-each page, in order, in a fresh folder. ``pip install`` finds our wheel, and the model
-is where ``memoranda config models pull`` looks for it, so only the dependencies come from the
-registry.
+Builds the wheel, makes an empty virtual environment, and installs the wheel there without an extra:
+the Python examples of each page need no model. Then it runs the commands and examples of each page,
+in order, in a fresh folder. ``pip install`` finds our wheel, and the model is where ``memoranda
+config models pull`` looks for it, so only the dependencies come from the registry.
 
 The Python of the empty environment runs this file as well, to read a page: it needs the standard
 library alone.
@@ -17,14 +17,16 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, DocTestParser, DocTestRunner, OutputChecker
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "docs/quickstart.md")
+LANGUAGES = ("sh", "python", "console")
 FLAGS = ELLIPSIS | NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (?P<command>.+)\n(?P<output>(?:(?!\$ ).*\n?)*)", re.MULTILINE)
@@ -58,19 +60,21 @@ def run_console(code: str) -> None:
             raise Failed(f"$ {match['command']}\n{done.stdout}{done.stderr}")
 
 
-def run_page(page: Path) -> None:
-    """Run all commands and examples of a page in the folder that is current."""
+def run_page(page: Path, languages: Collection[str]) -> None:
+    """Run the blocks of a page that are in some languages, in the folder that is current."""
     names: dict[str, object] = {"__name__": "page"}
     for block in BLOCK.finditer(page.read_text("utf-8")):
         language, code = block["language"], block["code"]
+        if language not in LANGUAGES:
+            raise Failed(f"{page.name}: nothing runs a block of {language}")
+        if language not in languages:
+            continue
         if language == "sh":
             subprocess.run(["bash", "-euo", "pipefail", "-c", code], check=True)
         elif language == "python":
             run_python(code, names)
-        elif language == "console":
-            run_console(code)
         else:
-            raise Failed(f"{page.name}: nothing runs a block of {language}")
+            run_console(code)
 
 
 def ask(code: str, environment: Mapping[str, str]) -> str:
@@ -131,22 +135,25 @@ def check_installed(scratch: Path) -> None:
 
 
 def main() -> None:
-    """Run every page in a new environment, or the one that is given in this one."""
+    """Run every page in a new environment; or, in this one, that which is given, in languages."""
     if len(sys.argv) > 1:
-        run_page(Path(sys.argv[1]))
+        run_page(Path(sys.argv[1]), sys.argv[2:])
         return
     begun = time.monotonic()
     with TemporaryDirectory(prefix="memoranda-quickstart-") as name:
         scratch = Path(name)
         user = new_environment(scratch)
-        for page in PAGES:
-            folder = scratch / Path(page).stem
+        python = scratch / "python" / "bin" / "python"
+        subprocess.run([python, "-m", "pip", "install", "memoranda"], env=user, check=True)
+        # Without a model first: the first page that is run whole installs it.
+        for languages, page in product((("python",), LANGUAGES), PAGES):
+            folder = scratch / f"{Path(page).stem}-{len(languages)}"
             folder.mkdir()
-            command = [scratch / "python" / "bin" / "python", Path(__file__), ROOT / page]
+            command = [python, Path(__file__), ROOT / page, *languages]
             if subprocess.run(command, cwd=folder, env=user, check=False).returncode:
                 sys.exit(f"{page} does not do what it says, in an empty environment")
             check_installed(scratch)
-            print(f"{page}: all commands and examples ran, {time.monotonic() - begun:.0f} s")
+            print(f"{page}: {', '.join(languages)} ran, {time.monotonic() - begun:.0f} s")
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def test_a_talk_with_memory_alone(opened):
     assert "\nAbout you: your name is Priya; " in told[0]
     assert say("please forget that I swim on Mondays", "forget that I swim on Mondays") == [
         "Forgotten: “Mondays I swim at 7.” (27 November 2026).",
-        "Nothing to forget: memory knows nothing of “I swim on Mondays”.",
+        "Nothing to forget: memory knows nothing about “I swim on Mondays”.",
     ]
     assert say("When do I swim?") == [NOTHING]
     assert say("sorry, I said the school play was on the 11th, it's the 10th") == [

@@ -129,7 +129,7 @@ VALUES = [
     ("list --user nobody", "'nobody'", "--user takes default"),
     ("list --user ''", "user is empty", "give it some text"),
     ("worker --metrics 9464", "--metrics='9464'", "write HOST:PORT"),
-    ("worker --metrics 203.0.113.1:9464", "203.0.113.1:9464 cannot be listened at", "another"),
+    ("worker --metrics 203.0.113.1:9464", "203.0.113.1:9464: cannot listen there", "another"),
     ("mcp --http nowhere", "--http='nowhere'", "write HOST:PORT"),
     ("mcp --http 0.0.0.0:0", "no tokens are set", "set mcp.tokens"),
     # settings

@@ -231,7 +231,7 @@ def test_where_it_may_not_listen_is_said():
         assert first.proto == socket.IPPROTO_TCP
         first.listen()
         taken = ListenAddress("127.0.0.1", first.getsockname()[1])
-        with pytest.raises(errors.ConfigError, match="cannot be listened at: Address already"):
+        with pytest.raises(errors.ConfigError, match="cannot listen there: Address already"):
             bound(taken)
 
 

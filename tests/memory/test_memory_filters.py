@@ -175,16 +175,16 @@ def test_no_item_is_learned_from(tmp_path):
     ("arguments", "message"),
     [
         ({"namespace": ("a",)}, "an item needs a key"),
-        ({"kind": "fact", "key": "k"}, "key='k' is of items; add kind='item'"),
+        ({"kind": "fact", "key": "k"}, "key='k' is only for items; add kind='item'"),
         ({"key": "k", "namespace": "a/b"}, "namespace='a/b' must be a tuple of texts"),
         ({"key": "k", "namespace": ("a", 7)}, "a part of namespace must be text, got int: 7"),
         ({"key": "k", "namespace": ("a", "")}, "a part of namespace is empty"),
         ({"key": 7}, "key must be text, got int: 7"),
         ({"key": "k" * 3_000}, "take 3,000 bytes; they may take 2,000"),
-        ({"key": "k", "session": "s"}, "session='s' is of memories"),
-        ({"key": "k", "role": "user"}, "role='user' is of memories"),
-        ({"key": "k", "confidence": 0.5}, r"confidence=0\.5 is of memories"),
-        ({"key": "k", "event_time": START}, "event_time=.* is of memories"),
+        ({"key": "k", "session": "s"}, "session='s' is only for memories"),
+        ({"key": "k", "role": "user"}, "role='user' is only for memories"),
+        ({"key": "k", "confidence": 0.5}, r"confidence=0\.5 is only for memories"),
+        ({"key": "k", "event_time": START}, "event_time=.* is only for memories"),
     ],
 )
 def test_what_cannot_be_an_item_is_refused(memory, arguments, message):

@@ -47,7 +47,7 @@ REPLIES = {
     BYE: {"bye", "goodbye", "night", "later"},
     HELLO: {"hi", "hello", "hey", "yo", "morning", "afternoon", "evening", "there"},
 }
-KNOWS_NOTHING = "I know nothing of you yet. Tell me something."
+KNOWS_NOTHING = "I know nothing about you yet. Tell me something."
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class MemoryAnswerer:
             heading = headings.get(str(fact.metadata.get("category")), headings["other"])
             topics[heading].append(_tell(fact.content))
         lines = [f"{name}: {_list(told, MOST_OF_TOPIC)}." for name, told in topics.items() if told]
-        return "\n".join(["What I know of you:", *lines]) if lines else KNOWS_NOTHING
+        return "\n".join(["What I know about you:", *lines]) if lines else KNOWS_NOTHING
 
 
 def tell_learned(memory: Memory, session: str) -> str:

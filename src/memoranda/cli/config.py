@@ -56,7 +56,7 @@ def show(session: Session) -> None:
 
 @command(config, "explain")
 def explain_(session: Session, name: Name) -> None:
-    """Say what a setting means, takes and is.
+    """Say what a setting means, what it takes, and what it is now.
 
     Examples:
         memoranda config explain conversation.strategy

@@ -40,7 +40,7 @@ facts = make_group(commands, "facts", FactsGroup)
 def list_facts(
     session: Session,
     query: Annotated[
-        list[str] | None, Argument(help="A question or words; without it, the last said first.")
+        list[str] | None, Argument(help="A question or words; without them, the newest first.")
     ] = None,
     *,
     everything: Annotated[
@@ -79,7 +79,7 @@ def entities(
     type: Annotated[str | None, Option(help="Only person, organization, location, …")] = None,
     limit: options.Limit = 50,
 ) -> None:
-    """List what records speak of, most mentioned first; dates only with --type date.
+    """List the names in records, most mentioned first; dates only with --type date.
 
     Examples:
         memoranda entities --type person --limit 20
@@ -92,7 +92,7 @@ def entities(
 def entity(
     session: Session, name: Annotated[str, Argument(help="A name or alias, in any case.")]
 ) -> None:
-    """Show a person, place or thing and what is said of it.
+    """Show a person, place or thing, and what is said about it.
 
     Examples:
         memoranda entity Lisbon

@@ -67,7 +67,7 @@ def import_(
     for line in report.left_out:
         session.note(f"left out: {line}")
     if report.conversations:
-        session.note("facts are drawn from conversations by memoranda maintain")
+        session.note("memoranda maintain turns conversations into facts")
     files = report.files if 1 < len(report.files) <= MOST_FILES else ()
     told = [f"{each.path}: {_imported(each.moved)} ({each.format})" for each in files]
     whose = f"{', '.join(report.users)} ({report.format})"
@@ -180,7 +180,7 @@ def backup(
 
 
 class HookGroup(CommandGroup):
-    """Save sessions of other programs when they tell of them."""
+    """Save sessions of other programs, called by their hooks."""
 
 
 hook = make_group(commands, "hook", HookGroup)

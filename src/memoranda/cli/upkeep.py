@@ -73,7 +73,8 @@ def doctor(
 ) -> None:
     """Check the memory, the model and the machine.
 
-    Each way of searching has to find a canary. Exit code 1 if anything is wrong.
+    Each way of searching has to find a canary: a text made up for this check. Exit code 1 if
+    anything is wrong.
 
     Examples:
         memoranda doctor

@@ -41,7 +41,7 @@ commands = typer.Typer()
 def worker(
     session: Session,
     *,
-    once: Annotated[bool, Option("--once", help="Work off what is due, then end.")] = False,
+    once: Annotated[bool, Option("--once", help="Do what is due, then end.")] = False,
     metrics: Annotated[
         str | None,
         Option(metavar="HOST:PORT", help="Serve metrics for Prometheus there; port 0: any."),

@@ -41,7 +41,7 @@ def serve(server: MCPServer[Any], address: ListenAddress, settings: Settings) ->
         settings: who may ask, and how much.
 
     Raises:
-        ConfigError: the address cannot be listened at.
+        ConfigError: nothing can listen at the address.
     """
     with bound(address) as listening:
         here = ListenAddress(address.host, listening.getsockname()[1])

@@ -10,7 +10,7 @@ from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError
 from pydantic import ValidationError
 
 MESSAGE = (
-    "this line is no message of JSON-RPC 2.0 in UTF-8; write each message as one line of JSON, "
+    "this line is not a JSON-RPC 2.0 message in UTF-8; write each message as one line of JSON, "
     "without halves of surrogate pairs"
 )
 

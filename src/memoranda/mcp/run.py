@@ -38,7 +38,7 @@ def run(
 
     Raises:
         InvalidInput: ``http`` is no address.
-        ConfigError: the address cannot be listened at, or must not be without tokens.
+        ConfigError: nothing can listen at the address, or nobody may without tokens.
     """
     _log_to_stderr()
     memory = LateMemory(location, user=user or settings.user, settings=settings)

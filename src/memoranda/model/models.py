@@ -105,7 +105,7 @@ class Record:
         trust: who stands behind it.
         tags: labels to filter by.
         metadata: any JSON the caller attached.
-        enriched_at: when its entities were last looked for by a better extractor (S4.13).
+        enriched_at: when its entities were last looked for by a better extractor.
         content_hash: hash of the content.
         namespace: where an item is: texts from the widest to the narrowest.
         key: the name of an item in its namespace; ``None`` for all that is no item.

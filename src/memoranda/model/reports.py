@@ -136,7 +136,7 @@ LINES = {
     RequestOutcome.REMEMBERED: "Remembered: {}",
     RequestOutcome.ENDED: "No longer kept: {}",
     RequestOutcome.FORGOTTEN: "Forgotten: {}",
-    RequestOutcome.UNKNOWN: "Nothing to forget: memory knows nothing of “{}”.",
+    RequestOutcome.UNKNOWN: "Nothing to forget: memory knows nothing about “{}”.",
     RequestOutcome.UNCLEAR: "Nothing is forgotten yet. Which do you mean: {}?",
     RequestOutcome.CORRECTED: "Corrected: {}",
 }

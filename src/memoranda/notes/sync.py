@@ -62,8 +62,8 @@ MOST_FACTS = 1_000
 # Replacements that are followed from a line to what is believed now.
 DEEPEST = 20
 RESTORED = (
-    "! {count} lines were gone from MEMORY.md at once, and are there again; if that was meant, "
-    "take them out and run: memoranda notes sync --accept-removals"
+    "! {count} lines disappeared together from MEMORY.md and were restored; to remove them, take "
+    "them out again and run: memoranda notes sync --accept-removals"
 )
 REMOVED = "its line was taken out of MEMORY.md"
 # How often a file is read again that somebody changes at the same moment.

@@ -97,8 +97,8 @@ class HistoryWriter:
             except StoreClosed:
                 raise
             except MemorandaError as error:
-                lines.append(f"! session {info.id!r} is told in the history later: {error}")
-                log.warning("session %r is told in the history later: %s", info.id, error)
+                lines.append(f"! session {info.id!r} gets its entry in the history later: {error}")
+                log.warning("session %r gets its entry in the history later: %s", info.id, error)
                 if isinstance(error, LLMError):
                     self.write_fallback(info.id, info.through)
                     break  # The others would wait for the same model.

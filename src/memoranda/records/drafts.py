@@ -216,10 +216,10 @@ def _parse_place(draft: Draft, *, is_item: bool) -> tuple[tuple[str, ...], str |
     for name in BELIEF if is_item else ADDRESS:
         given = draft.get(name)
         if given is not None and (name, given) != ("confidence", 1) if is_item else given:
-            remedy = "memories; leave it out, as an item is not believed"
+            remedy = "memories; leave it out, because an item is not believed"
             if not is_item:
                 remedy = "items; add kind='item', or leave it out"
-            raise InvalidInput(f"{name}={given!r:.80} is of {remedy}")
+            raise InvalidInput(f"{name}={given!r:.80} is only for {remedy}")
     return parse_address(draft.get("namespace", ()), draft["key"]) if is_item else ((), None)
 
 

@@ -129,6 +129,6 @@ def warn_of_rest(receipt: ForgetReceipt) -> list[str]:
     """Return what a person has to know of an erasure: what it does not reach, and what is left."""
     if not receipt.erased:
         return []
-    words = "look at these, which may tell it in other words, and erase what should go"
+    words = "these may say it in other words; look at them, and erase what should go"
     told = [f"{words}: {', '.join(receipt.likely)}"] if receipt.likely else []
     return [*told, *filter(None, [receipt.unpurged])]

@@ -66,8 +66,8 @@ def require_entity(memory: Memory, name: str) -> Entity:
     if found is not None:
         return found
     near = nearest(name, [each.name for each in memory.entities(limit=MOST)], most=NAMED)
-    hint = f"did you mean {_list(near)}?" if near else "memoranda entities lists what they speak of"
-    raise NotFound(f"no record speaks of {name!r}; {hint}")
+    hint = f"did you mean {_list(near)}?" if near else "memoranda entities lists the names"
+    raise NotFound(f"no record mentions {name!r}; {hint}")
 
 
 def _list(names: Sequence[str]) -> str:

@@ -27,7 +27,7 @@ def bound(address: ListenAddress, option: str = "--http") -> socket.socket:
     """Return a socket that listens at ``address``.
 
     Raises:
-        ConfigError: it cannot be listened at; the message names the option.
+        ConfigError: nothing can listen there; the message names the option.
     """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
@@ -36,7 +36,7 @@ def bound(address: ListenAddress, option: str = "--http") -> socket.socket:
         )
     except OSError as error:
         raise ConfigError(
-            f"{option}={address} cannot be listened at: {error.strerror or error}"
+            f"{option}={address}: cannot listen there: {error.strerror or error}"
         ) from error
     # So it learns its protocol: else asyncio does not send small answers at once (TCP_NODELAY).
     return socket.socket(fileno=listening.detach())

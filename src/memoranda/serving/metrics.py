@@ -100,7 +100,7 @@ def serve_metrics(address: ListenAddress, collector: WorkerCollector) -> Iterato
     """Serve metrics from a thread until the block ends; give their URL.
 
     Raises:
-        ConfigError: the address cannot be listened at.
+        ConfigError: nothing can listen at the address.
     """
     registry = CollectorRegistry()
     registry.register(collector)
@@ -109,7 +109,7 @@ def serve_metrics(address: ListenAddress, collector: WorkerCollector) -> Iterato
         server, thread = start_http_server(address.port, address.host, registry)
     except OSError as error:
         raise ConfigError(
-            f"--metrics={address} cannot be listened at: {error.strerror or error}; choose another"
+            f"--metrics={address}: cannot listen there: {error.strerror or error}; choose another"
         ) from error
     try:
         yield f"http://{ListenAddress(address.host, server.server_port)}/metrics"
