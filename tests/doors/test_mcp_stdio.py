@@ -6,6 +6,7 @@ import re
 import shlex
 import signal
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import anyio
@@ -170,6 +171,23 @@ def test_a_signal_ends_it_cleanly(how, tmp_path):
         assert (server.wait(PATIENCE), server.stderr.read()) == (0, b"")
     assert stored(tmp_path) == {"Ana is vegetarian"}
     assert list(tmp_path.glob("agent.db-wal")) == []
+
+
+def test_what_is_removed_at_the_start_is_told_on_standard_error(tmp_path):
+    """S1.40: the number of the memories that the clean-up removed; their texts stay untold."""
+    over = datetime.now(UTC) - timedelta(days=1)
+    with Memory(tmp_path / "agent.db", user="ana") as memory:
+        memory.remember("The guest leaves", valid_until=over)
+    switched = {"MEMORANDA_SCHEDULE__EXPIRE_AT_START": "true", "MEMORANDA_USER": "ana"}
+    with process(tmp_path, **switched) as server:
+        send(server, HELLO)
+        answer(server, 1)
+        send(server, READY, call(2, "search_memories", query="guest"))
+        assert answer(server, 2)["result"]["structuredContent"] == {"result": []}
+        server.stdin.close()
+        told = server.stderr.read().decode()
+    assert "memory_cleanup deleted=1 (expire: 1 fact)" in told
+    assert "guest" not in told
 
 
 def test_clients_of_the_sdk_share_one_file(tmp_path, monkeypatch):

@@ -111,6 +111,19 @@ def test_a_profile_of_the_user_is_facts_with_metadata(robot):
     assert hit.record.content == "User prefers to be called Alex"
 
 
+def test_a_model_sees_so_many_turns_as_the_window_has(profile):
+    """S1.23, S1.28: the last five stand in each context, and no older one, though it would fit."""
+    with Memory(":memory:", settings=profile, embedder=HashEmbedder()) as memory:
+        chat = memory.conversation("kitchen", system="You are Reachy.")
+        for turn in range(8):
+            chat.add("user", f"question {turn}")
+            chat.add("assistant", f"answer {turn}")
+            sent = [each["content"] for each in chat.context("And now?").messages]
+            shown = [text for text in sent if text.startswith(("question", "answer"))]
+            assert shown == [each.content for each in chat.window()]
+            assert (sent[0], sent[-1]) == ("You are Reachy.", "And now?")
+
+
 def test_what_expired_is_cleaned_up_when_the_agent_starts(robot, clock, caplog):
     """S1.38, S1.40: removed when the memory is robot, the number logged; of none, no line."""
     with closing(robot()) as memory:

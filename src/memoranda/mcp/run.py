@@ -55,6 +55,8 @@ def _log_to_stderr() -> None:
     # The command line's own handler shows one line; the log of a server has tracebacks, too.
     logging.getLogger("memoranda").handlers.clear()
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # Who runs a server wants to know what was removed, and when.
+    logging.getLogger("memoranda.maintenance").setLevel(logging.INFO)
 
 
 async def _run_stdio(server: MCPServer[Any], memory: LateMemory) -> None:
