@@ -3,10 +3,12 @@
 from itertools import count
 
 import pytest
-from samples import ALL, ANA, User
-from steps import carry_out
+from samples import ALL, ANA, MODEL, User, moment, record
+from steps import carry_out, do
 
 from memoranda.errors import StoreError
+from memoranda.model.ports import ENTITIES, VECTORS
+from memoranda.model.query import Filter
 
 STEPS = 101  # of SQLite's machine between two interruptions: a prime, to hit ever other places
 
@@ -84,3 +86,24 @@ def test_no_long_text_waits_to_be_indexed(store):
     User(store).remember("long text " * 20_000)
     assert indexed() == 2
     assert len(User(store).match_terms(["short", "long"], limit=9).ordinals) == 2
+
+
+def test_what_waits_is_found_without_what_waits_beside_it(store):
+    """However many records wait, the next few of those that lack a name or a vector are found."""
+    names, vectors = (Filter.at_any_time(waiting=work) for work in (ENTITIES, VECTORS))
+    ana, moments = User(store), {"now": moment(0), "until": moment(9)}
+    store.reset_vectors(MODEL, 4)
+    ana.apply(*(do.Insert(record(f"text {number}")) for number in range(1_000)))
+    ana.pending()
+    ana.embed(ana.records(vectors))
+    for find, expected in (
+        (lambda: store.records(ANA, names, limit=2), 2),
+        (lambda: store.records(ANA, vectors, limit=2), 0),
+        (lambda: store.claim_records(VECTORS, **moments, limit=2), 0),
+    ):
+        steps = count()
+        with store.snapshot():
+            machine = store._local.pinned.raw
+            machine.set_progress_handler(lambda steps=steps: next(steps) > 10, STEPS)
+            assert len(find()) == expected
+            machine.set_progress_handler(None)

@@ -42,6 +42,7 @@ STEPS = (
     "c48e288a",
     "9a96f05b",
     "686076f4",
+    "10a5481a",
 )
 TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
 # Since when rows of transcripts say whose they are, and removed messages are rows.

@@ -249,10 +249,11 @@ class Rows:
         places, there = self.found(changes.revised["ordinal"])
         table[places] = _renumbered(changes.revised[there], changes.names, names)
         vectors.scales[places] = 0  # What still has a vector comes with it.
+        known = np.ascontiguousarray(table["ordinal"])  # Each look-up would copy it from the rows.
         for ordinals, came in changes.vectors:
             if came.shape[1] != vectors.dimensions:
                 vectors = QuantizedVectors.zeros(len(table), came.shape[1])
-            places, there = find_rows(table["ordinal"], ordinals)
+            places, there = find_rows(known, ordinals)
             vectors.put(places, came[there])
         around = Surroundings.of(talks_of(table), table["position"], table["length"])
         rows = replace(

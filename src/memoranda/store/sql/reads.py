@@ -324,6 +324,8 @@ class SqlReads:
         beyond = AFTER.replace(">", "<") if order is Order.LATEST else AFTER
         sql = PAGE.replace("{order}", FILTERS["orders"][order])
         sql = sql.replace("{beyond}", "" if after is None else beyond)
+        if where.waiting is not None:  # In this order SQLite finds the first without all others.
+            sql = sql.replace("ORDER BY r.key", "ORDER BY w.record_key")
         most = BEYOND if limit is None else limit
         found: list[Record] = []
         while True:  # A page that damaged rows leave short is filled: it is no last page.

@@ -83,8 +83,9 @@ WHERE r.user_key IN (@ints(:users)) AND r.key IN (@ints(:keys)) ORDER BY r.key
 """
 # Those that still wait: two processes may have made the same vector.
 TO_EMBED = """
-SELECT r.id, r.key, r.content_hash FROM derivations w JOIN records r ON r.key = w.record_key
-WHERE w.user_key = :user AND w.work = 'vectors' AND r.user_key = :user AND r.id IN (@texts(:ids))
+SELECT r.id, r.key, r.content_hash FROM records r CROSS JOIN derivations w
+WHERE r.user_key = :user AND r.id IN (@texts(:ids))
+    AND w.user_key = :user AND w.record_key = r.key AND w.work = 'vectors'
 """
 NEXT_VECTORS = """
 UPDATE users SET vector_seq = vector_seq + :count WHERE key = :user RETURNING vector_seq
