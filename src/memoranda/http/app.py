@@ -26,6 +26,7 @@ from memoranda.http import (
     upkeep,
 )
 from memoranda.http.access import TokenBackend, bearer
+from memoranda.http.explorer.app import add_explorer
 from memoranda.http.guard import RequestGuard
 from memoranda.http.limits import TokenShare
 from memoranda.http.problems import add_problem_handlers
@@ -86,6 +87,7 @@ def create_app(
         api.include_router(resource.router)
     app.include_router(server.open_router)
     app.include_router(api)
+    add_explorer(app, memory)
     add_problem_handlers(app)
     # What is added last is asked first.
     app.add_middleware(TokenShare, rate=limits.rate)

@@ -93,8 +93,13 @@ def field_problems(found: Iterable[Mapping[str, Any]]) -> list[FieldProblem]:
     ]
 
 
+def status_of(error: Exception) -> int:
+    """Return the status that tells of an error."""
+    return next((STATUS[each] for each in type(error).__mro__ if each in STATUS), 500)
+
+
 async def _memory_problem(request: Request, error: Exception) -> Response:
-    status = next((STATUS[each] for each in type(error).__mro__ if each in STATUS), 500)
+    status = status_of(error)
     if isinstance(error, errors.Conflict) and "if-match" in request.headers:
         status = 412
     detail, headers = str(error), None

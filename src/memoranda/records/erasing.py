@@ -84,15 +84,10 @@ class Eraser:
             named: the records that go.
             conversation: the conversation that goes with its episodes, in place of records.
         """
-        scope, said, derived = self.scope.whole_user, list(named), []
-        if conversation is None:
-            said += self.store.related(scope, said, RecordRelation.VERSIONS)
-            derived = self.store.related(scope, said, RecordRelation.DERIVED)
-        going = self.store.get(scope, [*said, *derived])
-        memories = [each for each in going.values() if each.kind is not Kind.ITEM]
-        search = _CopySearch(self, going, said, conversation)
+        search = self._search(named, conversation)
+        memories = [each for each in search.going.values() if each.kind is not Kind.ITEM]
         plan = search.plan()
-        copies = self.store.get(scope, plan.copies).values()
+        copies = self.store.get(self.scope.whole_user, plan.copies).values()
         gone = [*memories, *copies]
         entries = self.erase_history(self.scope, gone, search.words, conversation)
         at = self.clock.now()
@@ -126,6 +121,18 @@ class Eraser:
             unpurged=self.wipe(),
         )
 
+    def preview(self, named: Sequence[str]) -> ErasurePlan:
+        """Return which copies would go with records, and what would stay. Changes nothing."""
+        return self._search(named).plan()
+
+    def _search(self, named: Sequence[str], conversation: str | None = None) -> _CopySearch:
+        """Return what finds the copies of records with their versions and what was derived."""
+        scope, said, derived = self.scope.whole_user, list(named), []
+        if conversation is None:
+            said += self.store.related(scope, said, RecordRelation.VERSIONS)
+            derived = self.store.related(scope, said, RecordRelation.DERIVED)
+        return _CopySearch(self, self.store.get(scope, [*said, *derived]), said, conversation)
+
 
 class _CopySearch:
     """Finds the copies of what goes in everything that a user has."""
@@ -139,7 +146,7 @@ class _CopySearch:
     ) -> None:
         self._eraser, self._store = eraser, eraser.store
         self._scope = eraser.scope.whole_user
-        self._going, self._said = going, frozenset(said)
+        self.going, self._said = going, frozenset(said)
         self._conversation = conversation
         self._traced: dict[str, frozenset[str]] = {}
         self._saying: defaultdict[str, list[Record]] = defaultdict(list)
@@ -158,11 +165,11 @@ class _CopySearch:
             if repeated:
                 found[kept.place] = kept, [each for text in repeated for each in self._saying[text]]
         ids = [place.id for place in found if place.kind is PlaceKind.RECORD]
-        records = self._store.get(self._scope, [id_ for id_ in ids if id_ not in self._going])
+        records = self._store.get(self._scope, [id_ for id_ in ids if id_ not in self.going])
         # What was said first, then what was learned from it.
         for record in sorted(records.values(), key=lambda each: each.kind is not Kind.EPISODE):
             self._judge_record(plan, record, *found[TextPlace(PlaceKind.RECORD, record.id)])
-        gone = {*self._going, *plan.copies}
+        gone = {*self.going, *plan.copies}
         for kept, sources in found.values():
             message, where = kept.message, kept.place.conversation
             goes = where is not None and where == self._conversation
@@ -228,7 +235,7 @@ class _CopySearch:
         named = any(each.id in self._said and is_long(each.content) for each in sources)
         if own or self._conversation is not None or not named:
             return False
-        gone = {*self._going, *plan.copies, *(place.id for place in plan.places)}
+        gone = {*self.going, *plan.copies, *(place.id for place in plan.places)}
         return self.words.are_all_of(record.content) or gone.issuperset(record.source_ids)
 
     def _list(self, plan: ErasurePlan, id_: str, content: str, sources: Sequence[Record]) -> None:

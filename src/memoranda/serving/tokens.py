@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from memoranda.errors import InvalidInput, NotFound
@@ -17,6 +17,10 @@ from memoranda.store.sql.store import Store
 # So that a scanner for secrets knows one where it finds it.
 PREFIX = "memoranda_"
 BYTES = 32
+# How long a browser stays signed in.
+SESSION = timedelta(hours=12)
+# Stands in the id of a session between that of its token and a number.
+JOINT = "."
 
 
 def token_digest(text: str) -> str:
@@ -63,17 +67,34 @@ class TokenService:
             created_at=now,
             expires_at=until,
         )
+        return self._keep(token), token
+
+    def open_session(self, text: str) -> str | None:
+        """Return the text of a session of a browser, for that of a token; ``None`` without one.
+
+        It allows what the token does, and ends with it, or after :data:`SESSION`.
+        """
+        token, now = self.verify(text), self.clock.now()
+        if token is None or JOINT in token.id:
+            return None
+        until = min(now + SESSION, token.expires_at or now + SESSION)
+        own_id = f"{token.id}{JOINT}{secrets.token_hex(4)}"
+        return self._keep(replace(token, id=own_id, created_at=now, expires_at=until))
+
+    def _keep(self, token: ApiToken) -> str:
+        """Store a token; return its text."""
         text = PREFIX + secrets.token_urlsafe(BYTES)
         with self.store.write(self.store.scope(token.user)) as tx:
             tx.add_token(token, token_digest(text))
-        return text, token
+            tx.drop_sessions(now=self.clock.now())
+        return text
 
     def all(self) -> list[ApiToken]:
         """Return all tokens, also those that have expired, the oldest first."""
         return self.store.tokens()
 
     def revoke(self, id: str) -> ApiToken:
-        """Let a token open nothing from now on; return what was known of it.
+        """Let a token and its sessions open nothing from now on; return what was known of it.
 
         Raises:
             NotFound: there is none with this id.

@@ -20,7 +20,14 @@ FROM tokens t JOIN users u ON u.key = t.user_key
 """
 EVERY_TOKEN = f"{TOKENS} ORDER BY t.id"
 TOKEN = f"{TOKENS} WHERE t.digest = :digest"
-REVOKE = "DELETE FROM tokens WHERE user_key = :user AND id = :id"
+# With a token the sessions go that were begun with it: their ids are its id and more.
+REVOKE = """
+DELETE FROM tokens
+WHERE user_key = :user AND (id = :id OR substr(id, 1, length(:id) + 1) = :id || '.')
+"""
+FORGET_SESSIONS = """
+DELETE FROM tokens WHERE user_key = :user AND expires_at <= :now AND id <> replace(id, '.', '')
+"""
 FORGET_EXPIRED = "DELETE FROM idempotency_keys WHERE user_key = :user AND expires_at <= :now"
 CLAIM_KEY = f"""
 {insertion("idempotency_keys", ("user_key", "key", "request", "expires_at"))}
@@ -111,9 +118,13 @@ class AccessWrites(RecordWrites):
         self.add("tokens", [values])
 
     def drop_token(self, id: str) -> None:
-        """Remove a token, which opens nothing from now on."""
+        """Remove a token with its sessions, which open nothing from now on."""
         if not self.change(REVOKE, id=id):
             raise self.missing("token", id)
+
+    def drop_sessions(self, *, now: datetime) -> None:
+        """Remove the sessions that have expired."""
+        self.run(FORGET_SESSIONS, now=to_ms(now))
 
     def claim_key(
         self, key: str, request: str, *, now: datetime, until: datetime

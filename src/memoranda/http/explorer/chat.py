@@ -1,0 +1,88 @@
+"""Chat: the agent's session in a page; an answer comes as lines of JSON while it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from io import StringIO
+from typing import Any
+
+from rich.console import Console
+from starlette.responses import StreamingResponse
+
+from memoranda.agent.session import (
+    AnswerFinished,
+    ChatEvent,
+    InterfaceCommand,
+    Question,
+    RequestFailed,
+    TextPiece,
+    ToolUsed,
+)
+from memoranda.http.explorer.chat_sessions import NAME, OpenChat
+from memoranda.http.explorer.pages import Page, Visit
+from memoranda.model.models import Message
+from memoranda.rendering.chat import show_event
+from memoranda.rendering.conversations import format_call
+from memoranda.rendering.forms import format_json
+from memoranda.rendering.layout import Display
+from memoranda.rendering.plain import join, one_line
+
+# Messages that are shown at first.
+NEWEST = 40
+# Characters of what a tool gave.
+LONGEST = 200
+# Columns of a table in the chat.
+WIDTH = 88
+HINT = "the page of the conversation shows it"
+
+
+def show(visit: Visit) -> Page:
+    """Show the newest messages of the conversation that the chat goes on with."""
+    named = [each for each in visit.memory.conversations() if each.id.split("-")[0] == NAME]
+    going = next((each for each in named if each.ended_at is None), None)
+    messages: tuple[Message, ...] = ()
+    if going is not None:
+        messages = visit.memory.stored_conversations.open_existing(going.id).recent(NEWEST)
+    values = {"conversation": going and going.id, "messages": messages}
+    return Page("chat", values, {"zone": visit.zone})
+
+
+def send(visit: Visit) -> StreamingResponse:
+    """Answer a message, line by line."""
+    said, chat = visit.required("text"), visit.chats.of(visit.memory)
+    lines = (f"{format_json(each)}\n" for each in _answer(chat, said))
+    return StreamingResponse(lines, media_type="application/x-ndjson")
+
+
+def _answer(chat: OpenChat, said: str) -> Iterator[Mapping[str, Any]]:
+    if not chat.busy.acquire(blocking=False):
+        yield {"kind": "error", "text": "an answer is under way; wait for it"}
+        return
+    try:
+        for event in chat.session.send(said):
+            yield from _lines(event)
+    finally:
+        chat.busy.release()
+
+
+def _lines(event: ChatEvent) -> Iterator[Mapping[str, Any]]:
+    """Yield what the page shows of an event."""
+    match event:
+        case TextPiece(text):
+            yield {"kind": "piece", "text": text}
+        case ToolUsed(message):
+            calls = map(format_call, message.tool_calls)
+            told = join(*calls) or one_line(message.content, LONGEST)
+            yield {"kind": "tool", "text": told}
+        case Question(text, yes):
+            yield {"kind": "question", "text": text, "send": yes}
+        case InterfaceCommand(name):
+            yield {"kind": "error", "text": f"there is no command {name} here"}
+        case AnswerFinished(answer):
+            yield {"kind": "answer", "text": answer.text}
+    kind = "error" if isinstance(event, RequestFailed) else "about"
+    console = Console(file=StringIO(), width=WIDTH, color_system=None)
+    for shown in show_event(event, Display(console), HINT):
+        with console.capture() as printed:
+            console.print(shown)
+        yield {"kind": kind, "text": printed.get().rstrip()}

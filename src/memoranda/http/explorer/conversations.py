@@ -1,0 +1,90 @@
+"""Conversations: what a model would see of one now, within a budget, and what it would not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from memoranda.conversation.explain import SHOWN, ExplainedMessage
+from memoranda.http.explorer.pages import SHOWN as ROWS
+from memoranda.http.explorer.pages import GoTo, Page, Visit
+from memoranda.memory import scope_of, services_of
+from memoranda.model.models import ConversationInfo, Marker
+
+# Messages on one page.
+MESSAGES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRow:
+    """A conversation in a list; its title is what it was called where it was imported from."""
+
+    info: ConversationInfo
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRun:
+    """Messages in a row that are all in view, or all out of it.
+
+    Attributes:
+        in_view: whether a model sees them.
+        lines: the messages.
+        marker: what it sees instead, if anything.
+    """
+
+    in_view: bool
+    lines: tuple[ExplainedMessage, ...]
+    marker: Marker | None
+
+
+def show_all(visit: Visit) -> Page:
+    """Show the conversations, the newest first; those whose name or title has the words."""
+    words, offset = visit.text("q") or "", visit.number("offset", 0, least=0)
+    titles = services_of(visit.memory).store.titles(scope_of(visit.memory))
+    rows = [
+        ConversationRow(info, titles.get(info.id))
+        for info in visit.memory.conversations()
+        if words.casefold() in f"{info.id} {titles.get(info.id, '')}".casefold()
+    ]
+    more = offset + ROWS if len(rows) > offset + ROWS else None
+    page = rows[offset : offset + ROWS]
+    values = {"query": words, "conversations": page, "count": len(rows), "next": more}
+    return Page("conversations", values, {"zone": visit.zone})
+
+
+def show(visit: Visit) -> Page:
+    """Show a conversation as a model would see it now, within a budget."""
+    conversation = visit.memory.stored_conversations.open_existing(visit.required("id"))
+    budget = visit.number("budget", 0, least=0) or None
+    found = conversation.explain(budget=budget)
+    beyond = visit.number("before", len(found.lines), least=0)
+    lines = found.lines[max(0, beyond - MESSAGES) : beyond]
+    markers = {each.id: each for each in found.markers}
+    together = groupby(lines, lambda line: (line.state in SHOWN, line.marker))
+    runs = [
+        MessageRun(in_view, tuple(run), markers.get(marker or ""))
+        for (in_view, marker), run in together
+    ]
+    values = {
+        "info": found.info,
+        "title": services_of(visit.memory).store.titles(scope_of(visit.memory)).get(found.info.id),
+        "budget": found.budget,
+        "figures": found.figures,
+        "counter": found.counter,
+        "strategy": found.strategy,
+        "policy": found.told,
+        "runs": runs,
+        "earlier": beyond - MESSAGES if beyond > MESSAGES else None,
+        "prunings": conversation.prunings,
+    }
+    return Page("conversation", values, {"asked_budget": budget, "zone": visit.zone})
+
+
+def pin(visit: Visit) -> GoTo:
+    """Keep a message in every context, or stop keeping it."""
+    name, pinned = visit.required("id"), visit.text("pinned") == "yes"
+    conversation = visit.memory.stored_conversations.open_existing(name)
+    conversation.pin(visit.required("message"), pinned=pinned)
+    fields = {"id": name, "budget": visit.text("budget") or ""}
+    return GoTo("/conversation", "pinned" if pinned else "unpinned", fields)

@@ -1,0 +1,67 @@
+"""What takes long to count over a whole memory is counted again only when it may have changed."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
+
+from memoranda.memory import Memory, scope_of, services_of
+
+Value = TypeVar("Value")
+
+# Seconds for which a count may be old, as some changes do not show in the mark of a memory.
+LONGEST = 60.0
+MOST = 10_000
+
+
+class _Counted(NamedTuple):
+    mark: Hashable
+    at: float
+    value: Any
+
+
+class CountCache:
+    """Keeps counts by user. Thread-safe."""
+
+    def __init__(self) -> None:
+        """Keep nothing yet."""
+        self._kept: OrderedDict[Hashable, _Counted] = OrderedDict()
+        self._lock = Lock()
+
+    def get(
+        self, memory: Memory, name: Hashable, count: Callable[[], Value], *, lasting: bool = False
+    ) -> Value:
+        """Return a count of a memory.
+
+        Args:
+            memory: whose it is.
+            name: what is counted.
+            count: counts it anew.
+            lasting: whether later records do not change it, as of a month that is over.
+        """
+        services, scope = services_of(memory), scope_of(memory)
+        key = services.store.location, scope, name
+        newest = memory.records(newest_first=True, limit=1)
+        mark = None if lasting else (services.store.fact_revision(scope), *(x.id for x in newest))
+        with self._lock:
+            kept = self._kept.get(key)
+        longest = LONGEST * LONGEST if lasting else LONGEST
+        if kept is not None and kept.mark == mark and monotonic() - kept.at < longest:
+            value: Value = kept.value
+            return value
+        value = count()
+        with self._lock:
+            self._kept[key] = _Counted(mark, monotonic(), value)
+            while len(self._kept) > MOST:
+                self._kept.popitem(last=False)
+        return value
+
+    def forget(self, memory: Memory) -> None:
+        """Count everything of a memory anew, as it was just changed here."""
+        scope = scope_of(memory)
+        with self._lock:
+            for key in [key for key in self._kept if isinstance(key, tuple) and key[1] == scope]:
+                del self._kept[key]

@@ -1,0 +1,73 @@
+"""Entities: the people, places and things that records speak of, and which go together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from memoranda.errors import InvalidInput
+from memoranda.http.explorer.pages import GoTo, Page, Visit
+from memoranda.model.models import Entity
+from memoranda.serving.existing import require_entity
+
+LISTED = 100
+# Entities of the graph, and the newest records that its lines are counted in.
+DRAWN = 20
+LOOKED_AT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class EntityPair:
+    """Two entities by their places in a list, and how many records name both."""
+
+    first: int
+    second: int
+    records: int
+
+
+def show_all(visit: Visit) -> Page:
+    """Show the entities, most mentioned first, and a graph of the first of them."""
+    memory, wanted = visit.memory, visit.text("type")
+    found = visit.counts.get(
+        memory, ("entities", wanted), lambda: memory.entities(type=wanted, limit=LISTED)
+    )
+    texts = [each.content for each in memory.records(newest_first=True, limit=LOOKED_AT)]
+    values = {"type": wanted, "entities": found, "pairs": count_pairs(found[:DRAWN], texts)}
+    return Page("entities", values, {"drawn": found[:DRAWN]})
+
+
+def show(visit: Visit) -> Page:
+    """Show an entity with what is said of it."""
+    memory, name = visit.memory, visit.required("name")
+    found = visit.counts.get(memory, ("entity", name), lambda: require_entity(memory, name))
+    return Page("entity", {"entity": found}, {"zone": visit.zone})
+
+
+def merge(visit: Visit) -> Page | GoTo:
+    """Show what two entities are, and make them one if that is confirmed.
+
+    Raises:
+        InvalidInput: both are one.
+    """
+    memory = visit.memory
+    first, second = (require_entity(memory, visit.required(each)) for each in ("name", "other"))
+    if first.id == second.id:
+        raise InvalidInput(f"{first.name!r} and {second.name!r} are one entity already")
+    if not visit.text("confirmed"):
+        return Page("merge", {"entity": first, "other": second}, {"zone": visit.zone})
+    merged = memory.merge_entities(first.name, second.name)
+    visit.counts.forget(memory)
+    return GoTo("/entity", "merged", {"name": merged.name})
+
+
+def count_pairs(entities: Sequence[Entity], texts: Sequence[str]) -> list[EntityPair]:
+    """Return which entities are named together in texts, and how often."""
+    names = [[name.casefold() for name in (each.name, *each.aliases)] for each in entities]
+    counted = Counter[tuple[int, int]]()
+    for text in texts:
+        folded = text.casefold()
+        named = [at for at, own in enumerate(names) if any(name in folded for name in own)]
+        counted.update(combinations(named, 2))
+    return [EntityPair(*pair, count) for pair, count in counted.items()]

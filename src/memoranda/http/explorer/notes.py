@@ -1,0 +1,86 @@
+"""Notes: MEMORY.md, rendered and edited with the effects shown first, and the history by month."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import zip_longest
+
+from memoranda.errors import Conflict
+from memoranda.http.explorer.pages import GoTo, Page, Visit
+from memoranda.model.checks import content_hash
+from memoranda.model.notes import HistoryEntry
+from memoranda.notes.document import parse
+
+MONTH = len("2026-02")
+
+
+@dataclass(frozen=True, slots=True)
+class NoteEdit:
+    """What a line of an edited MEMORY.md does: it is added, or it was changed or taken out."""
+
+    before: str | None
+    after: str | None
+
+    @property
+    def effect(self) -> str:
+        """What becomes of the fact."""
+        if self.before is None:
+            return "remembered"
+        return "forgotten" if self.after is None else "corrected"
+
+
+def show(visit: Visit) -> Page:
+    """Show MEMORY.md, and a month of the history."""
+    text = visit.memory.notes.context_text(make=True)
+    entries = visit.memory.notes.history()
+    months = sorted({_month(visit, each) for each in entries}, reverse=True)
+    month = visit.text("month") or next(iter(months), None)
+    values = {
+        "text": text,
+        "months": months,
+        "month": month,
+        "entries": [each for each in entries if _month(visit, each) == month],
+        "edits": None,
+    }
+    shown = {
+        "edit": visit.text("edit"),
+        "draft": text,
+        "seen": content_hash(text),
+        "zone": visit.zone,
+    }
+    return Page("notes", values, shown)
+
+
+def save(visit: Visit) -> Page | GoTo:
+    """Show what an edited MEMORY.md would do, or do it.
+
+    Raises:
+        Conflict: it was changed since it was opened.
+    """
+    draft = (visit.text("text") or "").replace("\r\n", "\n")
+    before = visit.memory.notes.context_text(make=True)
+    if visit.required("seen") != content_hash(before):
+        message = "MEMORY.md was changed since you opened it; open it again, and edit that"
+        raise Conflict(message)
+    if visit.text("confirmed"):
+        visit.memory.notes.write_memory(draft)
+        return GoTo("/notes", "saved")
+    edits = list(read_edits(before, draft))
+    values = {"text": before, "months": [], "month": None, "entries": [], "edits": edits}
+    shown = {"edit": "yes", "draft": draft, "seen": content_hash(before), "zone": visit.zone}
+    return Page("notes", values, shown)
+
+
+def read_edits(before: str, after: str) -> Iterator[NoteEdit]:
+    """Yield what an edit does, bullet by bullet: a bullet is a fact."""
+    old = [each.text for each in parse(before).bullets]
+    new = [each.text for each in parse(after).bullets]
+    for name, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if name != "equal":
+            yield from (NoteEdit(*pair) for pair in zip_longest(old[i:j], new[k:m]))
+
+
+def _month(visit: Visit, entry: HistoryEntry) -> str:
+    return entry.at.astimezone(visit.zone).date().isoformat()[:MONTH]

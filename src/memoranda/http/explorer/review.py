@@ -1,0 +1,109 @@
+"""The review queue: facts learned lately that a person may keep, change, merge or forget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memoranda.errors import InvalidInput
+from memoranda.http.explorer.pages import SHOWN, GoTo, Page, Visit
+from memoranda.learning.claims import ORIGIN
+from memoranda.maintenance.audit import Finding, audit
+from memoranda.memory import scope_of, services_of
+from memoranda.model.models import Record
+
+# The newest facts, among which the queue is looked for.
+LOOKED_AT = 200
+CONTRADICTIONS = "contradictions"
+FAULTS = {
+    CONTRADICTIONS: "may contradict",
+    "exact duplicates": "says the same as",
+    "near duplicates": "says nearly the same as",
+}
+CONFIRMED = "confirmed"
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A fact that waits for a person's word.
+
+    Attributes:
+        record: the fact.
+        reason: why it is asked about.
+        other: the fact that it contradicts or repeats, where it does.
+    """
+
+    record: Record
+    reason: str
+    other: Record | None = None
+
+
+def show(visit: Visit) -> Page:
+    """Show what waits for a person's word, contradictions first."""
+    waiting = list(_suggestions(visit))
+    return Page("review", {"waiting": waiting[:SHOWN], "count": len(waiting)}, {"zone": visit.zone})
+
+
+def decide(visit: Visit) -> GoTo:
+    """Do what a person decided about a fact.
+
+    Raises:
+        InvalidInput: there is no such decision.
+    """
+    memory, this, other = visit.memory, visit.required("id"), visit.text("other")
+    match visit.required("decision"):
+        case "keep":
+            for each in filter(None, (this, other)):
+                memory.confirm(each)
+            done = "kept"
+        case "change":
+            memory.confirm(memory.correct(this, visit.required("content")).id)
+            done = "corrected"
+        case "merge" if other is not None:
+            memory.confirm(this)
+            memory.forget(other)
+            done = "merged"
+        case "forget":
+            memory.forget(this)
+            done = "forgotten"
+        case unknown:
+            raise InvalidInput(f"decision={unknown!r:.40} is none of keep, change, merge, forget")
+    return GoTo("/review", done)
+
+
+def find_faults(visit: Visit) -> list[tuple[str, Finding]]:
+    """Return what of the newest facts contradicts or repeats another, each with what it does."""
+
+    def look() -> list[tuple[str, Finding]]:
+        found = audit(_newest(visit), now=services_of(visit.memory).clock.now(), present=())
+        by_kind = found.findings
+        return [(how, each) for kind, how in FAULTS.items() for each in by_kind[kind]]
+
+    return visit.counts.get(visit.memory, "faults", look)
+
+
+def _newest(visit: Visit) -> list[Record]:
+    found = visit.memory.records(kind="fact", newest_first=True, limit=LOOKED_AT)
+    return [each for each in found if each.superseded_by is None]
+
+
+def _suggestions(visit: Visit) -> Iterator[Suggestion]:
+    """Yield what no person has confirmed yet, each fact once."""
+    records = {each.id: each for each in _newest(visit)}
+    trails = services_of(visit.memory).store.trails(scope_of(visit.memory), list(records))
+    asked = {
+        name
+        for name, trail in trails.items()
+        if all(each.reason != CONFIRMED for each in trail.changes)
+    }
+    for how, finding in find_faults(visit):
+        first, *others = [each for each in finding.ids if each in records]
+        for other in others:
+            if {first, other} & asked:
+                asked -= {first, other}
+                # What was said last is the one that is kept, as a rule.
+                older, newer = sorted((first, other))
+                yield Suggestion(records[newer], how, records[older])
+    for record in records.values():
+        if record.id in asked and record.origin == ORIGIN:
+            yield Suggestion(record, "learned from a conversation")
