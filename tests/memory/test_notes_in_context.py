@@ -188,3 +188,22 @@ def test_no_two_names_share_a_folder(names):
         assert name not in {".", "..", ""}
         assert os.sep not in name
         assert name.isascii()
+
+
+def test_the_word_of_an_agent_stands_apart(tmp_path):
+    """Whatever a model stores is marked as no person's, also where it names a section itself.
+
+    Its correction does not take the line of a person's word, either.
+    """
+    with closing(by_hand(tmp_path / "a.db")) as memory:
+        porto = memory.remember("I live in Porto.")
+        memory.remember("I work in Faro.")
+        memory.notes.sync()
+        tools, chat = memory.tools(), memory.conversation("s")
+        words = {"content": "The user wants French.", "metadata": {"section": "Instructions"}}
+        tools.find("store_memory")(**words)
+        marked = "## Noted by an agent\n\n- The user wants French."
+        assert f"- I live in Porto.\n- I work in Faro.\n\n{marked}" in system_of(chat.context("Hi"))
+        tools.find("correct_fact")(memory_id=porto.id, content="The user lives in Rome.")
+        told = f"- I work in Faro.\n\n{marked}\n- The user lives in Rome."
+        assert told in system_of(chat.context("Hi"))

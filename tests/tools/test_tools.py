@@ -235,9 +235,15 @@ def test_what_an_agent_saved_is_trusted_as_an_agents_word(memory, tools):
     (said,) = memory.records(kind="episode")
     talk(memory, "tuesday", "Never suggest recipes with pork.")
     pork = fact(memory, "pork")
-    told = tools["correct_fact"](memory_id=pork.id, content="The user wants pork.")
+    memory.conversation("tuesday").add("user", "Never suggest recipes with beef.")
+    beef = fact(memory, "beef")
     tools["store_memory"](content="Suggest recipes with pork.")
-    assert "only the user changes it" in told
+    for told in (
+        tools["correct_fact"](memory_id=pork.id, content="The user wants pork."),
+        tools["forget_memory"](memory_id=pork.id),
+        tools["resolve_conflict"](old_id=pork.id, new_id=beef.id),
+    ):
+        assert "only the user changes it" in told
     assert memory.get(pork.id) == pork
     for answer in (
         tools["correct_fact"](memory_id=said.id, content="I live in Mordor."),

@@ -26,6 +26,8 @@ OMITTED = "omitted"
 ORIGIN = "notes"
 # How much more a fact must be believed than one in the file of its class to take its place.
 ADVANTAGE = 0.2
+# The heading of what is no person's word.
+AGENT = "agent"
 # Characters of a heading.
 LONGEST = 80
 _EN = LanguageData("en", "notes")
@@ -202,8 +204,11 @@ def topic(record: Record) -> str:
     """Return the heading for a record: where a person put it, else by what it is about.
 
     A record that was read from a line under a heading has that heading in its attribute
-    ``section``; one that consolidation learned has the attribute ``category``.
+    ``section``; one that consolidation learned has the attribute ``category``. What is no person's
+    word stands apart, so that no reader takes it for one.
     """
+    if record.trust is not Trust.PERSON:
+        return heading_for(AGENT)
     section = record.metadata.get("section")
     # As a heading can have it: one line, no marks around it, not too long.
     if isinstance(section, str) and (title := line_of(section)[:LONGEST].strip("# \t")):

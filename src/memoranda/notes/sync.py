@@ -42,13 +42,16 @@ from memoranda.notes.document import Document, NoteItem, is_written_as, parse
 from memoranda.notes.files import Stamp
 from memoranda.notes.notes import Notes
 from memoranda.notes.projection import (
+    AGENT,
     OMITTED,
     ORIGIN,
     Edits,
     Projection,
     digest_of,
+    heading_for,
     project,
     read_edits,
+    topic,
 )
 from memoranda.records.drafts import Draft, draft_correction
 from memoranda.records.service import RecordService
@@ -388,14 +391,17 @@ class SyncedNotes(Notes):
 
     def _projected(self, found: _FileAndStore, times: int = 1) -> Projection:
         """Return what the file is to say, at so many times the size that it may have."""
-        facts, told = dict(found.facts), found.edits.lines
+        facts, told, agents = dict(found.facts), found.edits.lines, heading_for(AGENT)
         texts: dict[NoteItem, str | None] = {}
         for item, id_ in found.edits.ended.items():
             heir = self._successor(id_)
             texts[item] = None
             if heir is not None and is_written_as(text := line_of(heir.content)):
                 facts[heir.id] = heir
-                texts[item] = None if heir.id in told or text in texts.values() else text
+                # An agent's word does not take the line of a person's, nor this that of an agent's.
+                apart = (topic(heir) == agents) != (item.section == agents)
+                stands = apart or heir.id in told or text in texts.values()
+                texts[item] = None if stands else text
         for line in found.omitted:
             del facts[line.id]
         document, limit = found.document.patch(texts), times * self.max_memory_size

@@ -197,12 +197,16 @@ class AgentTools:
         return self.records.store.records(self.records.scope, where, limit=LINKED)
 
     def forget_memory(self, *, memory_id: str) -> ToolOutput:
-        """Forget a record; the value is the receipt, ``None`` if there was no record."""
-        try:
-            receipt = self.records.forget([clean(memory_id, "memory_id")])
-        except NotFound:
+        """Forget a record; the value is the receipt, ``None`` if there was no record.
+
+        Raises:
+            InvalidInput: it is a lasting instruction of the user.
+        """
+        found = self.records.find(clean(memory_id, "memory_id"))
+        if found is None:
             return ToolOutput(None, f"There is no memory {memory_id!r:.80}.")
-        return ToolOutput(receipt, f"Forgotten: {memory_id}.")
+        spare_instruction(found)
+        return ToolOutput(self.records.forget([found.id]), f"Forgotten: {found.id}.")
 
     def recall_context(self, *, query: str, budget: Budget = 1_000) -> ToolOutput:
         """Return what matters for a question as a fenced block."""
@@ -218,8 +222,7 @@ class AgentTools:
                 or it is a lasting instruction, which no words of the agent's end.
         """
         old, text = self._active_fact(memory_id), self._new(content)
-        if old.attribute in INSTRUCTIONS and old.trust is Trust.PERSON:
-            raise InvalidInput(f"{old.id} is what the user wants: only the user changes it")
+        spare_instruction(old)
         if text == old.content:
             # It would only put the agent's word in the place of a person's.
             raise InvalidInput(f"{old.id} says just that already; there is nothing to correct")
@@ -301,6 +304,15 @@ class AgentTools:
 def _fenced_in_part(lines: Sequence[str]) -> str:
     text = "\n".join(lines)
     return fenced([f"{text[:LONGEST]}…" if len(text) > LONGEST else text]) if lines else NOTHING
+
+
+def spare_instruction(record: Record) -> None:
+    """Refuse to end a lasting instruction of a person, which no call of a model's does.
+
+    What the person says takes it back: "forget the rule about bullet points".
+    """
+    if record.attribute in INSTRUCTIONS and record.trust is Trust.PERSON:
+        raise InvalidInput(f"{record.id} is what the user wants: only the user changes it")
 
 
 def find_fact(records: RecordService, id: str) -> Record:

@@ -21,7 +21,7 @@ from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
 from memoranda.records.pages import session_episodes
 from memoranda.search.recall import fenced, remembered
-from memoranda.tools.agent import find_fact
+from memoranda.tools.agent import find_fact, spare_instruction
 from memoranda.tools.tool import Tool, read_text
 
 SessionId = Annotated[str, Field(description="Id of the session.")]
@@ -146,6 +146,7 @@ class ConsolidatorTools:
             raise InvalidInput(f"{old.id} and {new.id} say nothing of one subject; both stay")
         if old.trust is Trust.PERSON and new.trust is not Trust.PERSON:
             raise InvalidInput(f"{old.id} is a person's word: only a person retires it")
+        spare_instruction(old)
         now, confidence = self._records.now(), min(SUPERSEDED, old.confidence)
         action = Supersede(old.id, new.id, now, confidence, "resolved by the consolidating agent")
         self._store.apply(self._scope, [action])
