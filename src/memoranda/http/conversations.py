@@ -134,13 +134,21 @@ def remove(name: Name, message: MessageId, memory: WriteMemory) -> Response:
 
 
 @router.put(f"{ONE}/messages/{{message}}/pin", status_code=204)
-def pin(name: Name, message: MessageId, given: Pin, memory: WriteMemory) -> None:
+def pin(
+    name: Name, message: MessageId, given: Annotated[Pin, example(pinned=True)], memory: WriteMemory
+) -> None:
     """Let a message stay in every view, or not."""
     stored(memory, name).pin(message, pinned=given.pinned)
 
 
 @router.post(f"{ONE}/replacements", response_model=schemas.MessageList)
-def replace(name: Name, given: ReplaceBody, memory: WriteMemory) -> Response:
+def replace(
+    name: Name,
+    given: Annotated[
+        ReplaceBody, example(ids=["msg_01KB6W3V8Q"], messages=[{"role": "user", "content": "Hi"}])
+    ],
+    memory: WriteMemory,
+) -> Response:
     """Put messages in the place of others."""
     return messages_answer(stored(memory, name).replace(given.ids, given.messages))
 

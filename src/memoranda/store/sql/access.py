@@ -45,7 +45,7 @@ SELECT (SELECT coalesce(max(key), 0) FROM records WHERE user_key = :user),
     (SELECT coalesce(max(key), 0) FROM history WHERE user_key = :user)
 """
 NEW_RECORDS = f"""
-SELECT r.created_at, 'insert', r.reason, r.id, '{{{{}}}}', r.key FROM records r
+SELECT r.created_at, 'insert', r.reason, r.id, '{{}}', r.key FROM records r
 WHERE r.key > :after AND {{mine}} ORDER BY r.key LIMIT {AT_ONCE}
 """
 NEW_CHANGES = f"""
