@@ -20,7 +20,7 @@ PATIENCE = 60
 SETTINGS = {
     "embedding": {"model": "none", "background": False},
     "schedule": {"in_background": False},
-    "http": {"body_size": 65_536, "body_seconds": 0.5},
+    "http": {"body_size": 65_536},
 }
 ALLOWED = {"allowed_hosts": "memory.example.org", "allowed_origins": "https://app.example.org"}
 

@@ -16,11 +16,12 @@ def test_a_huge_body_is_refused(served, ana):
         require_problem(nobody.post("/v1/records", content=body), 413)
 
 
-def test_a_slow_body_is_given_up(served):
+def test_a_slow_body_is_given_up():
     """A client that sends half a body gets an answer, and its connection ends."""
-    head = HEAD.format(*served.place(), served.token()) + "Content-Length: 9\r\n\r\n{"
-    with served.connect(head.encode()) as slow, slow.makefile("rb") as answer:
-        told = answer.read().decode()
+    with serving(http={"body_seconds": 0.2}) as served:
+        head = HEAD.format(*served.place(), served.token()) + "Content-Length: 9\r\n\r\n{"
+        with served.connect(head.encode()) as slow, slow.makefile("rb") as answer:
+            told = answer.read().decode()
     assert told.startswith("HTTP/1.1 408")
     assert "http.body_seconds" in told
 
