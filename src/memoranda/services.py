@@ -385,7 +385,7 @@ class Services:
             now=self.clock.now,
             retention=self.retention,
             remove=self.settings.retention.remove,
-            wipe=self.wipe,
+            wipe=partial(self.wipe_removed, scope),
             decay_threshold=self.settings.decay.threshold,
             names=partial(self.names, scope),
             link_entities=partial(self.link_entities, scope),
@@ -452,6 +452,12 @@ class Services:
     def wipe_erased(self) -> str | None:
         """Wipe as :meth:`wipe`; of a server say that its files are out of reach."""
         return self.wipe() or (OUT_OF_REACH if medium(self.store.location) == "server" else None)
+
+    def wipe_removed(self, scope: Scope) -> None:
+        """Wipe as :meth:`wipe`, and take the lines of what was removed out of every MEMORY.md."""
+        self.wipe()
+        for notes in self.notes.every(scope.whole_user):
+            notes.sync()
 
     def close(self) -> None:
         """Stop the background work and release the store."""

@@ -144,6 +144,24 @@ def test_what_expired_is_cleaned_up_when_the_agent_starts(robot, clock, caplog):
         assert caplog.messages == []
 
 
+def test_what_the_clean_up_removed_is_in_no_file_of_the_notes(robot, tmp_path):
+    """S1.17, S1.18: where there is a MEMORY.md, its lines go with what was forgotten."""
+    with closing(robot()) as memory:
+        fact = memory.remember("Alex owns a wombat")
+        memory.remember("Alex likes robots")
+        assert "wombat" in memory.notes.read_memory()
+        memory.forget(fact.id)
+        assert memory.expire().counts == {"fact": 1}
+        assert [each.name for each in tmp_path.rglob("*") if holds(each, b"wombat")] == []
+        assert "- Alex likes robots" in memory.notes.read_memory()
+        assert [each.content for each in memory.records()] == ["Alex likes robots"]
+
+
+def holds(path, text):
+    """Return whether a file has these bytes."""
+    return path.is_file() and text in path.read_bytes()
+
+
 def test_four_that_start_at_once_remove_each_record_once(tmp_path, profile, clock):
     """Law 12: whoever comes second finds it done, and neither fails."""
 
