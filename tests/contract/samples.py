@@ -51,7 +51,7 @@ from memoranda.model.query import (
 )
 from memoranda.model.sessions import AgentSession, UserMetadata
 from memoranda.model.usage import Usage
-from memoranda.store.sql.index_reads import INDEX_ROW, NAMED
+from memoranda.store.sql.index_reads import COLUMNS, NAMED
 from memoranda.store.sql.store import Store
 
 ANA = Scope("ana")
@@ -82,7 +82,7 @@ def rows_of(changes: IndexChanges) -> dict[int, dict[str, Any]]:
     found = {}
     for rows in (changes.rows, changes.revised):
         for values in rows.tolist():
-            row = dict(zip(dict(INDEX_ROW), values, strict=True))
+            row = dict(zip(COLUMNS, values, strict=False))
             found[row["ordinal"]] = row | {each: changes.names[row[each]] for each in NAMED}
     return found
 

@@ -14,16 +14,17 @@ from tables import each_row
 
 from memoranda import Memory, Settings
 from memoranda.model.models import Kind
-from memoranda.model.query import EmbeddedText, Filter
-from memoranda.search.index import QuantizedVectors, Rows, Surroundings
-from memoranda.search.late_interaction import (
+from memoranda.model.query import EmbeddedText, Filter, StoredTokens
+from memoranda.providers.embedding.local_model import TOKEN_DIMENSIONS
+from memoranda.search.evidence import (
     AROUND,
-    FADE,
     FARTHEST,
+    TALK_FADE,
     QuestionTokens,
     compare_tokens,
     weigh_question_before,
 )
+from memoranda.search.index import QuantizedVectors, Rows, Surroundings
 from memoranda.store.sql.index_reads import INDEX_ROW
 
 DIMENSIONS = 4
@@ -63,7 +64,10 @@ def test_a_score_is_what_the_definition_says(asked, turns, left_out):
     """Compared with loops over all pairs: own tokens, and those of neighbours, fading."""
     rows = rows_of(turns)
     candidates = [place for place in range(len(turns)) if place not in left_out]
-    tokens = {10 + place: turns[place][2] for place in candidates}
+    told = [turns[place][2] for place in candidates]
+    tokens = StoredTokens(
+        np.array(candidates) + 10, np.array([*map(len, told)]), np.concatenate(told)
+    )
     rarity = iter(np.linspace(1, 2, len(asked)))
     spans = [(2 * place, 2 * place + 1) for place in range(len(asked))]
     question = QuestionTokens.of(
@@ -85,7 +89,7 @@ def test_a_score_is_what_the_definition_says(asked, turns, left_out):
             for other in candidates:
                 steps = abs(order.index(other) - order.index(row))
                 if turns[other][0] == turns[row][0] and 0 < steps <= FARTHEST:
-                    fade = np.exp(-abs(middle[other] - middle[row]) / FADE)
+                    fade = np.exp(-abs(middle[other] - middle[row]) / TALK_FADE)
                     best = max(best, fade * (units(turns[other][2]) @ token).max())
             summed += weight * (AROUND * best + (1 - AROUND) * own)
             alone += weight * own
@@ -100,7 +104,7 @@ def test_an_answer_has_a_part_of_what_speaks_for_its_question():
     rows.table["speaker"] = [0, 1, 0, 1]
     evidence = np.array([0.5, 0.9, 0.8, 0], np.float32)
     found = weigh_question_before(rows, evidence)
-    np.testing.assert_allclose(found, [0, 0.5 * np.exp(-100 / FADE), 0, 0], rtol=1e-5)
+    np.testing.assert_allclose(found, [0, 0.5 * np.exp(-100 / TALK_FADE), 0, 0], rtol=1e-5)
     rows.table["speaker"] = 0  # Who goes on after a question of their own does not answer it.
     assert not weigh_question_before(rows, evidence).any()
 
@@ -153,7 +157,7 @@ def test_without_them_none_are_kept_or_compared(open_memory, retrieval):
     assert hits
     assert all("tokens" not in hit.why.arms for hit in hits)
     assert "token vectors" not in memory.stats().vectors
-    assert not token_vectors(memory)
+    assert len(token_vectors(memory)) == 0
 
 
 def token_vectors(memory):
@@ -161,7 +165,8 @@ def token_vectors(memory):
     store, scope = memory._services.store, memory._scope
     ordinals = store.ordinals(scope, Filter.at_any_time(kinds=tuple(Kind)))
     assert len(ordinals) >= len(SAID) - 1
-    return store.texts_with_tokens(scope, ordinals)[1]
+    found = store.tokens(scope, ordinals, TOKEN_DIMENSIONS)
+    return [] if found is None else found.ordinals
 
 
 def test_what_is_forgotten_keeps_no_token_vectors(open_memory):
@@ -172,7 +177,7 @@ def test_what_is_forgotten_keeps_no_token_vectors(open_memory):
     memory.forget(first.id, erase=True)
     assert len(token_vectors(memory)) == len(SAID) - 1
     memory._services.derivations.start_over()
-    assert not token_vectors(memory)
+    assert len(token_vectors(memory)) == 0
     memory.embed_pending()
     assert len(token_vectors(memory)) == len(SAID) - 1
     assert memory.verify() == []

@@ -77,6 +77,27 @@ def test_the_record_of_a_rare_word_is_found_before_it_has_a_vector(question):
             other.submit(lock.release).result()
 
 
+@each_row("ended", [0, 2])
+def test_a_warm_search_takes_six_statements_at_most(tmp_path, ended):
+    """Also where facts have ended: they have no vector any more, and nothing waits for one."""
+    chosen = Settings(timezone="UTC", embedding={"background": False})
+    path = tmp_path / f"{ended}.db"
+    with Memory(path, embedder=HashEmbedder(), settings=chosen) as memory:
+        facts = memory.remember_many([f"Ana drinks tea number {number}" for number in range(9)])
+        memory.remember_many([{"content": "Which tea?", "kind": "episode", "role": "user"}] * 9)
+        memory.embed_pending()
+        for fact in facts[:ended]:
+            memory.forget(fact.id)
+        memory.search("Which tea does Ana drink?", limit=10)
+        asked, reader = list[str](), memory._services.store._idle[-1].raw
+        reader.exec_trace = lambda _cursor, sql, _values: asked.append(sql) or True
+        hits = memory.search("Does Ana drink tea number 7?", limit=10)
+        reader.exec_trace = None
+        assert len(hits) == 10
+        selects = [sql for sql in asked if "SELECT" in sql]
+        assert 3 <= len(selects) <= 6, selects
+
+
 def test_ranks_are_places_in_the_arm(memory):
     """The best of an arm has rank 1, and ranks grow as its scores fall."""
     hits = found(memory, "tea")

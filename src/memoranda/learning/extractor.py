@@ -27,8 +27,7 @@ from memoranda.learning.sentences import (
 )
 from memoranda.learning.statements import may_state, quote, weigh_statement
 from memoranda.model.models import ROLES, DateMention
-from memoranda.search.questions import asks
-from memoranda.search.statements import speaks_of_change
+from memoranda.search.questions import asks, speaks_of_change
 from memoranda.text.dates.expressions import EARLIEST_YEAR
 from memoranda.text.dates.statements import DateParser, write_times
 from memoranda.text.limits import MOST_READ

@@ -445,6 +445,8 @@ def show_hit(hit: Hit, policy: SecretPolicy) -> Hit:
     """Return a hit as it may be shown, with the turns around it."""
     record, why = show_record(hit.record, policy), hit.why
     before, after = (text and show_text(text, policy) for text in (why.before, why.after))
+    if record is hit.record and (before, after) == (why.before, why.after):
+        return hit
     return replace(hit, record=record, why=replace(why, before=before, after=after))
 
 

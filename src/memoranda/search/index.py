@@ -33,7 +33,7 @@ from memoranda.model.query import (
     StoredFloats,
     Vector,
 )
-from memoranda.store.sql.index_reads import AT_ONCE, INDEX_ROW, KINDS, NAMED, NEVER
+from memoranda.store.sql.index_reads import INDEX_ROW, KINDS, NAMED, NEVER
 from memoranda.store.sql.store import Store
 
 MEGABYTE = 2**20
@@ -54,6 +54,7 @@ FARTHEST_CANDIDATES = 3
 FARTHEST = 8  # turns; farther ones add nothing that can be measured
 UNREAD = np.float32(1e-30)  # the scale of zeros
 LARGEST = np.float32(127)  # of a number of one byte
+CACHED = 128  # vectors of which the processor's nearest cache has room
 SOON_MS = 30 * 60_000  # between two episodes of one talk, where no session says so
 
 
@@ -172,12 +173,11 @@ class QuantizedVectors:
     def dot(self, vector: Vector) -> Floats:
         """Return the product of each with one vector: the cosine, where lengths are 1."""
         found = np.empty(len(self.codes), np.float32)
-        # In parts that stay in the processor's cache.
-        for start in range(0, len(self.codes), AT_ONCE):
-            part = self.codes[start : start + AT_ONCE].astype(np.float32)
+        for start in range(0, len(self.codes), CACHED):
+            part = self.codes[start : start + CACHED].astype(np.float32)
             # Not `@`: on several cores it shares the work among threads, which takes half the
             # time on an idle machine and a hundred times as long, now and then, on a busy one.
-            np.vecdot(part, vector, out=found[start : start + AT_ONCE])
+            np.vecdot(part, vector, out=found[start : start + CACHED])
         found *= self.scales
         return found
 
@@ -225,8 +225,9 @@ class Rows:
 
     def named(self, column: str, *names: str) -> Mask:
         """Return which records have one of these names in a column: "user" as their speaker."""
-        known = self.names[column]
-        held: Mask = np.isin(self.table[column], [known[name] for name in names if name in known])
+        known, numbers, held = self.names[column], self.table[column], np.zeros(len(self), bool)
+        for name in known.keys() & names:
+            held |= numbers == known[name]
         return held
 
     def beside(self, row: int, step: int) -> int | None:

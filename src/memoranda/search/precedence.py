@@ -23,8 +23,7 @@ from memoranda.facts.questions import read_asked
 from memoranda.model.models import Kind, Record
 from memoranda.search.evidence import ScoredRecords, best_rows, merge_facts, pairs_among
 from memoranda.search.index import Mask, Places, Rows
-from memoranda.search.questions import ParsedQuestion
-from memoranda.search.statements import LONGEST, StatedText, competes
+from memoranda.search.questions import LONGEST, ParsedQuestion, StatedText, competes
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.small_talk import states_nothing
 
@@ -81,16 +80,19 @@ class CurrentFirst:
     def _asking(self, scored: ScoredRecords, found: Mask) -> Places:
         """Return the turns among the best that ask and state nothing: no evidence of anything."""
         table = self.rows.table
-        said = (table["kind"] == KINDS[Kind.EPISODE]) & table["asks"]
-        best = best_rows(scored.score, found, DEPTH)
-        texts = self.texts(row for row in best if said[row])
-        return np.array([row for row, text in texts.items() if states_nothing(text)], np.intp)
+        best = np.array(best_rows(scored.score, found, DEPTH), np.intp)
+        said = best[(table["kind"][best] == KINDS[Kind.EPISODE]) & table["asks"][best]]
+        for row, text in self.texts(said[table["states"][said] == 0].tolist()).items():
+            table["states"][row] = -1 if states_nothing(text) else 1
+        idle: Places = said[table["states"][said] < 0]
+        return idle
 
     def _with_updates_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
         """Return scores in which what brings one of the best up to date goes before it."""
         best, place = best_rows(scored.score, shown, DEPTH), 0
         many = "attribute" in scored.evidence and asks_for_many(self.question.text)
         one = self.one and not many
+        self.texts(best if one else ())  # All at once.
         for _ in range(MOST_CHANGES):
             if place == min(FOLLOWED, len(best)):
                 break
@@ -176,8 +178,7 @@ class CurrentFirst:
     def _read(self, row: int) -> StatedText:
         """Return what a record says, as far as it may bring another one up to date."""
         if row not in self._stated:
-            text = self.texts([row]).get(row, "")
-            self._stated[row] = StatedText.read(text, self.question)
+            self._stated[row] = StatedText(self.texts([row]).get(row, ""), self.question)
         return self._stated[row]
 
     def _with_asked_facts(
@@ -221,6 +222,8 @@ class CurrentFirst:
         English tells the past by words that other languages ask with: "Was trinke ich?".
         """
         past, rows = self.question.past, self.rows
+        if not rows.names["attribute"]:
+            return []
         asked = [
             each.attribute
             for each in read_asked(self.question.text)

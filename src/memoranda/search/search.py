@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -22,17 +22,10 @@ from memoranda.model.models import ROLES, ArmEvidence, Hit, Kind, Record, Scope,
 from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor
 from memoranda.model.query import CandidateQuery, EmbeddedText, Filter, TermMatches, Vector
 from memoranda.search import evidence
-from memoranda.search.evidence import WITHIN, ScoredRecords
+from memoranda.search.evidence import WITHIN, QuestionTokens, ScoredRecords
 from memoranda.search.index import NO_NUMBER, UNREAD, Floats, IndexCache, Mask, Rows
-from memoranda.search.late_interaction import (
-    FUNCTION_WORD,
-    MOST_CANDIDATES,
-    QuestionTokens,
-    compare_tokens,
-    weigh_question_before,
-)
 from memoranda.search.precedence import CurrentFirst, find_superseded
-from memoranda.search.questions import ANALYZER, ParsedQuestion, asks, names_assistant
+from memoranda.search.questions import ANALYZER, ParsedQuestion, asks, names_assistant, terms_of
 from memoranda.store.sql.database import read_again
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.store.sql.store import Store
@@ -42,6 +35,7 @@ from memoranda.text.terms import shorten_question
 
 log = logging.getLogger("memoranda.search")
 T = TypeVar("T")
+Arms = dict[str, ArmEvidence]  # by name
 
 LEAST_WAIT = 1 / 3  # of the wait, what is left for new records however slow the query's vector is
 MOST_MATCHES = 20_000
@@ -134,8 +128,9 @@ class Retriever:
                 rows, matches = self._rows(scope, query, terms, where, embedded, most=most)
                 self.derivations.compare_model(rows.model)
                 told = embedded if self.derivations.has_model else None
-                if patient and told is not None and not rows.vectors.scales.all():
-                    return None
+                lacking = rows.table["until"][rows.vectors.scales == 0]
+                if patient and told is not None and (lacking > to_ms(where.now)).any():
+                    return None  # What has ended gets no vector any more.
                 search = SingleSearch(
                     self, scope, query, terms, where, rows, matches, embedded=told, said=said
                 )
@@ -172,7 +167,7 @@ class Retriever:
             terms=terms,
             vector=None if embedded is None else embedded.vector,
             attributes={each.attribute for each in read_asked(query) if each.own} | {INSTRUCTION},
-            most=max(most, MOST_CANDIDATES),
+            most=max(most, evidence.MOST_CANDIDATES),
         )
         candidates = self.store.candidates(scope, where, question)
         return Rows.of(candidates), candidates.matches
@@ -223,7 +218,7 @@ class SingleSearch:
             visible &= until > moment
         if self.scope.agent is not None:
             visible &= (rows.table["agent"] == NO_NUMBER) | rows.named("agent", self.scope.agent)
-        if self.said is not None:
+        if self.said is not None and (rows.table["length"] == len(self.said)).any():
             same = [content_hash(self.said)]
             copies = Filter(now=self.where.now, kinds=(Kind.EPISODE,), hashes=same)
             visible &= ~self._passing(copies)
@@ -271,30 +266,38 @@ class SingleSearch:
         records = self._records(order)
         found = [row for row in order if row in records and records[row].id not in skip]
         found = [row for row in found if min_score is None or float(scored.score[row]) >= min_score]
-        beside = self._beside(found[:limit])
-        return [self._hit(scored, row, records[row], *turns) for row, turns in beside.items()]
+        found = found[:limit]
+        arms, beside = self._arms(scored, found), self._beside(found)
+        return [
+            Hit(
+                record=records[row],
+                score=float(scored.score[row]),
+                why=Why(
+                    arms=arms[row],
+                    confidence=float(scored.confidence[row]),
+                    precedence=float(scored.precedence[row]),
+                    when=records[row].event_time,
+                    speaker=records[row].source_role,
+                    before=beside[row][0],
+                    after=beside[row][1],
+                    unread=self._unread(row),
+                ),
+            )
+            for row in found
+        ]
 
-    def _hit(
-        self, scored: ScoredRecords, row: int, record: Record, before: str | None, after: str | None
-    ) -> Hit:
-        """Return a record with why it was found; ``before`` and ``after`` are the turns around."""
-        arms = {}
+    def _arms(
+        self, scored: ScoredRecords, rows: Sequence[int]
+    ) -> dict[int, dict[str, ArmEvidence]]:
+        """Return of each row the evidence of the arms that add something to its score."""
+        found: dict[int, dict[str, ArmEvidence]] = {row: {} for row in rows}
         for name, share in scored.shares.items():
-            if share[row]:
-                values = scored.evidence[name]
-                rank = int(np.count_nonzero(values > values[row])) + 1
-                arms[name] = ArmEvidence(rank, float(values[row]), float(share[row]))
-        why = Why(
-            arms=arms,
-            confidence=float(scored.confidence[row]),
-            precedence=float(scored.precedence[row]),
-            when=record.event_time,
-            speaker=record.source_role,
-            before=before,
-            after=after,
-            unread=self._unread(row),
-        )
-        return Hit(record, float(scored.score[row]), why)
+            values = scored.evidence[name]
+            ranks = len(values) + 1 - np.searchsorted(np.sort(values), values[rows], side="right")
+            for row, rank in zip(rows, ranks.tolist(), strict=True):
+                if share[row]:
+                    found[row][name] = ArmEvidence(rank, float(values[row]), float(share[row]))
+        return found
 
     def _unread(self, row: int) -> str | None:
         """Return what the model cannot read, if that is why words stand for the meaning."""
@@ -337,7 +340,7 @@ class SingleSearch:
         ended = self.named is not None and self.named[1] <= to_ms(self.where.now)
         telling = [term for term, weight in words if weight]
         return CurrentFirst(
-            question=ParsedQuestion.read(self.query, telling, ended=ended),
+            question=ParsedQuestion(self.query, frozenset(telling), ended=ended),
             rows=rows,
             visible=self.visible,
             wanted=self.wanted,
@@ -387,31 +390,32 @@ class SingleSearch:
 
     def _or_by_words(self, likeness: Floats, most: np.float32) -> Floats:
         """Return likeness where a record without a vector is at ``most`` as its words are."""
-        return np.where(self.rows.vectors.read, likeness, most * self.words.likeness())
+        read = self.rows.vectors.read
+        return likeness if read.all() else np.where(read, likeness, most * self.words.likeness())
 
     def _token_evidence(self, found: Mapping[str, Floats], score: Floats) -> dict[str, Floats]:
         """Return the evidence that takes the vectors of tokens, or goes with it.
 
-        Of the best candidates by ``score`` alone, which are read from the store; nothing where
-        there are none, or where the question has none.
+        Of the best candidates by ``score`` alone, of which they are read from the store; nothing
+        where there are none, or where the question has none.
         """
         rows, question = self.rows, self._question_tokens()
         if question is None:
             return {}
-        best = evidence.best_rows(score, self.wanted & _told(found), MOST_CANDIDATES)
-        texts, tokens = self.parts.store.texts_with_tokens(self.scope, self._ordinals(best))
-        self.contents |= self._by_row(texts)
-        if not tokens:
+        best = evidence.best_rows(score, self.wanted & _told(found), evidence.MOST_CANDIDATES)
+        size = question.vectors.shape[1]
+        tokens = self.parts.store.tokens(self.scope, rows.table["ordinal"][best].tolist(), size)
+        if tokens is None:
             return {}
         asked, alike = self.words.coverage(around=False), np.zeros(len(rows), np.float32)
-        places, around, own = compare_tokens(question, rows, tokens)
+        places, around, own = evidence.compare_tokens(question, rows, tokens)
         # What has no vectors of tokens is judged by that of its text, or by the words it holds.
         alike[best] = self._or_by_words(found["vector"], around.max(initial=0))[best]
         alike[places] = around
         asked[places] = (asked[places] + own) / 2
         return {
             "tokens": alike,
-            "question": weigh_question_before(rows, asked),
+            "question": evidence.weigh_question_before(rows, asked),
             "speaker": evidence.said_by_named(rows, self.query),
             "statement": (~rows.table["asks"]).astype(np.float32),
         }
@@ -452,32 +456,31 @@ class SingleSearch:
         rarity = dict(zip(self.terms, self.words.rarity.tolist(), strict=True))
 
         def weigh(word: str) -> float:
-            terms = ANALYZER.terms(word)
-            return max((rarity.get(term, FUNCTION_WORD) for term in terms), default=0.0)
+            known = (rarity.get(term, evidence.FUNCTION_WORD) for term in terms_of(word))
+            return max(known, default=0.0)
 
         return QuestionTokens.of(self.query, self.embedded, weigh)
 
     def _records(self, rows: Sequence[int]) -> dict[int, Record]:
         """Return records by row."""
-        return self._by_row(self.parts.store.get(self.scope, self._ordinals(rows)))
+        return self._read(self.parts.store.get, rows)
 
     def _texts(self, wanted: Iterable[int]) -> dict[int, str]:
         """Return what records say by row."""
         rows = list(wanted)
         missing = [row for row in rows if row not in self.contents]
-        if missing:
-            found = self.parts.store.texts(self.scope, self._ordinals(missing))
-            self.contents |= self._by_row(found)
+        self.contents |= self._read(self.parts.store.texts, missing)
         return {row: self.contents[row] for row in rows if row in self.contents}
 
-    def _ordinals(self, rows: Sequence[int]) -> list[int]:
-        ordinals: list[int] = self.rows.table["ordinal"][rows].tolist()
-        return ordinals
-
-    def _by_row(self, found: Mapping[int, T]) -> dict[int, T]:
-        """Return by row what was read by ordinal."""
-        rows, _ = self.rows.found([*found])
-        return dict(zip(rows.tolist(), found.values(), strict=True))
+    def _read(
+        self, read: Callable[[Scope, list[int]], Mapping[int, T]], rows: Sequence[int]
+    ) -> dict[int, T]:
+        """Return by row what is read of records by their ordinals, as far as they exist."""
+        if not rows:
+            return {}
+        ordinals = self.rows.table["ordinal"][rows].tolist()
+        found = read(self.scope, ordinals)
+        return {row: found[key] for row, key in zip(rows, ordinals, strict=True) if key in found}
 
 
 def _told(evidence: Mapping[str, Floats]) -> Mask:

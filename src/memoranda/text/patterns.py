@@ -178,7 +178,7 @@ class LanguageData:
 
     def words(self, name: str) -> frozenset[str]:
         """Return the words of a list as a set."""
-        return frozenset(load(self._code, self._topic)[name])
+        return _words(self._code, self._topic, name)
 
     def mapping(self, name: str) -> Mapping[str, str]:
         """Return a table of words and what stands for them."""
@@ -209,6 +209,11 @@ class LanguageData:
         found = self.pattern(name)
         setattr(self, name, found)
         return found
+
+
+@cache
+def _words(code: str, topic: str, name: str) -> frozenset[str]:
+    return frozenset(load(code, topic)[name])
 
 
 def _frozen(value: Any) -> Any:

@@ -179,13 +179,15 @@ class IndexContract(Contract):
             put = [(one, with_tokens), (two, EmbeddedText(vector(1, 0, 0, 0))), (his, with_tokens)]
             ana.apply(do.put_vectors(MODEL, put))
         ordinals = [*ana.ordinals(ALL), *ben.ordinals(ALL)]
-        texts, found = store.texts_with_tokens(ana.scope, ordinals)
-        assert [*texts.values()] == [one.content, two.content]
-        assert [ana.get([ordinal])[ordinal].id for ordinal in found] == [one.id]
-        np.testing.assert_array_equal(*found.values(), made)
-        assert store.texts_with_tokens(ben.scope, ordinals) == ({ordinals[2]: his.content}, {})
+        found = store.tokens(ana.scope, ordinals, size=3)
+        assert [each.id for each in ana.get(found.ordinals.tolist()).values()] == [one.id]
+        assert found.counts.tolist() == [2]
+        np.testing.assert_array_equal(found.vectors, made)
+        # None of another size, of another user, or of vectors that are made anew.
+        assert store.tokens(ana.scope, ordinals, size=2) is None
+        assert store.tokens(ben.scope, ordinals, size=3) is None
         store.reset_vectors(MODEL, DIMENSIONS)
-        assert not store.texts_with_tokens(ana.scope, ordinals)[1]
+        assert store.tokens(ana.scope, ordinals, size=3) is None
 
     @given(steps=STEPS)
     @ONE_STORE

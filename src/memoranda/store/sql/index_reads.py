@@ -66,7 +66,8 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "subject": ("i4", "r.subject"),
     "attribute": ("i4", "r.attribute"),
 }
-INDEX_ROW = [(name, kind) for name, (kind, _) in COLUMNS.items()]
+# And, once a search has read that, whether its text states something: 1, or -1; 0 until then.
+INDEX_ROW = [*((name, kind) for name, (kind, _) in COLUMNS.items()), ("states", "i1")]
 NAMED = ("session", "agent", "speaker", "subject", "attribute")
 SPARSE = ("position", "created", "over", "until", "confidence", "asks", *NAMED)
 HAVING = '@numbers("{1}") FILTER (WHERE "{0}" IS NOT NULL)'
@@ -100,10 +101,12 @@ TEXTS = "SELECT r.key, r.content FROM records r WHERE r.key IN (@ints(:keys)) AN
 SOME = "r.key IN (@ints(:keys))"
 # The sign has SQLite find vectors by their records, and not among all of the user's.
 THEIR_VECTORS = "+v.user_key = :user AND v.record_key IN (@ints(:keys))"
-TOKENS = """
-SELECT r.key, r.content, v.size, v.tokens FROM records r
-LEFT JOIN token_vectors v ON v.user_key = :user AND v.record_key = r.key
-WHERE r.key IN (@ints(:keys)) AND {mine}
+# Those of another model are of another size, until they are made anew.
+TOKENS = f"""
+SELECT @numbers(record_key), @numbers(count), @joined(tokens) FROM (
+    SELECT v.record_key, octet_length(v.tokens) / v.size AS count, v.tokens FROM token_vectors v
+    WHERE {THEIR_VECTORS} AND v.size = :size AND octet_length(v.tokens) % v.size = 0
+) one WHERE count > 0 HAVING count(*) > 0
 """
 # Which records rest on which, and which took the place of which.
 LINEAGE = (
@@ -196,19 +199,18 @@ class IndexReads(SqlReads):
             reader = IndexReader(connection, {"user": user})
             return reader.vectors(THEIR_VECTORS, keys=dump(list(ordinals)))
 
-    def texts_with_tokens(
-        self, scope: Scope, ordinals: Sequence[int]
-    ) -> tuple[dict[int, str], dict[int, query.TokenVectors]]:
-        """Return the texts of these records, and the vectors of their tokens, as far as known."""
+    def tokens(self, scope: Scope, ordinals: Sequence[int], size: int) -> query.StoredTokens | None:
+        """Return the vectors, of a size, of the tokens of these records; ``None`` without any."""
         import numpy as np  # noqa: PLC0415 - it takes long to load
 
-        def make(row: Row) -> tuple[int, str, query.TokenVectors | None]:
-            key, text, size, tokens = row
-            return key, text, size and np.frombuffer(tokens, np.int8).reshape(-1, size)
+        def make(row: Row) -> query.StoredTokens:
+            keys, counts = (np.fromstring(each, np.int64, sep=",") for each in row[:2])
+            return query.StoredTokens(
+                keys, counts, np.frombuffer(row[2], np.int8).reshape(-1, size)
+            )
 
-        found = self._made(scope, TOKENS, make, keys=dump(list(ordinals)))
-        texts = {key: text for key, text, _ in found if isinstance(text, str)}
-        return texts, {key: tokens for key, _, tokens in found if tokens is not None}
+        found = self._made(scope, TOKENS, make, keys=dump(list(ordinals)), size=size)
+        return found[0] if found else None
 
     def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
         """Return ordinals of records that mention entities of these names; most of them first."""

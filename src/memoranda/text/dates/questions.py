@@ -49,10 +49,10 @@ def question_range(query: str, now: datetime) -> Bounds | None:
     Raises:
         InvalidInput: ``now`` has no time zone.
     """
-    if not within_calendar(now, "now"):
-        return None
     text = unicodedata.normalize("NFC", query[:QUERY_LIMIT])
     masked = DATES.quoted.sub(lambda quoted: " " * len(quoted[0]), text)
+    if not (DATES.trigger.search(masked) and within_calendar(now, "now")):
+        return None
     times = list(_DatedQuestion(masked, now).mentions())
     counted = any(DATES.counts_on.match(masked, each.end) for each in times)
     if counted or not 0 < len(times) <= MOST_TIMES:

@@ -2,13 +2,20 @@
 
 from tables import each_row
 
-from memoranda.search.questions import ANALYZER, ParsedQuestion, is_past
-from memoranda.search.statements import competes, speaks_of_change, stated_sentences, values_of
+from memoranda.search.questions import (
+    ANALYZER,
+    ParsedQuestion,
+    competes,
+    is_past,
+    speaks_of_change,
+    stated_sentences,
+    values_of,
+)
 
 
 def question(text):
     """Read a question whose words all tell the same."""
-    return ParsedQuestion.read(text, ANALYZER.query_terms(text))
+    return ParsedQuestion(text, frozenset(ANALYZER.query_terms(text)))
 
 
 @each_row
