@@ -165,7 +165,7 @@ def token_vectors(memory):
     store, scope = memory._services.store, memory._scope
     ordinals = store.ordinals(scope, Filter.at_any_time(kinds=tuple(Kind)))
     assert len(ordinals) >= len(SAID) - 1
-    found = store.tokens(scope, ordinals, TOKEN_DIMENSIONS)
+    found = store.token_vectors(scope, ordinals, TOKEN_DIMENSIONS)
     return [] if found is None else found.ordinals
 
 

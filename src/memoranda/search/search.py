@@ -404,7 +404,9 @@ class SingleSearch:
             return {}
         best = evidence.best_rows(score, self.wanted & _told(found), evidence.MOST_CANDIDATES)
         size = question.vectors.shape[1]
-        tokens = self.parts.store.tokens(self.scope, rows.table["ordinal"][best].tolist(), size)
+        tokens = self.parts.store.token_vectors(
+            self.scope, rows.table["ordinal"][best].tolist(), size
+        )
         if tokens is None:
             return {}
         asked, alike = self.words.coverage(around=False), np.zeros(len(rows), np.float32)

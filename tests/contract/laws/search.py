@@ -179,15 +179,15 @@ class IndexContract(Contract):
             put = [(one, with_tokens), (two, EmbeddedText(vector(1, 0, 0, 0))), (his, with_tokens)]
             ana.apply(do.put_vectors(MODEL, put))
         ordinals = [*ana.ordinals(ALL), *ben.ordinals(ALL)]
-        found = store.tokens(ana.scope, ordinals, size=3)
+        found = store.token_vectors(ana.scope, ordinals, size=3)
         assert [each.id for each in ana.get(found.ordinals.tolist()).values()] == [one.id]
         assert found.counts.tolist() == [2]
         np.testing.assert_array_equal(found.vectors, made)
         # None of another size, of another user, or of vectors that are made anew.
-        assert store.tokens(ana.scope, ordinals, size=2) is None
-        assert store.tokens(ben.scope, ordinals, size=3) is None
+        assert store.token_vectors(ana.scope, ordinals, size=2) is None
+        assert store.token_vectors(ben.scope, ordinals, size=3) is None
         store.reset_vectors(MODEL, DIMENSIONS)
-        assert store.tokens(ana.scope, ordinals, size=3) is None
+        assert store.token_vectors(ana.scope, ordinals, size=3) is None
 
     @given(steps=STEPS)
     @ONE_STORE

@@ -199,7 +199,9 @@ class IndexReads(SqlReads):
             reader = IndexReader(connection, {"user": user})
             return reader.vectors(THEIR_VECTORS, keys=dump(list(ordinals)))
 
-    def tokens(self, scope: Scope, ordinals: Sequence[int], size: int) -> query.StoredTokens | None:
+    def token_vectors(
+        self, scope: Scope, ordinals: Sequence[int], size: int
+    ) -> query.StoredTokens | None:
         """Return the vectors, of a size, of the tokens of these records; ``None`` without any."""
         import numpy as np  # noqa: PLC0415 - it takes long to load
 
