@@ -90,7 +90,8 @@ def main() -> None:
     # Its threads wait for each other: as many as cores, on a busy machine, are far slower than one.
     params.cpuparams.n_threads = max(1, (os.cpu_count() or 1) // 2)
     params.cpuparams_batch.n_threads = params.cpuparams.n_threads
-    params.sampling.seed = 1
+    # As Ollama has it: without it such a model says one thing until its limit.
+    params.sampling.seed, params.sampling.penalty_repeat = 1, 1.1
     params.port = 0
     params.verbosity = 1
     server = xllamacpp.Server(params)

@@ -66,7 +66,8 @@ def measure(name: str, talks: list[dict[str, Any]], model: str | None) -> tuple[
             wrong=sum(each in talk["wrong"] for each in facts),
             unread=len(unread),
         )
-        print(*(f"not read yet, {name}, {talk['name']}: {each}" for each in unread), sep="\n")
+        for each in unread:
+            print(f"not read yet, {name}, {talk['name']}: {each}")
     counted = ("facts", "right", "wrong", "unread", "calls", "failures")
     return (name, *(f"{found[each]:,}" for each in counted), f"{found['seconds']:,.1f}")
 

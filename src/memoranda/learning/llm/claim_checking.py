@@ -148,20 +148,15 @@ class ClaimChecker:
         self._reader = reader
         self._speakers = " ".join({owner, *(turn.speaker for turn in self._around)})
 
-    def check_all(self, drawn: Iterable[ClaimAnswer], kept: Sequence[Claim] = ()) -> list[Claim]:
-        """Return the claims that hold, each once, in the order they were said.
-
-        Args:
-            drawn: what a model claims.
-            kept: what was kept of the page because a person asked for it: it is not kept again.
-        """
+    def check_all(self, drawn: Iterable[ClaimAnswer]) -> list[Claim]:
+        """Return the claims of a model that hold, each once, in the order they were said."""
         claims: dict[str, Claim] = {}
         for candidate in drawn:
             checked = self.check(candidate)
             if isinstance(checked, str):
                 # What was claimed may be private; the reason is not.
                 log.info("a claim of the model was dropped: %s", checked)
-            elif not any(repeats(checked, each) for each in kept):
+            else:
                 claims.setdefault(checked.content.casefold(), checked)
         most = MOST_PER_TURN * sum(turn.person for turn in self.page)
         return sorted(claims.values(), key=lambda claim: claim.said_at)[:most]

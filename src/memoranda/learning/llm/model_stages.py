@@ -14,12 +14,14 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from memoranda.errors import UnusableAnswer
 from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.llm.claim_checking import (
     ClaimAnswer,
     ClaimChecker,
     known_terms,
     particulars,
+    repeats,
     telling_terms,
     why_unfit,
 )
@@ -90,7 +92,8 @@ async def extract_claims(
     """Return the claims of ``page``, drawn by a model, in the order they were said.
 
     :mod:`memoranda.learning.llm.claim_checking` says which are kept. An answer that was cut off by
-    its length is not used: each half of the page is asked for by itself.
+    its length is not used: each half of the page is asked for by itself. Where nothing of an answer
+    holds, the model does not understand what it is asked, and would not with fewer turns.
 
     Args:
         model: what draws them.
@@ -103,6 +106,7 @@ async def extract_claims(
         splits: how often a page may be halved; then the whole claims of an answer count.
 
     Raises:
+        UnusableAnswer: the model claims something, and nothing of it holds.
         LLMError: the model failed; ``error.usage`` says what was spent.
     """
     if not any(turn.person and turn.text.strip() for turn in page):
@@ -113,9 +117,12 @@ async def extract_claims(
     known = [fenced("kept", [{"text": each.content} for each in kept])] if kept else []
     prompt = "\n".join([fenced("before", context), *known, fenced("turns", rows)])
     reply = await model.ask(instructions("extract"), prompt, ClaimsAnswer)
+    claims = checker.check_all(reply.value.claims)
+    if not claims and (reply.value.claims or not reply.complete):
+        raise UnusableAnswer(f"nothing that {model.name} claims was said")
     if reply.complete or len(page) == 1 or not splits:
-        return checker.check_all(reply.value.claims, kept)
-    half, claims = len(page) // 2, list[Claim]()
+        return [each for each in claims if not any(repeats(each, known) for known in kept)]
+    half, claims = len(page) // 2, []
     how: dict[str, Any] = {"reader": reader, "kept": kept, "owner": owner, "splits": splits - 1}
     for turns, earlier in (page[:half], before), (page[half:], [*before, *page[:half]]):
         claims += await extract_claims(model, turns, before=earlier, **how)
