@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
@@ -950,6 +951,7 @@ class Memory:
 
         Raises:
             NotFound: there is no such user, or nobody at all.
+            InvalidInput: it is this store.
         """
         services, told = self._services, checks.required_callable(progress, "progress")
         from memoranda.transfer import porting  # noqa: PLC0415 - see the module
@@ -959,6 +961,8 @@ class Memory:
         with closing(
             Services(location, settings, embedder=services.embedder, llm=None, clock=services.clock)
         ) as other:
+            if len({realpath(each.store.location) for each in (services, other)}) == 1:
+                raise InvalidInput(f"{location} is the store that is copied; name another one")
             reports = []
             for name in names:
                 source, target = services.store.scope(name), other.store.scope(name)

@@ -114,11 +114,13 @@ VALUES = [
     ("backup no/folder/x.db", "x.db cannot be written: there is no folder", "mkdir -p"),
     ("backup agent.db", "agent.db exists already", "choose a new name"),
     ("backup poem.txt/x.db", "poem.txt/x.db", "choose another place"),
+    ("copy agent.db ./folder/../agent.db", "is the store that is copied", "name another"),
     ("copy chroma:///no/where b.db", "there is no memory at /no/where", "remember begins"),
     # places
     ("list --db poem.txt", "poem.txt is damaged", "choose another path"),
     ("list --db bytes.bin", "bytes.bin is damaged", "choose another path"),
     ("list --db folder", "folder cannot be opened", "check that it"),
+    ("list --db /dev/null", "/dev/null cannot be opened", "is a file"),
     ("list --db nothere.db", "nothere.db", "beside it: agent.db"),
     ("list --db no/x.db", "no/x.db, nor a folder", "memoranda remember begins one"),
     ("remember x --db no/folder/x.db", "no/folder/x.db cannot be written", "mkdir -p"),

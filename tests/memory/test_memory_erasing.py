@@ -1,6 +1,8 @@
 """Law 7: what was erased is nowhere any more, all copies are found, and what stays is listed."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 from kept_bytes import coded, holding
@@ -205,6 +207,27 @@ def test_the_notes_of_others_stay_in_a_shared_folder(tmp_path, opened):
     (shared / "README.md").write_text("mine")
     assert memory.admin.delete_user("ana").notes == 3
     assert sorted(path.name for path in shared.iterdir() if path.suffix) == ["README.md"]
+
+
+def test_what_stands_in_the_place_of_notes_keeps_nobody_from_deletion(memory, tmp_path):
+    """A link, a circle or a pipe goes; a folder stays, and so does what is linked outside."""
+    outside = tmp_path / "outside.md"
+    outside.write_text("mine")
+    for make in (
+        lambda path: path.symlink_to(outside),
+        lambda path: path.symlink_to(path.name),
+        os.mkfifo,
+        Path.mkdir,
+    ):
+        ben = memory.as_user("ben")
+        ben.remember(SAID)
+        ben.notes.sync()
+        (file := ben.notes.folder / "MEMORY.md").unlink()
+        make(file)
+        memory.admin.delete_user("ben")
+        assert "ben" not in memory.admin.users()
+        assert os.path.lexists(file) == file.is_dir()
+    assert outside.read_text() == "mine"
 
 
 def test_an_unknown_user_is_named_with_the_near_ones(memory):

@@ -4,7 +4,7 @@ import pytest
 from file_samples import exported, opened
 from samples import User
 
-from memoranda.errors import NotFound, StoreError
+from memoranda.errors import InvalidInput, NotFound, StoreError
 
 
 @pytest.fixture
@@ -122,10 +122,13 @@ def test_notes_that_cannot_be_read_are_left_out_and_named(ana, there):
 
 
 def test_places_that_make_no_sense_are_refused(ana, there, tmp_path):
-    """A folder that is not there; a copy to itself changes nothing."""
+    """A folder that is not there, and the store itself, by whatever path."""
     ana.remember("tea")
-    (told,) = ana.copy_to(tmp_path / "a.db")
-    assert told.records == 0
+    (tmp_path / "link.db").symlink_to("a.db")
+    for place in ("a.db", "link.db"):
+        with pytest.raises(InvalidInput, match=rf"{place} is the store that is copied"):
+            ana.copy_to(tmp_path / place)
+    assert ana.count() == 1
     with pytest.raises(StoreError, match="nowhere"):
         ana.copy_to(tmp_path / "nowhere" / "b.db")
     assert not there.exists()

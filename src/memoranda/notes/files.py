@@ -160,13 +160,19 @@ class NotesFolder:
         return done
 
     def remove(self, names: Sequence[str]) -> int:
-        """Remove files, and the folder where nothing else is in it; return how many there were."""
+        """Remove files, and the folder where nothing else is in it; return how many there were.
+
+        What a link names outside of the folder stays, and so does what is a folder.
+        """
         if not self.folder.is_dir():
             return 0
         with self.locked(), _translated(self.folder, writing=True):
             for name in names:
-                self._path(name).unlink(missing_ok=True)
-                (self.folder / name).unlink(missing_ok=True)  # Where the name is a link.
+                path = self.folder / name
+                for each in (Path(os.path.realpath(path)), path):
+                    inside = each.is_relative_to(self.folder)
+                    if inside and (each.is_symlink() or not each.is_dir()):
+                        each.unlink(missing_ok=True)
         with suppress(OSError):
             (self.folder / LOCK).unlink()
             self.folder.rmdir()

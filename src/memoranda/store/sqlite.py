@@ -271,13 +271,14 @@ def create_private(path: str) -> None:
     that this process holds on the file, also those of another SQLite connection.
 
     Raises:
-        StoreReadOnly: the file cannot be made.
+        StoreReadOnly: the file cannot be made, or what has its name is a folder or a device.
     """
     try:
         with _creating:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
-        return
+        if not Path(path).is_file():
+            raise errors.StoreReadOnly(CANNOT_OPEN.format(path=path)) from None
     except (OSError, ValueError) as error:
         message = explain_unwritable(path.removesuffix(PARTIAL), error)
         raise errors.StoreReadOnly(message) from error
