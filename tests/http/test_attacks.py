@@ -27,7 +27,7 @@ def test_another_users_ids_are_nowhere(ana, ben):
     record = ana.post("/v1/records", json={"content": "Anabel Zimt likes tea"}).json()
     chat = {"messages": [{"role": "user", "content": "Hello there"}]}
     added = ana.post("/v1/conversations/secret/messages", json=chat).json()
-    message = added["messages"][0]["id"]
+    message = added[0]["id"]
     document, tried = ana.get("/openapi.json").json(), 0
     for path, methods in document["paths"].items():
         if "{" not in path or "/admin/" in path or "/tools/" in path or "/stages/" in path:

@@ -23,10 +23,10 @@ def test_searching_and_recalling(ana):
     """Hits come best first, with reasons where they were asked for; recall is fenced."""
     require(ana.post("/v1/records", json={"content": "Ana is allergic to nuts"}), 201)
     asked = {"query": "what is she allergic to?", "limit": 1}
-    (hit,) = require(ana.post("/v1/search", json=asked))["hits"]
+    (hit,) = require(ana.post("/v1/search", json=asked))
     assert "nuts" in hit["content"]
     assert "why" not in hit
-    (hit,) = require(ana.post("/v1/search", json=asked | {"why": True}))["hits"]
+    (hit,) = require(ana.post("/v1/search", json=asked | {"why": True}))
     assert hit["why"]["arms"]
     block = require(ana.post("/v1/recall", json={"prompt": "Cook for Ana, no nuts?"}))
     assert block["ids"]
@@ -42,7 +42,7 @@ def test_items_and_the_context_of_the_day(ana):
     assert first["id"] == second["id"]
     where = {"namespace": ["app", "theme"], "key": "colour"}
     assert require(ana.get("/v1/items", params=where))["content"] == "light"
-    assert ["app"] in require(ana.get("/v1/namespaces", params={"depth": 1}))["namespaces"]
+    assert ["app"] in require(ana.get("/v1/namespaces", params={"depth": 1}))
     require(ana.delete("/v1/items", params=where))
     require_problem(ana.get("/v1/items", params=where), 404)
     require(ana.put("/v1/context/mood/today", json={"value": "cheerful"}))
@@ -55,10 +55,10 @@ def test_entities_and_facts(ana):
     made = require(ana.post("/v1/records", json={"content": "Maria Silva lives in Porto"}), 201)
     profile = require(ana.get("/v1/entities/Maria Silva"))
     assert made["id"] in [each["id"] for each in profile["records"]]
-    names = [each["name"] for each in require(ana.get("/v1/entities"))["entities"]]
+    names = [each["name"] for each in require(ana.get("/v1/entities"))]
     assert {"Maria Silva", "Porto"} <= {*names}
     require_problem(ana.get("/v1/entities/Nobody Atall"), 404)
-    facts = require(ana.post("/v1/facts/search", json={"query": "Maria Silva"}))["facts"]
+    facts = require(ana.post("/v1/facts/search", json={"query": "Maria Silva"}))
     assert facts[0]["record"]["id"] == made["id"]
     assert require(ana.get(f"/v1/facts/{made['id']}"))["fact"]["state"] == "believed"
     require(ana.post("/v1/records", json={"content": "Maria S. called"}), 201)
@@ -73,12 +73,12 @@ def test_a_conversation_from_its_beginning_to_its_end(ana):
         {"role": "user", "content": "Book me something."},
     ]
     require(ana.put(chat, json={"system": "You plan trips."}))
-    added = require(ana.post(f"{chat}/messages", json={"messages": messages}), 201)["messages"]
+    added = require(ana.post(f"{chat}/messages", json={"messages": messages}), 201)
     assert [each["content"] for each in added] == [each["content"] for each in messages]
-    assert require(ana.get(f"{chat}/dump"))["messages"][-3:] == messages
-    assert len(require(ana.get(f"{chat}/messages", params={"last": 1}))["messages"]) == 1
-    assert len(require(ana.get(f"{chat}/messages", params={"role": "user"}))["messages"]) == 2
-    assert len(require(ana.get(f"{chat}/window", params={"turns": 1}))["messages"]) == 1
+    assert require(ana.get(f"{chat}/dump"))[-3:] == messages
+    assert len(require(ana.get(f"{chat}/messages", params={"last": 1}))) == 1
+    assert len(require(ana.get(f"{chat}/messages", params={"role": "user"}))) == 2
+    assert len(require(ana.get(f"{chat}/window", params={"turns": 1}))) == 1
     require(ana.put(f"{chat}/messages/{added[0]['id']}/pin", json={"pinned": True}), 204)
     built = require(ana.post(f"{chat}/context", json={"prompt": "To Porto", "budget": 2_000}))
     assert built["messages"][0]["role"] == "system"
@@ -90,11 +90,11 @@ def test_a_conversation_from_its_beginning_to_its_end(ana):
         "messages": [{"role": "assistant", "content": "Not before 9."}],
     }
     require(ana.post(f"{chat}/replacements", json=given))
-    popped = require(ana.delete(f"{chat}/messages", params={"last": 1}))["messages"]
+    popped = require(ana.delete(f"{chat}/messages", params={"last": 1}))
     assert [each["id"] for each in popped] == [added[2]["id"]]
-    assert require(ana.post(f"{chat}/prune")) == {"pruning": None}
+    assert require(ana.post(f"{chat}/prune")) is None
     assert require(ana.get(chat))["total_messages"] == 2
-    listed = require(ana.get("/v1/conversations"))["conversations"]
+    listed = require(ana.get("/v1/conversations"))
     assert "trip/2026" in [each["id"] for each in listed]
     require(ana.post(f"{chat}/end"), 204)
     require(ana.post("/v1/consolidate", json={"dry_run": True}))
@@ -128,13 +128,13 @@ def test_notes(tmp_path):
         assert require(ana.put("/v1/notes/memory", json={"text": edited})) == {"changed": True}
         assert require(ana.get("/v1/records"))["records"][-1]["content"] == "Ana is vegan"
         require(ana.post("/v1/notes/history", json={"text": "Booked the ferry."}), 201)
-        entries = require(ana.get("/v1/notes/history", params={"query": "ferry"}))["entries"]
+        entries = require(ana.get("/v1/notes/history", params={"query": "ferry"}))
         assert [each["text"] for each in entries] == ["Booked the ferry."]
 
 
 def test_tools_and_files(ana, ben):
     """An agent's tools by name; a whole memory goes out, and comes in again once."""
-    names = [each["function"]["name"] for each in require(ana.get("/v1/tools"))["tools"]]
+    names = [each["function"]["name"] for each in require(ana.get("/v1/tools"))]
     assert len(names) == 10
     told = require(ana.post("/v1/tools/memory_stats", json={}))["text"]
     assert "fact" in told
@@ -156,13 +156,13 @@ def test_administration_needs_its_scope(served, ana, root):
     made = require(root.post("/v1/admin/tokens", json={"user": "dora", "days": 1}), 201)
     with served.client(made["token"]) as dora:
         require(dora.post("/v1/records", json={"content": "Dora was here"}), 201)
-        assert "dora" in [each["name"] for each in require(root.get("/v1/admin/users"))["users"]]
+        assert "dora" in [each["name"] for each in require(root.get("/v1/admin/users"))]
         require(root.delete("/v1/admin/users/dora"))
         require_problem(dora.get("/v1/records"), 401)
     again = require(root.post("/v1/admin/tokens", json={"user": "dora", "scope": "read"}), 201)
     assert require(root.delete(f"/v1/admin/tokens/{again['id']}"))["user"] == "dora"
     require_problem(root.delete(f"/v1/admin/tokens/{again['id']}"), 404)
-    assert require(root.post("/v1/admin/rebuild")) == {"problems": []}
+    assert require(root.post("/v1/admin/rebuild")) == []
 
 
 def test_capabilities_tell_what_there_is(ana, served):
@@ -184,5 +184,6 @@ def test_the_document_has_an_example_of_every_body(ana):
                 assert "application/problem+json" in told["responses"]["4XX"]["content"], where
                 assert told["security"] == [{"HTTPBearer": []}], where
             for kind, content in told.get("requestBody", {}).get("content", {}).items():
-                named = re.search("example", str(content)) or kind == "application/octet-stream"
-                assert named or not told["requestBody"].get("required"), where
+                names = re.findall(r"schemas/(\w+)", str(content))
+                parts = content, *(document["components"]["schemas"][name] for name in names)
+                assert "example" in str(parts) or kind == "application/octet-stream", where

@@ -136,4 +136,4 @@ def test_a_batch_is_stored_whole_or_not_at_all(ana):
     require_problem(ana.post("/v1/records/batch", json={"items": items}), 422)
     assert ana.get("/v1/records/count", params={"session": "batch"}).json() == {"count": 0}
     made = ana.post("/v1/records/batch", json={"items": items[:1]})
-    assert [each["content"] for each in made.json()["records"]] == ["Batch one"]
+    assert [each["content"] for each in made.json()] == ["Batch one"]

@@ -13,7 +13,9 @@ from memoranda.http import schemas
 from memoranda.http.access import AdminMemory
 from memoranda.http.answers import answer
 from memoranda.http.resources import Form, example, resource
+from memoranda.maintenance.users import UserOverview
 from memoranda.model.models import ForgetReceipt
+from memoranda.model.reports import Check
 from memoranda.model.tokens import ApiToken, TokenScope
 from memoranda.rendering.forms import form_of
 from memoranda.serving.tokens import TokenService
@@ -21,7 +23,7 @@ from memoranda.serving.tokens import TokenService
 router = resource("/admin", "admin")
 
 
-class NewToken(Form):
+class NewToken(Form, json_schema_extra=example(user="ben", scope="read", days=90)):
     """Whose memory a token opens, what for, and for how many days."""
 
     user: str
@@ -29,10 +31,10 @@ class NewToken(Form):
     days: int | None = Field(default=None, ge=1, le=36_500)
 
 
-@router.get("/users", response_model=schemas.UserList)
+@router.get("/users", response_model=list[UserOverview])
 def users(memory: AdminMemory) -> Response:
     """List the users of the store, with what they have."""
-    return answer({"users": memory.admin.overviews()})
+    return answer(memory.admin.overviews())
 
 
 @router.delete("/users/{name:path}", response_model=ForgetReceipt)
@@ -43,16 +45,14 @@ def delete_user(
     return answer(memory.admin.delete_user(name, erase=erase))
 
 
-@router.get("/tokens", response_model=schemas.TokenList)
+@router.get("/tokens", response_model=list[ApiToken])
 def tokens(memory: AdminMemory) -> Response:
     """List the tokens of all users; none of their texts is kept."""
-    return answer({"tokens": TokenService.of(memory).all()})
+    return answer(TokenService.of(memory).all())
 
 
 @router.post("/tokens", status_code=201, response_model=schemas.NewTokenText)
-def create_token(
-    new: Annotated[NewToken, example(user="ben", scope="read", days=90)], memory: AdminMemory
-) -> Response:
+def create_token(new: NewToken, memory: AdminMemory) -> Response:
     """Make a token; its text is shown this once."""
     span = None if new.days is None else timedelta(days=new.days)
     text, token = TokenService.of(memory).create(new.user, new.scope, span)
@@ -65,19 +65,19 @@ def revoke_token(id: str, memory: AdminMemory) -> Response:
     return answer(TokenService.of(memory).revoke(id))
 
 
-@router.get("/doctor", response_model=schemas.CheckList)
+@router.get("/doctor", response_model=list[Check])
 def doctor(memory: AdminMemory) -> Response:
     """Look at everything that can be wrong, and tell what was found."""
-    return answer({"checks": memory.doctor()})
+    return answer(memory.doctor())
 
 
-@router.get("/verify", response_model=schemas.ProblemLines)
+@router.get("/verify", response_model=list[str])
 def verify(memory: AdminMemory) -> Response:
     """List the problems of the whole store."""
-    return answer({"problems": memory.verify()})
+    return answer(memory.verify())
 
 
-@router.post("/rebuild", response_model=schemas.ProblemLines)
+@router.post("/rebuild", response_model=list[str])
 def rebuild(memory: AdminMemory) -> Response:
     """Derive index and counts anew; tell what was different."""
-    return answer({"problems": memory.rebuild()})
+    return answer(memory.rebuild())

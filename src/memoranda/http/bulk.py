@@ -15,23 +15,13 @@ from memoranda.http.access import WriteMemory
 from memoranda.http.answers import record_form
 from memoranda.http.problems import field_problems
 from memoranda.http.records import NewRecord
-from memoranda.http.resources import resource
+from memoranda.http.resources import raw_body, resource
 from memoranda.memory import Memory
 from memoranda.rendering.forms import format_json
 
 router = resource("/records", "records")
 JSON_LINES = "application/jsonl"
-BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            JSON_LINES: {
-                "schema": {"type": "string"},
-                "example": '{"content": "Ana is vegetarian"}\n{"content": "Ana never flies"}\n',
-            }
-        },
-    }
-}
+EXAMPLE = '{"content": "Ana is vegetarian"}\n{"content": "Ana never flies"}\n'
 
 
 async def read_body(request: Request) -> bytes:
@@ -46,7 +36,7 @@ Lines = Annotated[bytes, Depends(read_body)]
     "/bulk",
     response_class=Response,
     responses={200: {"model": schemas.BulkLine, "content": {JSON_LINES: {}}}},
-    openapi_extra=BODY,
+    openapi_extra=raw_body(JSON_LINES, example=EXAMPLE),
 )
 def add_lines(lines: Lines, memory: WriteMemory) -> Response:
     """Store the records of JSON lines; a line that cannot be stored keeps no other from it."""

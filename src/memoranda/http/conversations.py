@@ -9,13 +9,13 @@ from pydantic import Field
 from starlette.responses import Response
 
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.explain import ConversationStats
+from memoranda.conversation.explain import ConversationStats, ViewExplanation
 from memoranda.http import schemas
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer
 from memoranda.http.resources import Erase, Form, example, resource
 from memoranda.memory import Memory
-from memoranda.model.models import ForgetReceipt, Message
+from memoranda.model.models import ConversationInfo, ForgetReceipt, Message, Pruning
 
 router = resource("/conversations", "conversations")
 
@@ -26,7 +26,7 @@ ONE = "/{id:path}"
 Json = dict[str, Any]
 
 
-class ConversationSetup(Form):
+class ConversationSetup(Form, json_schema_extra=example(system="You plan trips.")):
     """How a conversation is opened; what is not given is as stored, or as the settings say."""
 
     system: str | None = None
@@ -39,25 +39,28 @@ class ConversationSetup(Form):
 
     def open(self, memory: Memory, name: str) -> Conversation:
         """Open a conversation, or start it."""
-        given: Any = {each: getattr(self, each) for each in self.model_fields_set}
+        given: Any = self.given()
         return memory.conversation(name, **given)
 
 
-class NewMessages(Form):
+class NewMessages(Form, json_schema_extra=example(messages=[{"role": "user", "content": "Hello"}])):
     """Messages in our form, or in that of OpenAI or Anthropic."""
 
     messages: list[Json]
     setup: ConversationSetup = ConversationSetup()
 
 
-class ReplaceBody(Form):
+class ReplaceBody(
+    Form,
+    json_schema_extra=example(ids=["msg_01KB6W3V8Q"], messages=[{"role": "user", "content": "Hi"}]),
+):
     """Messages that take the place of others."""
 
     ids: list[str]
     messages: list[Json]
 
 
-class ContextBody(Form):
+class ContextBody(Form, json_schema_extra=example(prompt="Book me something", budget=8_000)):
     """What a model is to be sent; see ``Conversation.context``."""
 
     prompt: str | None = None
@@ -67,19 +70,19 @@ class ContextBody(Form):
     setup: ConversationSetup = ConversationSetup()
 
 
-class PruneBody(Form):
+class PruneBody(Form, json_schema_extra=example(max_tokens=8_000)):
     """How many tokens the view may have afterwards; otherwise as the settings say."""
 
     max_tokens: int | None = Field(default=None, ge=1)
 
 
-class Pin(Form):
+class Pin(Form, json_schema_extra=example(pinned=True)):
     """Whether a message stays in every view."""
 
     pinned: bool = True
 
 
-class Expansion(Form):
+class Expansion(Form, json_schema_extra=example(marker="cut_12-26")):
     """The id of a marker, such as ``cut_12-26``."""
 
     marker: str
@@ -90,41 +93,32 @@ def stored(memory: Memory, name: str) -> Conversation:
     return memory.stored_conversations.open_existing(name)
 
 
-def messages_answer(found: tuple[Message, ...], status: int = 200) -> Response:
-    """Return the answer that holds messages."""
-    return answer({"messages": found}, status)
-
-
-@router.get("", response_model=schemas.ConversationList)
+@router.get("", response_model=list[ConversationInfo])
 def conversations(memory: ReadMemory) -> Response:
     """List the stored conversations, the newest first."""
-    return answer({"conversations": memory.conversations()})
+    return answer(memory.conversations())
 
 
-@router.get(f"{ONE}/messages", response_model=schemas.MessageList)
+@router.get(f"{ONE}/messages", response_model=list[Message])
 def messages(
     name: Name, memory: ReadMemory, last: Last | None = None, role: str | None = None
 ) -> Response:
     """List the messages since the last clear: all, the last ones, or those of a role."""
     chat = stored(memory, name)
     found = chat.messages if role is None else chat.by_role(role)
-    return messages_answer(found if last is None else found[-last:])
+    return answer(found if last is None else found[-last:])
 
 
-@router.post(f"{ONE}/messages", status_code=201, response_model=schemas.MessageList)
-def extend(
-    name: Name,
-    new: Annotated[NewMessages, example(messages=[{"role": "user", "content": "Hello"}])],
-    memory: WriteMemory,
-) -> Response:
+@router.post(f"{ONE}/messages", status_code=201, response_model=list[Message])
+def extend(name: Name, new: NewMessages, memory: WriteMemory) -> Response:
     """Add messages to a conversation, which begins with them if it is not there."""
-    return messages_answer(new.setup.open(memory, name).extend(new.messages), 201)
+    return answer(new.setup.open(memory, name).extend(new.messages), 201)
 
 
-@router.delete(f"{ONE}/messages", response_model=schemas.MessageList)
+@router.delete(f"{ONE}/messages", response_model=list[Message])
 def pop(name: Name, last: Last, memory: WriteMemory) -> Response:
     """Remove the last messages, and give them back."""
-    return messages_answer(stored(memory, name).pop(last))
+    return answer(stored(memory, name).pop(last))
 
 
 @router.delete(f"{ONE}/messages/{{message}}", response_model=Message)
@@ -134,42 +128,34 @@ def remove(name: Name, message: MessageId, memory: WriteMemory) -> Response:
 
 
 @router.put(f"{ONE}/messages/{{message}}/pin", status_code=204)
-def pin(
-    name: Name, message: MessageId, given: Annotated[Pin, example(pinned=True)], memory: WriteMemory
-) -> None:
+def pin(name: Name, message: MessageId, given: Pin, memory: WriteMemory) -> None:
     """Let a message stay in every view, or not."""
     stored(memory, name).pin(message, pinned=given.pinned)
 
 
-@router.post(f"{ONE}/replacements", response_model=schemas.MessageList)
-def replace(
-    name: Name,
-    given: Annotated[
-        ReplaceBody, example(ids=["msg_01KB6W3V8Q"], messages=[{"role": "user", "content": "Hi"}])
-    ],
-    memory: WriteMemory,
-) -> Response:
+@router.post(f"{ONE}/replacements", response_model=list[Message])
+def replace(name: Name, given: ReplaceBody, memory: WriteMemory) -> Response:
     """Put messages in the place of others."""
-    return messages_answer(stored(memory, name).replace(given.ids, given.messages))
+    return answer(stored(memory, name).replace(given.ids, given.messages))
 
 
-@router.get(f"{ONE}/window", response_model=schemas.MessageList)
+@router.get(f"{ONE}/window", response_model=list[Message])
 def window(
     name: Name, memory: ReadMemory, turns: Annotated[int | None, Query(ge=1)] = None
 ) -> Response:
     """List the messages of the last turns."""
-    return messages_answer(stored(memory, name).window(turns))
+    return answer(stored(memory, name).window(turns))
 
 
-@router.get(f"{ONE}/dump", response_model=schemas.BuiltDump)
+@router.get(f"{ONE}/dump", response_model=list[Json])
 def dump(
     name: Name, memory: ReadMemory, form: str = "openai", last: Last | None = None
 ) -> Response:
     """Give exactly what was put in, in a provider's form."""
-    return answer({"messages": stored(memory, name).dump(form, last)})
+    return answer(stored(memory, name).dump(form, last))
 
 
-@router.get(f"{ONE}/explanation", response_model=schemas.ViewForm)
+@router.get(f"{ONE}/explanation", response_model=ViewExplanation)
 def explain(
     name: Name, memory: ReadMemory, budget: Annotated[int | None, Query(ge=1)] = None
 ) -> Response:
@@ -178,36 +164,30 @@ def explain(
 
 
 @router.post(f"{ONE}/context", response_model=schemas.BuiltContext)
-def context(
-    name: Name,
-    asked: Annotated[ContextBody, example(prompt="Book me something", budget=8_000)],
-    memory: WriteMemory,
-) -> Response:
+def context(name: Name, asked: ContextBody, memory: WriteMemory) -> Response:
     """Build what a model is to be sent: the view, notes and recall, within a budget."""
     chat = asked.setup.open(memory, name)
     built = chat.context(asked.prompt, budget=asked.budget, form=asked.form, tools=asked.tools)
     return answer(built)
 
 
-@router.post(f"{ONE}/prune", response_model=schemas.PruningResult)
+@router.post(f"{ONE}/prune", response_model=Pruning | None)
 def prune(name: Name, memory: WriteMemory, asked: PruneBody | None = None) -> Response:
     """Take what is least needed out of the view; the answer is the receipt."""
     limit = None if asked is None else asked.max_tokens
-    return answer({"pruning": stored(memory, name).prune(limit)})
+    return answer(stored(memory, name).prune(limit))
 
 
-@router.post(f"{ONE}/sessions", response_model=schemas.PruningResult)
+@router.post(f"{ONE}/sessions", response_model=Pruning | None)
 def start_session(name: Name, memory: WriteMemory) -> Response:
     """Begin a session: what earlier ones said leaves the view, where the settings say so."""
-    return answer({"pruning": stored(memory, name).start_session()})
+    return answer(stored(memory, name).start_session())
 
 
-@router.post(f"{ONE}/expand", response_model=schemas.MessageList)
-def expand(
-    name: Name, which: Annotated[Expansion, example(marker="cut_12-26")], memory: ReadMemory
-) -> Response:
+@router.post(f"{ONE}/expand", response_model=list[Message])
+def expand(name: Name, which: Expansion, memory: ReadMemory) -> Response:
     """Give the messages for which a marker stands."""
-    return messages_answer(stored(memory, name).expand(which.marker))
+    return answer(stored(memory, name).expand(which.marker))
 
 
 @router.post(f"{ONE}/clear", status_code=204)
@@ -223,11 +203,7 @@ def end(name: Name, memory: WriteMemory) -> None:
 
 
 @router.put(ONE, response_model=ConversationStats)
-def open_conversation(
-    name: Name,
-    setup: Annotated[ConversationSetup, example(system="You plan trips.")],
-    memory: WriteMemory,
-) -> Response:
+def open_conversation(name: Name, setup: ConversationSetup, memory: WriteMemory) -> Response:
     """Open a conversation, or start it; the answer is its state in figures."""
     return answer(setup.open(memory, name).stats())
 

@@ -17,14 +17,14 @@ from memoranda.rendering.structured import EntityInfo
 router = resource("", "entities and facts")
 
 
-class Merge(Form):
+class Merge(Form, json_schema_extra=example(name="Ana", other="Anna")):
     """Two names of one entity; it keeps the first."""
 
     name: str
     other: str
 
 
-class FactQuestion(Form):
+class FactQuestion(Form, json_schema_extra=example(query="where does Ana live?")):
     """Which facts are wanted: those that answer a question, or the last said first."""
 
     query: str | None = None
@@ -32,16 +32,14 @@ class FactQuestion(Form):
     limit: int = 100
 
 
-@router.get("/entities", response_model=schemas.EntityList)
+@router.get("/entities", response_model=list[EntityInfo])
 def entities(memory: ReadMemory, type: str | None = None, limit: Limit = 100) -> Response:
     """List the entities that records mention, most mentioned first."""
-    return answer({"entities": memory.entities(type=type, limit=limit)})
+    return answer(memory.entities(type=type, limit=limit))
 
 
 @router.post("/entities/merge", response_model=EntityInfo)
-def merge(
-    both: Annotated[Merge, example(name="Ana", other="Anna")], memory: WriteMemory
-) -> Response:
+def merge(both: Merge, memory: WriteMemory) -> Response:
     """Make two entities one, for good."""
     return answer(memory.merge_entities(both.name, both.other))
 
@@ -55,12 +53,10 @@ def entity(name: Annotated[str, Path(examples=["Ana"])], memory: ReadMemory) -> 
     return answer(found)
 
 
-@router.post("/facts/search", response_model=schemas.FactList)
-def facts(
-    asked: Annotated[FactQuestion, example(query="where does Ana live?")], memory: ReadMemory
-) -> Response:
+@router.post("/facts/search", response_model=list[schemas.FactForm])
+def facts(asked: FactQuestion, memory: ReadMemory) -> Response:
     """List facts with how far each is believed, since when, and what it replaced."""
-    return answer({"facts": memory.facts(**asked.model_dump())})
+    return answer(memory.facts(**asked.model_dump()))
 
 
 @router.get("/facts/{id}", response_model=schemas.FactOrigin)

@@ -88,23 +88,23 @@ async def events(
     """Tell what happens to the memory from now on, or since the last event that was told."""
     memory = share(request.app.state.memory, token.user, None)
     given = PLACE.fullmatch(last_event_id or "")
-    newest = await run_in_threadpool(_newest, memory)
-    last = (int(given[1]), int(given[2])) if given else newest
-    while await run_in_threadpool(_is_valid, memory, token):
-        for place, change in await run_in_threadpool(_changes, memory, last):
-            last, name = place, f"{place[0]}-{place[1]}"
-            yield ServerSentEvent(event=change.action, id=name, data=to_json(change))
+    place = (int(given[1]), int(given[2])) if given else None
+    while (found := await run_in_threadpool(_look, memory, token, place)) is not None:
+        place, changes = found
+        for (record, change), told in changes:
+            name = f"{record}-{change}"
+            yield ServerSentEvent(event=told.action, id=name, data=to_json(told))
         await anyio.sleep(EVERY)
 
 
-def _is_valid(memory: Memory, token: ApiToken) -> bool:
-    """Return whether a token opens its memory still."""
-    return TokenService.of(memory).is_valid(token)
-
-
-def _newest(memory: Memory) -> Place:
-    return services_of(memory).store.newest_place(scope_of(memory))
-
-
-def _changes(memory: Memory, after: Place) -> list[tuple[Place, Change]]:
-    return services_of(memory).store.changes_after(scope_of(memory), after)
+def _look(
+    memory: Memory, token: ApiToken, place: Place | None
+) -> tuple[Place, list[tuple[Place, Change]]] | None:
+    """Return what happened after a place, and the place after that; nothing, once it may not."""
+    store, scope = services_of(memory).store, scope_of(memory)
+    if not TokenService.of(memory).is_valid(token):
+        return None
+    if place is None:
+        return store.newest_place(scope), []
+    changes = store.changes_after(scope, place)
+    return (changes[-1][0] if changes else place), changes

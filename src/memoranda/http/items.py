@@ -21,7 +21,7 @@ Key = Annotated[str, Query(description="The name of an item in its namespace.")]
 ContextKey = Annotated[str, Path(examples=["mood"])]
 
 
-class NewValue(Form):
+class NewValue(Form, json_schema_extra=example(value="cheerful")):
     """A value of the day."""
 
     value: str
@@ -50,14 +50,14 @@ def forget_item(
     return answer(done)
 
 
-@router.get("/namespaces", response_model=schemas.NamespaceList)
+@router.get("/namespaces", response_model=list[list[str]])
 def namespaces(
     memory: ReadMemory,
     prefix: Namespace = [],  # noqa: B006
     depth: Annotated[int | None, Query(ge=1)] = None,
 ) -> Response:
     """List the namespaces that have items, in order."""
-    return answer({"namespaces": memory.namespaces(prefix, depth)})
+    return answer(memory.namespaces(prefix, depth))
 
 
 @router.get("/context/{key:path}", response_model=schemas.ContextValue)
@@ -67,8 +67,6 @@ def get_context(key: ContextKey, memory: ReadMemory) -> Response:
 
 
 @router.put("/context/{key:path}", response_model=schemas.VersionedRecord)
-def set_context(
-    key: ContextKey, new: Annotated[NewValue, example(value="cheerful")], memory: WriteMemory
-) -> Response:
+def set_context(key: ContextKey, new: NewValue, memory: WriteMemory) -> Response:
     """Keep a value under a key until the day ends in the user's time zone."""
     return record_answer(memory.set_context(key, new.value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
@@ -50,11 +51,14 @@ class TokenShare:
             return
         turns = self._turns.setdefault(token, asyncio.Semaphore(SHARE))
         await turns.acquire()
-        turn = RequestTurn(turns, send)
-        try:
-            await self.app(scope, receive, turn.send)
-        finally:
-            turn.end()
+        with ExitStack() as turn:
+            turn.callback(turns.release)
+
+            async def begin(message: Message) -> None:
+                turn.close()  # The next may have it now, however long a stream is.
+                await send(message)
+
+            await self.app(scope, receive, begin)
 
     def _spend(self, token: str) -> float:
         """Return the seconds until a token may ask again; 0 if it may now, and then does."""
@@ -64,23 +68,3 @@ class TokenShare:
             return until - now - BURST
         self._spent[token] = until + 1 / self.rate
         return 0.0
-
-
-@dataclass(slots=True)
-class RequestTurn:
-    """One of the turns of a token: it ends when the answer begins, however long a stream is."""
-
-    turns: asyncio.Semaphore
-    target: Send
-    ended: bool = False
-
-    async def send(self, message: Message) -> None:
-        """Send a part of the answer."""
-        self.end()
-        await self.target(message)
-
-    def end(self) -> None:
-        """Give the turn to the next."""
-        if not self.ended:
-            self.ended = True
-            self.turns.release()

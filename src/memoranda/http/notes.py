@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from starlette.responses import Response
 
 from memoranda.http import schemas
@@ -15,13 +13,13 @@ from memoranda.rendering.structured import HistoryLine
 router = resource("/notes", "notes")
 
 
-class NewNotes(Form):
+class NewNotes(Form, json_schema_extra=example(text="- Ana is vegetarian\n")):
     """MEMORY.md as it is to be; lines that are not in it any more are forgotten."""
 
     text: str
 
 
-class NewEntry(Form):
+class NewEntry(Form, json_schema_extra=example(text="Booked the ferry.")):
     """An entry of the history; ``rotated`` files it under its month."""
 
     text: str
@@ -35,25 +33,21 @@ def read_memory(memory: ReadMemory) -> Response:
 
 
 @router.put("/memory", response_model=schemas.NotesChange)
-def write_memory(
-    new: Annotated[NewNotes, example(text="- Ana is vegetarian\n")], memory: WriteMemory
-) -> Response:
+def write_memory(new: NewNotes, memory: WriteMemory) -> Response:
     """Put a text in the place of MEMORY.md, as a person would who edits it."""
     return answer({"changed": memory.notes.write_memory(new.text)})
 
 
-@router.get("/history", response_model=schemas.HistoryEntries)
+@router.get("/history", response_model=list[HistoryLine])
 def history(memory: ReadMemory, query: str = "", limit: Limit = 20) -> Response:
     """List entries of the history, the newest first: all, or those with the words of a query."""
     notes = memory.notes
     found = notes.search(query, limit=limit) if query else notes.history(limit=limit)
-    return answer({"entries": found})
+    return answer(found)
 
 
 @router.post("/history", status_code=201, response_model=HistoryLine)
-def append_history(
-    new: Annotated[NewEntry, example(text="Booked the ferry.")], memory: WriteMemory
-) -> Response:
+def append_history(new: NewEntry, memory: WriteMemory) -> Response:
     """Add an entry to the history."""
     append = memory.notes.append_history_rotated if new.rotated else memory.notes.append_history
     return answer(append(new.text), 201)

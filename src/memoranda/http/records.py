@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query, Request
 from pydantic import AwareDatetime, Field
@@ -23,12 +23,12 @@ from memoranda.http.resources import (
     resource,
 )
 from memoranda.memory import Memory
-from memoranda.model.models import ForgetReceipt, Record
+from memoranda.model.models import Change, ForgetReceipt, Record
 
 router = resource("/records", "records")
 
 
-class NewRecord(Form):
+class NewRecord(Form, json_schema_extra=example(content="Ana is vegetarian", tags=["diet"])):
     """What is to be remembered; see ``Memory.remember``."""
 
     content: str
@@ -46,30 +46,26 @@ class NewRecord(Form):
     confidence: float = 1.0
     decay_rate: float | None = None
 
-    def given(self) -> dict[str, Any]:
-        """Return what was given, as arguments of ``remember``."""
-        return {name: getattr(self, name) for name in self.model_fields_set}
 
-
-class NewRecords(Form):
+class NewRecords(Form, json_schema_extra=example(items=[{"content": "Ana is vegetarian"}])):
     """Records that are stored together, or not at all."""
 
     items: list[NewRecord]
 
 
-class Versioned(Form):
+class Versioned(Form, json_schema_extra=example(expected_version="9f86d081884c7d65")):
     """Which version is to be changed: where the record has another by now, nothing is."""
 
     expected_version: str | None = None
 
 
-class Correction(Versioned):
+class Correction(Versioned, json_schema_extra=example(content="Ana is vegan")):
     """What a record says from now on."""
 
     content: str
 
 
-class RecordUpdate(Versioned):
+class RecordUpdate(Versioned, json_schema_extra=example(tags=["diet", "food"])):
     """What is attached to a record from now on; what is not given stays as it is."""
 
     metadata: Metadata | None = None
@@ -77,7 +73,7 @@ class RecordUpdate(Versioned):
     valid_until: AwareDatetime | None = None
 
 
-class ForgetFilter(Form):
+class ForgetFilter(Form, json_schema_extra=example(session="trip")):
     """Which records are forgotten: those that meet every filter given."""
 
     ids: list[str] | None = None
@@ -109,28 +105,22 @@ def existing(memory: Memory, id: str) -> Record:
 
 
 @router.post("", status_code=201, response_model=schemas.VersionedRecord)
-def remember(
-    new: Annotated[NewRecord, example(content="Ana is vegetarian", tags=["diet"])],
-    memory: WriteMemory,
-) -> Response:
+def remember(new: NewRecord, memory: WriteMemory) -> Response:
     """Store a record; a fact that is known already is returned, and not stored again."""
     return record_answer(memory.remember(**new.given()), 201)
 
 
-@router.post("/batch", status_code=201, response_model=schemas.RecordList)
-def remember_many(
-    new: Annotated[NewRecords, example(items=[{"content": "Ana is vegetarian"}])],
-    memory: WriteMemory,
-) -> Response:
+@router.post("/batch", status_code=201, response_model=list[schemas.VersionedRecord])
+def remember_many(new: NewRecords, memory: WriteMemory) -> Response:
     """Store many records in one transaction: all of them, or none."""
     stored = memory.remember_many([each.given() for each in new.items])
-    return answer({"records": [*map(record_form, stored)]}, 201)
+    return answer([*map(record_form, stored)], 201)
 
 
 @router.get("", response_model=schemas.RecordPage)
 def records(asked: Annotated[PageQuery, Query()], memory: ReadMemory) -> Response:
     """List active records in the order they were recorded, a page at a time."""
-    filters = asked.filters("limit", "cursor")
+    filters = asked.given("limit", "cursor")
     found = memory.records(limit=asked.limit + 1, after=asked.cursor, **filters)
     page, more = found[: asked.limit], len(found) > asked.limit
     return answer({"records": [*map(record_form, page)], "next": page[-1].id if more else None})
@@ -139,17 +129,13 @@ def records(asked: Annotated[PageQuery, Query()], memory: ReadMemory) -> Respons
 @router.get("/count", response_model=schemas.RecordCount)
 def count(asked: Annotated[RecordQuery, Query()], memory: ReadMemory) -> Response:
     """Count active records."""
-    return answer({"count": memory.count(**asked.filters())})
+    return answer({"count": memory.count(**asked.given())})
 
 
 @router.post("/forget", response_model=ForgetReceipt)
-def forget_many(
-    which: Annotated[ForgetFilter, example(session="trip")], memory: WriteMemory
-) -> Response:
+def forget_many(which: ForgetFilter, memory: WriteMemory) -> Response:
     """Forget the records that meet every filter given: all of them, or none."""
-    return answer(
-        memory.forget_many(**{name: getattr(which, name) for name in which.model_fields_set})
-    )
+    return answer(memory.forget_many(**which.given()))
 
 
 @router.get("/{id}", response_model=schemas.VersionedRecord)
@@ -162,15 +148,9 @@ def show(id: Id, request: Request, memory: ReadMemory) -> Response:
 
 
 @router.patch("/{id}", response_model=schemas.VersionedRecord)
-def update(
-    id: Id,
-    changes: Annotated[RecordUpdate, example(tags=["diet", "food"])],
-    memory: WriteMemory,
-    if_match: IfMatch,
-) -> Response:
+def update(id: Id, changes: RecordUpdate, memory: WriteMemory, if_match: IfMatch) -> Response:
     """Change what is attached to a record; what it says is corrected instead."""
-    given = {name: getattr(changes, name) for name in changes.model_fields_set}
-    return record_answer(memory.update(id, **given | asked_version(changes, if_match)))
+    return record_answer(memory.update(id, **changes.given() | asked_version(changes, if_match)))
 
 
 @router.delete("/{id}", response_model=ForgetReceipt)
@@ -180,12 +160,7 @@ def forget(id: Id, memory: WriteMemory, if_match: IfMatch, *, erase: Erase = Fal
 
 
 @router.post("/{id}/corrections", status_code=201, response_model=schemas.VersionedRecord)
-def correct(
-    id: Id,
-    new: Annotated[Correction, example(content="Ana is vegan")],
-    memory: WriteMemory,
-    if_match: IfMatch,
-) -> Response:
+def correct(id: Id, new: Correction, memory: WriteMemory, if_match: IfMatch) -> Response:
     """Replace what a record says; the answer is the record that supersedes it."""
     return record_answer(memory.correct(id, new.content, **asked_version(new, if_match)), 201)
 
@@ -198,11 +173,11 @@ def confirm(
     return record_answer(memory.confirm(id, **asked_version(given or Versioned(), if_match)))
 
 
-@router.get("/{id}/history", response_model=schemas.ChangeList)
+@router.get("/{id}/history", response_model=list[Change])
 def history(id: Id, memory: ReadMemory) -> Response:
     """Tell what was done to a record and its other versions, from the oldest version on."""
     existing(memory, id)
-    return answer({"changes": memory.history(id)})
+    return answer(memory.history(id))
 
 
 def asked_version(given: Versioned, if_match: str | None) -> dict[str, str | None]:

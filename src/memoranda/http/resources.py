@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Header, Path, Query
+from fastapi import APIRouter, Depends, Header, Path, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Json
 
 from memoranda.http.idempotency import IdempotentRoute
@@ -20,6 +20,10 @@ class Form(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    def given(self, *without: str) -> dict[str, Any]:
+        """Return what was given, as arguments of a verb."""
+        return {name: getattr(self, name) for name in self.model_fields_set.difference(without)}
+
 
 class RecordFilter(Form):
     """Which records are meant; see ``Memory.records``."""
@@ -30,10 +34,6 @@ class RecordFilter(Form):
     tags: list[str] | None = None
     since: AwareDatetime | None = None
     until: AwareDatetime | None = None
-
-    def filters(self, *without: str) -> dict[str, Any]:
-        """Return what was given, as arguments of a verb."""
-        return {name: getattr(self, name) for name in self.model_fields_set.difference(without)}
 
 
 class RecordQuery(RecordFilter):
@@ -53,9 +53,15 @@ def resource(path: str, tag: str) -> APIRouter:
     return APIRouter(prefix=path, tags=[tag], route_class=IdempotentRoute)
 
 
-def example(**values: Any) -> Any:
-    """Return the body of a request, with an example for the document."""
-    return Body(examples=[values])
+def example(**values: Any) -> dict[str, Any]:
+    """Return what a schema has beside its fields: an example for the document."""
+    return {"examples": [values]}
+
+
+def raw_body(kind: str, **about: Any) -> dict[str, Any]:
+    """Return how the document tells of a body that is no JSON."""
+    content = {kind: {"schema": {"type": "string"}, **about}}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def read_version(

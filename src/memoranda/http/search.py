@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import AwareDatetime
 from starlette.responses import Response
 
-from memoranda.http import schemas
 from memoranda.http.access import ReadMemory
 from memoranda.http.answers import answer
 from memoranda.http.resources import Form, Metadata, RecordFilter, example, resource
 from memoranda.rendering.forms import explain_hit, form_of
-from memoranda.rendering.structured import RecalledBlock
+from memoranda.rendering.structured import FoundMemory, RecalledBlock
 
 router = resource("", "search")
 
 
-class SearchBody(RecordFilter):
+class SearchBody(RecordFilter, json_schema_extra=example(query="what does she eat?", limit=3)):
     """What is looked for; see ``Memory.search``."""
 
     query: str
@@ -30,7 +29,7 @@ class SearchBody(RecordFilter):
     why: bool = False
 
 
-class RecallBody(Form):
+class RecallBody(Form, json_schema_extra=example(prompt="Book me something to Lisbon.")):
     """What a model is asked next, and how many tokens memory may take."""
 
     prompt: str
@@ -38,18 +37,14 @@ class RecallBody(Form):
     exclude_session: str | None = None
 
 
-@router.post("/search", response_model=schemas.HitList)
-def search(
-    asked: Annotated[SearchBody, example(query="what does she eat?", limit=3)], memory: ReadMemory
-) -> Response:
+@router.post("/search", response_model=list[FoundMemory])
+def search(asked: SearchBody, memory: ReadMemory) -> Response:
     """Find the records that best answer a question, best first; ``why`` gives the reasons."""
     form: Any = explain_hit if asked.why else form_of
-    return answer({"hits": [form(hit) for hit in memory.search(**asked.filters("why"))]})
+    return answer([form(hit) for hit in memory.search(**asked.given("why"))])
 
 
 @router.post("/recall", response_model=RecalledBlock)
-def recall(
-    asked: Annotated[RecallBody, example(prompt="Book me something to Lisbon.")], memory: ReadMemory
-) -> Response:
+def recall(asked: RecallBody, memory: ReadMemory) -> Response:
     """Give what memory has for a prompt as a block of Markdown, fenced as data."""
     return answer(memory.recall(**asked.model_dump()))

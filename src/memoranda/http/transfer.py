@@ -12,16 +12,11 @@ from starlette.responses import Response
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer
 from memoranda.http.bulk import JSON_LINES, Lines
-from memoranda.http.resources import resource
+from memoranda.http.resources import raw_body, resource
 from memoranda.transfer.sources import PortingReport
 
 router = resource("", "transfer")
-BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-    }
-}
+BYTES = "application/octet-stream"
 
 
 @router.get("/export", response_class=Response, responses={200: {"content": {JSON_LINES: {}}}})
@@ -33,7 +28,7 @@ def export(memory: ReadMemory, conversation: str | None = None) -> Response:
         return Response(file.read(), media_type=JSON_LINES)
 
 
-@router.post("/import", response_model=PortingReport, openapi_extra=BODY)
+@router.post("/import", response_model=PortingReport, openapi_extra=raw_body(BYTES))
 def import_(
     content: Lines,
     memory: WriteMemory,

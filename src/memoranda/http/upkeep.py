@@ -12,7 +12,10 @@ from memoranda.http import schemas
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer
 from memoranda.http.resources import DryRun, example, resource
+from memoranda.maintenance.audit import Audit
 from memoranda.model.reports import MaintenanceReport, StageReport
+from memoranda.model.sessions import SessionInfo
+from memoranda.model.usage import StageUsage
 
 router = resource("", "upkeep")
 
@@ -22,64 +25,55 @@ Stage = Annotated[
 ]
 
 
-class ConsolidateBody(DryRun):
+class ConsolidateBody(DryRun, json_schema_extra=example(session="trip", dry_run=True)):
     """Which session becomes facts; all that wait, if none is named."""
 
     session: str | None = None
 
 
-class MaintainBody(DryRun):
+class MaintainBody(DryRun, json_schema_extra=example(stages=["expire", "decay"], dry_run=True)):
     """The stages of a round; all of them, if none is named."""
 
     stages: list[str] | None = None
 
 
 @router.post("/consolidate", response_model=StageReport)
-def consolidate(
-    asked: Annotated[ConsolidateBody, example(session="trip", dry_run=True)], memory: WriteMemory
-) -> Response:
+def consolidate(asked: ConsolidateBody, memory: WriteMemory) -> Response:
     """Turn finished sessions into facts; tell what was done, or would be."""
     return answer(memory.consolidate(asked.session, dry_run=asked.dry_run))
 
 
 @router.post("/learn", response_model=schemas.LearnedForm)
-def learn(
-    asked: Annotated[ConsolidateBody, example(dry_run=True)], memory: WriteMemory
-) -> Response:
+def learn(asked: ConsolidateBody, memory: WriteMemory) -> Response:
     """Do the same, and tell what was learned."""
     return answer(memory.learn(asked.session, dry_run=asked.dry_run))
 
 
 @router.post("/maintain", response_model=MaintenanceReport)
-def maintain(
-    asked: Annotated[MaintainBody, example(stages=["expire", "decay"], dry_run=True)],
-    memory: WriteMemory,
-) -> Response:
+def maintain(asked: MaintainBody, memory: WriteMemory) -> Response:
     """Run all stages of upkeep, or some, in the order of a night."""
     return answer(memory.maintain(asked.stages, dry_run=asked.dry_run))
 
 
 @router.post("/stages/{stage}", response_model=StageReport)
-def run_stage(
-    stage: Stage, asked: Annotated[DryRun, example(dry_run=True)], memory: WriteMemory
-) -> Response:
+def run_stage(stage: Stage, asked: DryRun, memory: WriteMemory) -> Response:
     """Run one stage of upkeep."""
     return answer(getattr(memory, stage)(dry_run=asked.dry_run))
 
 
-@router.get("/sessions", response_model=schemas.SessionList)
+@router.get("/sessions", response_model=list[SessionInfo])
 def sessions(memory: ReadMemory, *, pending: bool = False) -> Response:
     """List sessions, and how far each became facts; only those that wait, if asked."""
-    return answer({"sessions": memory.sessions(pending=pending)})
+    return answer(memory.sessions(pending=pending))
 
 
-@router.get("/usage", response_model=schemas.UsageList)
+@router.get("/usage", response_model=list[StageUsage])
 def usage(memory: ReadMemory) -> Response:
     """Tell what the stages have used of language models."""
-    return answer({"usage": memory.usage()})
+    return answer(memory.usage())
 
 
-@router.get("/audit", response_model=schemas.AuditForm)
+@router.get("/audit", response_model=Audit)
 def audit(memory: ReadMemory) -> Response:
     """Look for junk: duplicates, contradictions, loops, secrets and more."""
     return answer(memory.audit())
