@@ -39,11 +39,13 @@ def test_the_words_of_other_programs_only_look(told, file):
 def test_set_show_and_unset_agree(run, told, file):
     """What set writes, show reads, with its source; unset brings the default back."""
     before = told("show")
+    assert f"{file}  (not there" in run("show").stdout
     assert told("set", "conversation.strategy", "hybrid")["path"] == str(file)
     shown = {each["name"]: each for each in told("show")}["conversation.strategy"]
     assert (shown["value"], shown["source"]) == ("hybrid", str(file))
     assert Settings().conversation.strategy == "hybrid"
     assert str(file) in run("set", "conversation.strategy", "recency").stdout
+    assert "not there" not in run("show").stdout
     assert "removed from" in run("unset", "conversation.strategy").stdout
     assert "is not in" in run("unset", "conversation.strategy").stdout
     assert told("show") == told() == before

@@ -102,6 +102,7 @@ async def test_notes_are_read_and_edited(runtimes, sitting):
         assert "Facts  Rita likes plums" in await person.press("ctrl+s")
         contents = [fact.record.content for fact in runtime.memory.facts()]
         assert contents == ["Rita likes plums"]
+        assert person.notices == [f"saved in {runtime.memory.notes.folder}"]
         await person.press("e")
         person.app.screen.focused.text = ""
         assert "Rita likes plums" in await person.press("escape")

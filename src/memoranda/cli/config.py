@@ -51,7 +51,8 @@ def show(session: Session) -> None:
     found = configure.list_settings(session.settings, **session.given)
     file = config_path()
     told = [{"name": each.name, "value": each.value, "source": each.source} for each in found]
-    session.show(told, safe_text(f"settings file  {file}"), *_group(found, file))
+    missing = "" if file.is_file() else "  (not there; the defaults hold)"
+    session.show(told, safe_text(f"settings file  {file}{missing}"), *_group(found, file))
 
 
 @command(config, "explain")

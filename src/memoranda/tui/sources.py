@@ -230,8 +230,8 @@ class NotesPanel(ListPanel[NoteLine]):
         about = safe_text(f"in {notes.folder}; a line that you take out is forgotten")
         text = await to_thread(notes.read_memory)
         asked = EditScreen(MEMORY_FILE, about, text, notes.write_memory, many_lines=True)
-        if done := await self.app.push_screen_wait(asked):
-            self.report(str(done))
+        if await self.app.push_screen_wait(asked):
+            self.report(f"saved in {notes.folder}")
 
 
 def read_notes(text: str) -> Iterator[NoteLine]:
