@@ -16,6 +16,8 @@ LISTED = 100
 # Entities of the graph, and the newest records that its lines are counted in.
 DRAWN = 20
 LOOKED_AT = 500
+# More lines than this are no picture any more.
+MOST_PAIRS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,11 @@ def merge(visit: Visit) -> Page | GoTo:
 
 
 def count_pairs(entities: Sequence[Entity], texts: Sequence[str]) -> list[EntityPair]:
-    """Return which entities are named together in texts, and how often."""
+    """Return which entities are named together in texts most often."""
     names = [[name.casefold() for name in (each.name, *each.aliases)] for each in entities]
     counted = Counter[tuple[int, int]]()
     for text in texts:
         folded = text.casefold()
         named = [at for at, own in enumerate(names) if any(name in folded for name in own)]
         counted.update(combinations(named, 2))
-    return [EntityPair(*pair, count) for pair, count in counted.items()]
+    return [EntityPair(*pair, count) for pair, count in counted.most_common(MOST_PAIRS)]

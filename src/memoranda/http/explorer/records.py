@@ -13,6 +13,7 @@ from memoranda.maintenance.decay import retirement_date
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind, Mention, Record, is_active
 from memoranda.model.query import Filter, Order, RecordRelation
+from memoranda.records.erasing import ErasurePlan
 
 # Turns of a conversation that stand before and after a source.
 AROUND = 2
@@ -63,16 +64,19 @@ def find_record(visit: Visit) -> Record:
 
 def preview_erasure(visit: Visit) -> Page:
     """Show what goes with a record, before it is erased."""
-    record = find_record(visit)
-    eraser = services_of(visit.memory).eraser(scope_of(visit.memory))
+    record, services = find_record(visit), services_of(visit.memory)
+    scope = scope_of(visit.memory)
+    # All that is kept is read for them.
+    plan = services.eraser(scope).preview([record.id]) if visit.text("copies") else ErasurePlan()
+    places = [each.id for each in plan.places]
     values = {
         "record": record,
         "versions": _related(visit, record, RecordRelation.VERSIONS),
         "derived": _related(visit, record, RecordRelation.DERIVED),
-        # All that is kept is read for them.
-        "copies": eraser.preview([record.id]) if visit.text("copies") else None,
+        "copies": plan if visit.text("copies") else None,
     }
-    return Page("erase", values, {"zone": visit.zone})
+    known = services.store.get(scope, [*plan.copies, *places, *plan.independent])
+    return Page("erase", values, {"known": known, "zone": visit.zone})
 
 
 def correct(visit: Visit) -> GoTo:
