@@ -15,6 +15,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from platformdirs import user_config_path
@@ -93,10 +94,12 @@ def read_file() -> SettingsFile:
     """
     path = config_path()
     try:
-        if not path.is_file():
+        if not S_ISREG(path.stat().st_mode):  # Path.is_file hides a missing right in Python 3.14.
             return SettingsFile(path)
         text = path.read_bytes().decode("utf-8-sig")
         return SettingsFile(path, text, parse(path, text))
+    except (FileNotFoundError, NotADirectoryError):
+        return SettingsFile(path)
     except OSError as error:
         message = f"the settings file {path} cannot be read: {error.strerror or error}"
         raise ConfigError(message) from error
