@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from memoranda.derivations import DerivationWorker
 from memoranda.entities.names import RuleNameMatcher
@@ -24,7 +24,7 @@ from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import Message, Scope
-from memoranda.model.ports import ENTITIES, Decider, Embedder, LanguageModel
+from memoranda.model.ports import ENTITIES, Embedder, LanguageModel
 from memoranda.model.processes import BackgroundThread
 from memoranda.model.reports import RequestReceipt, StageReport
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
@@ -104,10 +104,7 @@ class Services:
         self.embedder, off_because = open_embedder(chosen.embedding, embedder, masks=masks)
         require_model(chosen.retrieval, off_because)
         self.store = open_store(location, chosen, RuleNameMatcher())
-        named = chosen.llm.decider
-        given = cast("Decider", language_model) if hasattr(language_model, "decide") else None
-        decider = open_language_model(chosen.llm, named) if named else given
-        self.models = StageModels(language_model, decider, self.store, masks=masks)
+        self.models = StageModels(language_model, self.store, masks=masks)
         self.derivations = DerivationWorker(
             self.store,
             self.embedder,
@@ -322,8 +319,7 @@ class Services:
         Returns:
             Whether calls of the model cost money.
         """
-        asked = (self.models.model, self.models.decider)
-        self.holds_paid_work = any(getattr(each, "costs_money", False) for each in asked)
+        self.holds_paid_work = getattr(self.models.model, "costs_money", False)
         return self.holds_paid_work
 
     def session_began(self, scope: Scope, session: str | None) -> None:

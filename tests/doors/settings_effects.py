@@ -360,13 +360,6 @@ EFFECTS = {
     ),
     "llm.model": learned(("openai:small@{server}/v1", "openai:other@{server}/v1"), asked("model")),
     "llm.api_key": learned(("one", "two"), asked("authorization")),
-    "llm.decider": effect(
-        (None, "openai:judge@{server}/v1"),
-        asked("model"),
-        (("say", "I translated a novel."), ("end",)),
-        play=answered({"claims": [{"content": "The user translated a novel.", "sources": ["t1"]}]}),
-        **SMALL,
-    ),
     "llm.timeout": learned(
         (None, 0.05), lambda _: command("stats")["pending_sessions"], play=learn_slowly
     ),

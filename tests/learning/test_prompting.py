@@ -21,7 +21,6 @@ ROOT = Path(__file__).parents[2]
 PROMPTS = ROOT / "src" / "memoranda" / "learning" / "prompts"
 ANSWERS = {
     "extract": [ClaimsAnswer, ClaimAnswer],
-    "decide": [],
     "reflect": [ReflectionAnswer],
     "summary": [Consolidation],
     "compress": [],

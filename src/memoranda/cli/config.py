@@ -144,7 +144,7 @@ def require_readable(name: str, text: str) -> None:
     from memoranda.providers.opening import open_embedder  # noqa: PLC0415
 
     try:
-        if name in {"llm.model", "llm.decider"}:
+        if name == "llm.model":
             parse_spec(text)
         elif name.startswith("schedule.") and find(name)[0].type == "text":
             parse_times(text, UTC)

@@ -7,7 +7,7 @@ session that is consolidated late adds to the past and never retires what came a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -58,8 +58,6 @@ class ConsolidationPlan:
         threshold: least share of telling words of a repetition.
         only: the one relation that counts; all, if not given.
         decay_rate: of new facts, per day.
-        decided: how a claim (by its index) stands to a fact (by its id), where words leave it open
-            and a decider was asked.
         actions: inserts, credits and supersessions in the order of the claims. Planned again
             after it was applied, a page adds and retires nothing.
     """
@@ -73,7 +71,6 @@ class ConsolidationPlan:
     agent: str | None = None
     only: Relation | None = None
     decay_rate: float = DECAY_RATE
-    decided: Mapping[tuple[int, str], Relation] = field(default_factory=dict)
     actions: list[RecordChange] = field(default_factory=list)
     inserted: list[KnownFact] = field(default_factory=list)
     stored: dict[str, KnownFact] = field(init=False)
@@ -85,17 +82,6 @@ class ConsolidationPlan:
             for listed in self.candidates
             for each in listed
             if each.record.kind is Kind.FACT and is_active(each.record, self.now)
-        }
-
-    def open_pairs(self) -> dict[tuple[int, str], Record]:
-        """Return the facts of a claim's subject that only its words are compared with, in vain."""
-        return {
-            (index, known.record.id): known.record
-            for index, claim in enumerate(self.claims)
-            for known in self._known(index)
-            if not (known.over or (claim.fact is not None and known.record.attribute is not None))
-            if _may_share_subject(claim, known.record)
-            if judge_text(known.record.content, claim.content) is Relation.NONE
         }
 
     def make(self) -> list[RecordChange]:
@@ -177,12 +163,12 @@ class ConsolidationPlan:
     def _clashes(self, index: int, claim: Claim) -> Iterator[tuple[KnownFact, Relation]]:
         """Yield what has to do with a claim, and how the claim stands to it."""
         for known in self._known(index):
-            relation = self._judge(index, claim, known)
+            relation = self._judge(claim, known)
             if relation is not Relation.NONE and self.only in {None, relation}:
                 yield known, relation
 
-    def _judge(self, index: int, claim: Claim, known: KnownFact) -> Relation:
-        """Return how a claim stands to a fact: by attributes, else as decided, or by words."""
+    def _judge(self, claim: Claim, known: KnownFact) -> Relation:
+        """Return how a claim stands to a fact: by attributes, or by words."""
         record = known.record
         if claim.fact is not None:
             same_time = tells_same_time(claim, record)
@@ -194,8 +180,7 @@ class ConsolidationPlan:
             return Relation.UPDATE
         if not _may_share_subject(claim, record):
             return Relation.NONE
-        words = judge_text(record.content, claim.content, threshold=self.threshold)
-        return self.decided.get((index, record.id), words)
+        return judge_text(record.content, claim.content, threshold=self.threshold)
 
     def _carried(
         self, index: int, fact: FactStatement | None, excluded: Sequence[KnownFact]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -18,6 +19,7 @@ from typing import Any
 from memoranda.errors import (
     ConfigError,
     Conflict,
+    EmbeddingError,
     LLMError,
     MemorandaError,
     NotFound,
@@ -31,13 +33,13 @@ from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.learning.exclusions import blank_exclusions
 from memoranda.learning.extractor import PageReading, RuleFactExtractor
 from memoranda.learning.known_facts import quoted_words, when_said
-from memoranda.learning.llm.decisions import ModelDecider, decide_page
 from memoranda.learning.llm.model_stages import extract_claims
 from memoranda.learning.speakers import name_speakers
-from memoranda.learning.stage_models import StageModel, StageModels
+from memoranda.learning.stage_models import StageModels
 from memoranda.model.changes import Close, Insert, RecordAccess, RecordChange, Reinforce, Supersede
 from memoranda.model.checks import clean
 from memoranda.model.models import ROLES, Kind, Record, Scope, Trust, is_active
+from memoranda.model.ports import VECTORS
 from memoranda.model.query import Filter, Order
 from memoranda.model.reports import StageReport
 from memoranda.model.sessions import SessionInfo
@@ -61,6 +63,8 @@ CANDIDATES = 8
 MOST_NAMES = 100
 # Lines of a report.
 MOST_LINES = 200
+# Seconds to wait for the vectors of what is known.
+PATIENCE = 5.0
 # How like a quotation a sentence is that speaks of a change of what it says (cosine).
 ALIKE = 0.44
 # The speaker of an episode that names none.
@@ -203,7 +207,6 @@ class Consolidator:
         *,
         scope: Scope | None = None,
         only: Relation | None = None,
-        decide: bool = False,
     ) -> list[RecordChange]:
         """Return the plan for ``claims``, given the active facts.
 
@@ -212,7 +215,6 @@ class Consolidator:
             claims: what was drawn from it.
             scope: whose facts they become, if not this scope's.
             only: the one relation to known facts that counts; all, if not given.
-            decide: whether to ask a decider, where there is one, what words leave open.
         """
         scope, now = scope or self.records.scope, self.records.now()
         known = KnownFactFinder(self.records.store, scope, now)
@@ -227,8 +229,6 @@ class Consolidator:
             only=only,
             decay_rate=self.settings.decay_rate,
         )
-        if decide:
-            self._decide(plan)
         return plan.make()
 
     def _end_outdated(
@@ -245,7 +245,12 @@ class Consolidator:
         """
         retriever = self.searcher.retriever
         where = Filter(now=self.records.now(), kinds=(Kind.FACT,))
-        for turn, text in changes if retriever.derivations.has_model else ():
+        changes = changes if retriever.derivations.has_model else ()
+        with suppress(EmbeddingError):
+            # What is believed must not hang on how busy the machine is.
+            if changes:
+                retriever.derivations.finish_soon(scope, VECTORS, PATIENCE)
+        for turn, text in changes:
             for hit in retriever.search(scope, text, where, limit=CANDIDATES):
                 record, vector = hit.record, hit.why.arms.get("vector")
                 if vector is None or vector.score < ALIKE or not _may_be_ended(record, turn, text):
@@ -253,21 +258,6 @@ class Consolidator:
                 if scope.agent in {None, record.agent} and record.id not in ended:
                     ended.add(record.id)
                     yield Close(record.id, where.now, "its speaker told a change of it")
-
-    def _decide(self, plan: ConsolidationPlan) -> None:
-        """Have a decider say which claims of a plan are worth keeping, and how open pairs stand.
-
-        Where there is none, or it fails, rules decide.
-        """
-        found = self.models.for_decisions(self.records.scope)
-        decider = ModelDecider(found) if isinstance(found, StageModel) else found
-        if decider is None:
-            return
-        try:
-            asked = decide_page(decider, plan.claims, plan.open_pairs())
-            plan.claims, plan.decided = self.models.wait(asked)
-        except LLMError as error:
-            log.warning("what is kept and what has ended is left to rules: %s", error)
 
     def _consolidate(
         self, info: SessionInfo, done: list[RecordChange], until: int | None, *, dry_run: bool
@@ -346,7 +336,7 @@ class Consolidator:
             # Secrets never become facts, whoever drew them.
             claims = [claim for claim in read.claims if not has_secret(claim.content)]
             scope = replace(self.records.scope, agent=agent)
-            actions = self.plan(session, self._without_ended(claims), scope=scope, decide=True)
+            actions = self.plan(session, self._without_ended(claims), scope=scope)
             yield from actions
             ended = {each.id for each in actions if isinstance(each, Supersede)}
             yield from self._end_outdated(scope, read.changes, ended)

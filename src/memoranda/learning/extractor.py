@@ -14,7 +14,7 @@ from typing import NamedTuple
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import SAME, FactStatement, is_unreal, read_facts, read_instead
-from memoranda.facts.requests import asks_to_keep, find_withheld
+from memoranda.facts.requests import asks_to_keep, find_memory_change, find_withheld
 from memoranda.learning.claims import Category, Claim, Turn
 from memoranda.learning.exclusions import blank_exclusions, is_joke, is_order
 from memoranda.learning.requests import WITHHELD, ClaimDraft, RefusedRequest, read_requests
@@ -173,6 +173,8 @@ class _TurnReader:
     def _read_sentence(self, sentence: SentencePart) -> Iterator[ClaimDraft]:
         shown, said = asserted = self._without_question(sentence)
         if not shown.strip() or has_secret(said) or is_unreal(shown):
+            return
+        if (change := find_memory_change(said)) and change.new is None:
             return
         if speaks_of_change(shown):
             self.changes.append(said)

@@ -149,11 +149,18 @@ def _relate_values(
         return Relation.UPDATE if ended else Relation.NONE
     if new.ended and _is_same(old.value, new.ended, new):
         return Relation.UPDATE
-    again = _is_same(old.value, new.value, new) if same_time is None else same_time
+    again = same_time and _agree_in_numbers(old.value, new.value)
+    again = _is_same(old.value, new.value, new) if same_time is None else again
     if again or (_is_person(new) and is_part_of_name(new.value, old.value)):
         return Relation.DUPLICATE
     changed = _is_other_count(old.value, new) or _is_turned_round(old.value, new)
     return Relation.UPDATE if changed else excluding
+
+
+def _agree_in_numbers(one: str, other: str) -> bool:
+    """Return whether of two values one has all numbers of the other: no other hour of a day."""
+    numbers = [{each for each in _plain_words(text) if each[0].isdigit()} for text in (one, other)]
+    return numbers[0] <= numbers[1] or numbers[1] <= numbers[0]
 
 
 def _is_same(one: str, other: str, new: FactStatement) -> bool:

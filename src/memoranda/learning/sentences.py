@@ -23,6 +23,8 @@ from memoranda.text.small_talk import is_small_talk
 
 _PROSE = LanguageData("mul", "prose")
 _BREAK = "\n"
+# What stands in the place of a text of others whose end shows.
+_CLOSED = "\ue001"
 _ASKS, _COLONS = frozenset("?\uff1f"), frozenset(":\uff1a")
 # Sentences of a paragraph that is too short to be pasted.
 _FEW_SENTENCES = 2
@@ -73,9 +75,9 @@ def write_out(text: str) -> str:
 
 def own_sentences(text: str) -> Iterator[SentencePart]:
     """Yield the sentences of prose in a text that are its speaker's own, in order."""
-    shown = text[:MOST_READ].replace("\r", _BREAK).replace(MASK, " ")
+    shown = text[:MOST_READ].replace("\r", _BREAK).replace(MASK, " ").replace(_CLOSED, " ")
     shown = encodable(shown.replace("\u2019", "'").replace("\u2018", "'"))
-    shown = blank_others(shown)
+    shown = _PROSE.pattern("enclosed", 0).sub(_close, blank_others(shown))
     for name in ("arrows", "gap"):
         shown = _PROSE.pattern(name, 0).sub(_broken, shown)
     for name in ("inline_code", "url", "quoted"):
@@ -112,7 +114,7 @@ def blank_pasted(text: str) -> str:
     shows = greets or shows_text(lead) or lead.rstrip()[-1:] in _COLONS
     rest = others[:-1] if last_asks else others
     few = len(rest) == 1 and len(split_sentences(text[slice(*rest[0])])) <= _FEW_SENTENCES
-    pasted = shows or (not _ASKS.isdisjoint(lead) and not few)
+    pasted = shows or (not _ASKS.isdisjoint(lead) and not few and _CLOSED not in text)
     for start, end in [begun, *rest]:
         other = logged or (pasted and start > begun[0])
         if other or _PROSE.pattern("pasted", 0).search(text[start:end]):
@@ -194,6 +196,12 @@ def _is_heading(line: str) -> bool:
 
 def _broken(found: Any) -> str:
     return _BREAK * len(found[0])
+
+
+def _close(found: Any) -> str:
+    """Return what stands for a text of others, as long as it was; itself where it is to be kept."""
+    lead = found[0].split(_BREAK)[0].partition(":")[0]
+    return found[0] if asks_to_keep(f"{lead}: x") else _CLOSED.ljust(len(found[0]), _BREAK)
 
 
 def _split(line: str, offset: int) -> Iterator[SentencePart]:

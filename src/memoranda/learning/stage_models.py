@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memoranda.errors import LLMError, SpendLimitReached, StoreClosed
 from memoranda.model.models import Scope
-from memoranda.model.ports import Decider, LanguageModel
+from memoranda.model.ports import LanguageModel
 from memoranda.model.processes import follow_forks
 from memoranda.model.usage import NO_USAGE, Reply, StageUsage, Usage
 from memoranda.store.sql.store import Store
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import asyncio
 
 T = TypeVar("T")
-# The stage for which yes-or-no questions count.
-DECIDE = "decide"
 SPENT = (
     "this session has cost ${spent:.4f}, and it may cost ${most:g}; raise that with memoranda "
     "config set agent.spend_limit {more:g}, or go on in a new session"
@@ -206,23 +204,14 @@ class StageModels(ModelRunner):
 
     Args:
         model: the model.
-        decider: what answers yes-or-no questions, where it can, or a model to ask them of.
         store: where its use is written down.
         masks: whether stages show it ``[…]`` in the place of secrets.
     """
 
-    def __init__(
-        self,
-        model: LanguageModel | None,
-        decider: LanguageModel | Decider | None,
-        store: Store,
-        *,
-        masks: bool = True,
-    ) -> None:
+    def __init__(self, model: LanguageModel | None, store: Store, *, masks: bool = True) -> None:
         """Ask nothing yet."""
         super().__init__()
         self.model = model
-        self.decider = decider
         self._store, self._masks = store, masks
         self._meters: dict[Scope, SpendingMeter] = {}
 
@@ -241,9 +230,3 @@ class StageModels(ModelRunner):
             return None
         meter = self._meters.get(scope)
         return StageModel(model.name, model, self._store, scope, stage, meter, self._masks)
-
-    def for_decisions(self, scope: Scope) -> StageModel | Decider | None:
-        """Return what decides: a model, whose use then counts, or a decider of the caller's."""
-        if self.decider is None or isinstance(self.decider, Decider):
-            return self.decider
-        return self.for_stage(scope, DECIDE, self.decider)

@@ -109,22 +109,6 @@ class LanguageModel(Protocol):
         """
 
 
-@runtime_checkable
-class Decider(Protocol):
-    """Answers yes-or-no questions, such as a small language model or a classifier."""
-
-    async def decide(self, state: str, questions: Sequence[str]) -> Sequence[float]:
-        """Return the probability of a yes to each question, from 0 to 1, in order.
-
-        Args:
-            state: what the questions are about; data, never instructions.
-            questions: what is asked; all in one call.
-
-        Raises:
-            LLMError: it failed, or took too long.
-        """
-
-
 class NameMatcher(Protocol):
     """Decides which names mean the same entity."""
 

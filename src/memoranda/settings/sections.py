@@ -287,16 +287,12 @@ class LLMSettings(SettingsSection):
             as ``openai:qwen3@http://localhost:11434/v1``; without it there is none.
         api_key: Key for the model. Otherwise the provider's own variable, such as
             ``ANTHROPIC_API_KEY``.
-        decider: A model that answers yes-or-no questions on what is learned. Perhaps a smaller one:
-            what is worth keeping, which facts are the same, and which are over. Written like
-            ``llm.model``; without it rules decide.
         timeout: Seconds that one call may take, retries included.
         retries: How often a failing or unreachable server is asked again.
     """
 
     model: str | None = None
     api_key: SecretStr | None = None
-    decider: str | None = None
     timeout: PositiveFloat = 30.0  # S2.30: consolidationTimeout
     retries: NonNegativeInt = 2
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import repeat
@@ -19,9 +19,6 @@ T = TypeVar("T")
 
 PIECES = re.compile(r"\S+\s*|\s+")
 ONE_CALL = Usage(requests=1, input_tokens=100, output_tokens=20, cost=0.001, seconds=0.5)
-
-
-DecisionFunction = Callable[[str, Sequence[str]], Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,29 +143,3 @@ class ScriptedLLM:
         for entry in self._entries.get(answer, self._entries.get(None, ())):
             return entry
         raise AssertionError(f"the script has no more answers, and {answer.__name__} was asked for")
-
-
-class ScriptedDecider(ScriptedLLM):
-    """A scripted language model that answers yes-or-no questions, too.
-
-    It implements :class:`memoranda.model.ports.Decider`.
-
-    Args:
-        decisions: what is decided, call by call, or a function of the state and the questions.
-        script: as for :class:`ScriptedLLM`.
-        decided: the states and questions so far.
-    """
-
-    def __init__(
-        self, decisions: Iterable[Sequence[float]] | DecisionFunction, script: Any = ()
-    ) -> None:
-        """Decide so."""
-        super().__init__(script)
-        self.decided: list[tuple[str, tuple[str, ...]]] = []
-        given = decisions if callable(decisions) else iter(decisions)
-        self._decide = given if callable(given) else lambda *_: next(given)
-
-    async def decide(self, state: str, questions: Sequence[str]) -> Sequence[float]:
-        """Return the script's next probabilities."""
-        self.decided.append((state, tuple(questions)))
-        return self._decide(state, questions)

@@ -1,4 +1,4 @@
-"""Finds the secrets in a text: passwords, keys, tokens, card and account numbers, seed phrases.
+"""Finds the secrets in a text: passwords, keys, tokens, card and account numbers.
 
 :func:`find_secrets` is the one judgement; whatever masks, refuses or reports secrets asks it. Four
 things tell a secret: the form that its issuer gave it; a check digit; its name beside it ("the wifi
@@ -12,21 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from itertools import groupby
 from operator import attrgetter, ne
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
 from memoranda.text.linear_patterns import LinearMatch, LinearPattern
-from memoranda.text.patterns import (
-    WordLists,
-    any_of,
-    compile_pattern,
-    expand,
-    load,
-    read_text,
-    words_of,
-)
+from memoranda.text.patterns import WordLists, any_of, compile_pattern, expand, load, words_of
 from memoranda.text.terms import lower_in_place
 
 # What stands for a secret.
@@ -81,7 +72,6 @@ def _find(text: str) -> Iterator[SecretSpan]:
     lowered = lower_in_place(text)
     yield from _find_named_values(text, lowered)
     yield from _find_numbers(text, lowered)
-    yield from _find_seeds(lowered)
     yield from _find_codes(text, lowered)
 
 
@@ -140,37 +130,6 @@ def _luhn(number: str) -> bool:
     digits = [int(sign) for sign in number if sign.isdigit()]
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]  # noqa: PLR2004 - two digits from five on
     return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
-
-
-# Seed phrases
-
-_SEED_WORDS = 12
-_LONGEST_SEED = 8  # letters of a word
-# So many of them are different: nobody's phrase is a few words again and again.
-_DIFFERENT = 0.67
-_WORD = compile_pattern(r"\S+")
-_SPACED = str.maketrans(dict.fromkeys(".,;:|()[]\"'`*-0123456789", " "))
-
-
-def _find_seeds(lowered: str) -> Iterator[SecretSpan]:
-    words = _WORD.finditer(lowered.translate(_SPACED))
-    for is_listed, run in groupby(words, key=lambda word: _is_listed(word[0])):
-        found = list(run) if is_listed else []
-        different = {each[0] for each in found}
-        if len(found) >= _SEED_WORDS and len(different) >= _DIFFERENT * len(found):
-            yield SecretSpan(found[0].start(), found[-1].end(), "a seed phrase")
-
-
-def _is_listed(word: str) -> bool:
-    """Return whether a word has the length and the beginning of one of a seed phrase."""
-    return len(word) <= _LONGEST_SEED and word[:4] in _seed_beginnings()
-
-
-@cache
-def _seed_beginnings() -> frozenset[str]:
-    """Return the first four letters of the words of seed phrases, which tell each of them."""
-    lines = (line.split() for line in read_text("mul", "seed_words.txt").splitlines())
-    return frozenset(first + rest for first, *more in lines for rest in more)
 
 
 # Codes that look random
@@ -281,12 +240,12 @@ _GIVEN_BEFORE = compile_pattern(
 _JOINING = compile_pattern(lambda: rf"(?:^|\s){any_of(_WORDS.joining)}(?:\s|$)", re.IGNORECASE)
 # How the values are written that have figures.
 _NUMBER = compile_pattern(r"\s{0,3}[\"'#*]{0,2}([A-Za-z]{0,2}[0-9](?:[ -]?[0-9]){2,23})")
-_CLAUSE = compile_pattern(r"[^.,;:!?()\n\"“”«»]{1,120}")
+_CLAUSE = compile_pattern(r"[^.,;:!?()\n\"“”«»]{1,240}")
 # With what begins that stands for a value, and a page where to look for it.
 _PLACEHOLDERS = ("$", "{", "<", "%", "[", "…", "***", "xxx", "XXX", "•", "...", "http:", "https:")
 _LONGEST_VALUE = 400  # characters after a name in which its value may stand
 _SPOKEN = ("en", "de", "es", "fr", "it", "pt", "nl")
-_PHRASE = 6  # plain words of a password at most
+_PHRASE = 24  # plain words of a password at most: those of a recovery phrase
 _MANY = 3  # of which one may also be said of a password
 # Characters of a value at least: where something joins it to its name, and where only a space does.
 _LEAST = {"passwords": (4, 6), "keys": (6, 12), "numbers": (3, 4), "documents": (4, 4)}
