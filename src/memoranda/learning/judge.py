@@ -149,8 +149,10 @@ def _relate_values(
         return Relation.UPDATE if ended else Relation.NONE
     if new.ended and _is_same(old.value, new.ended, new):
         return Relation.UPDATE
-    again = same_time and _agree_in_numbers(old.value, new.value)
-    again = _is_same(old.value, new.value, new) if same_time is None else again
+    if same_time is None:
+        again = _is_same(old.value, new.value, new)
+    else:
+        again = same_time and _agree_in_numbers(old.value, new.value)
     if again or (_is_person(new) and is_part_of_name(new.value, old.value)):
         return Relation.DUPLICATE
     changed = _is_other_count(old.value, new) or _is_turned_round(old.value, new)
