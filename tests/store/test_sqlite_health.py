@@ -136,6 +136,16 @@ def test_a_rebuild_keeps_every_row(filled):
     assert count_rows(filled) == before
 
 
+def test_a_table_that_lacks_something_is_told_with_the_remedy(filled):
+    """No read makes up what another program dropped, and a rebuild loses nothing beside it."""
+    before = count_rows(filled)
+    plant(filled, "ALTER TABLE records DROP COLUMN origin")
+    with pytest.raises(StoreError, match=r"no such column: .*origin.* restore a backup"):
+        filled.records(ANA, ALL)
+    filled.rebuild()
+    assert count_rows(filled) == before
+
+
 def test_a_rebuild_that_would_lose_rows_is_undone(filled):
     """Whatever takes a canonical row away meanwhile: the rebuild says so, and is rolled back."""
     before = count_rows(filled)

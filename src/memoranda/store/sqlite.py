@@ -70,6 +70,7 @@ CANNOT_OPEN = (
     "{path} cannot be opened; check that it may be read and written, and is a file, such as "
     "agent.db, in a folder that is there"
 )
+CHANGED = "{path}: {error}; if another program changed its tables, restore a backup"
 # What the name of a backup ends with until it is whole.
 PARTIAL = ".partial"
 MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]] = {
@@ -79,6 +80,7 @@ MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]
     apsw.CantOpenError: (errors.StoreReadOnly, CANNOT_OPEN),
     apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError: (errors.StoreReadOnly, READ_ONLY),
     apsw.ConnectionClosedError: (errors.StoreClosed, "the memory in {path} was closed"),
+    apsw.SQLError: (errors.StoreError, CHANGED),
     apsw.Error: (errors.StoreError, "{path}: {name}: {error}"),
 }
 
