@@ -183,7 +183,9 @@ def test_a_form_reaches_no_other_user(form, served, signed_in):
         assert (served.memory.history(served.fact), served.memory.count()) == before
 
 
-@pytest.mark.parametrize("there", ["//evil.example", "https://evil.example", "/\\evil.example", ""])
+@pytest.mark.parametrize(
+    "there", ["//evil.example", "https://evil.example", "/\\evil.example", "/\t/evil.example", ""]
+)
 def test_signing_in_leads_to_this_server(there, served):
     """Whatever the address says, the browser stays here."""
     with served.client(None, Origin=served.url) as client:

@@ -9,6 +9,8 @@ from tables import each_row
 
 from memoranda.http.explorer.app import PAGES
 
+FIELDS = ("q", "kind", "tag", "session", "since", "until", "as_of", "at", "day", "offset", "after",
+          "budget", "before", "type", "month", "id", "name")  # fmt: skip
 HEADERS = {
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
@@ -164,6 +166,28 @@ def test_what_cannot_be_read_is_refused(ana, fields):
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
     assert fields.split("&")[-1].split("=")[0] in answer.json()["detail"]
+
+
+@each_row("page", [*PAGES])
+def test_nothing_that_is_asked_makes_a_page_fail(page, ana, served):
+    """Whatever stands in the fields, the answer is a page or says what is wrong."""
+    path, fields = addresses(served.fact)[page]
+    for value in (
+        "-1",
+        "9" * 30,
+        "x",
+        "\x00",
+        "2026-99-99",
+        "0001-01-01",
+        "../..",
+        "\ud800",
+        "ø" * 900,
+    ):
+        for name in FIELDS:
+            answer = ana.get(
+                f"{path}.json", params={**fields, name: value.encode("utf-8", "replace")}
+            )
+            assert answer.status_code < 500, (name, value, answer.text)
 
 
 def test_a_missing_page_is_one_for_people_and_a_problem_for_programs(ana):

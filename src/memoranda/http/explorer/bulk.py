@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from starlette.responses import StreamingResponse
 
@@ -12,6 +11,7 @@ from memoranda.http.explorer.pages import SHOWN, GoTo, Page, Visit
 from memoranda.http.explorer.search import FILTERS, read_filters
 from memoranda.memory import Memory
 from memoranda.model.models import Kind, Record
+from memoranda.records.drafts import RecordFilters
 from memoranda.rendering.forms import form_of, format_json
 
 # Records that are read at once.
@@ -59,7 +59,7 @@ def forget(visit: Visit) -> GoTo:
     return GoTo("/bulk", "forgotten")
 
 
-def _all(memory: Memory, filters: dict[str, Any]) -> Iterator[Record]:
+def _all(memory: Memory, filters: RecordFilters) -> Iterator[Record]:
     """Yield the records of filters, in the order in which they were recorded."""
     after: str | None = None
     while page := memory.records(limit=PAGE, after=after, **filters):

@@ -61,6 +61,9 @@ def _answer(chat: OpenChat, said: str) -> Iterator[Mapping[str, Any]]:
     try:
         for event in chat.session.send(said):
             yield from _lines(event)
+    except GeneratorExit:  # The browser has gone.
+        chat.session.stop()
+        raise
     finally:
         chat.busy.release()
 

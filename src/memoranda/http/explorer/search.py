@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from memoranda.errors import NotFound
 from memoranda.http.explorer.pages import SHOWN, Page, Visit, address
 from memoranda.memory import services_of
 from memoranda.model.models import Hit, Kind, Record, ended, is_active
+from memoranda.records.drafts import RecordFilters
 from memoranda.rendering.forms import explain_hit
 from memoranda.search.recall import find_near_best
 
@@ -79,7 +80,7 @@ def _share(hit: Hit) -> float:
     return sum(arm.share for arm in hit.why.arms.values())
 
 
-def read_filters(visit: Visit) -> dict[str, Any]:
+def read_filters(visit: Visit) -> RecordFilters:
     """Return the filters that the fields of a page name, as the verbs of a memory take them."""
     found = {
         "kind": visit.text("kind"),
@@ -88,7 +89,8 @@ def read_filters(visit: Visit) -> dict[str, Any]:
         "since": visit.moment("since"),
         "until": visit.moment("until", end_of_day=True),
     }
-    return {name: value for name, value in found.items() if value is not None}
+    given = {name: value for name, value in found.items() if value is not None}
+    return cast("RecordFilters", given)
 
 
 def explain_absence(visit: Visit, query: str, id: str) -> Absence:
@@ -109,7 +111,7 @@ def explain_absence(visit: Visit, query: str, id: str) -> Absence:
 
 
 def _reasons(
-    visit: Visit, record: Record, hit: Hit | None, filters: dict[str, Any]
+    visit: Visit, record: Record, hit: Hit | None, filters: RecordFilters
 ) -> Iterator[str]:
     memory = visit.memory
     moment = visit.moment("as_of") or services_of(memory).clock.now()
@@ -123,7 +125,7 @@ def _reasons(
         yield f"it is of kind {record.kind.value}, and the filter asks for {filters['kind']}"
     if filters.get("session") not in {None, record.session_id}:
         yield f"it is of another session than {filters['session']}"
-    if lacking := set(filters.get("tags", ())) - set(record.tags):
+    if lacking := set(filters.get("tags") or ()) - set(record.tags):
         yield f"it lacks the tag {min(lacking)}"
     least = memory.settings.retrieval.min_score or 0.0
     if hit is not None and hit.score < least:

@@ -247,7 +247,9 @@ def _error_page(status: HTTPStatus, detail: str) -> Page:
 
 def _own_path(path: object) -> str:
     """Return a path of this server; the first page for anything else."""
-    is_own = isinstance(path, str) and path.startswith("/") and path[1:2] not in {"/", "\\"}
+    # Browsers leave out tabs and ends of lines, and take a backslash for a slash.
+    plain = str(path or "").isprintable() and "\\" not in str(path)
+    is_own = plain and str(path).startswith("/") and not str(path).startswith("//")
     return str(path) if is_own else "/"
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from memoranda.http.explorer.pages import SHOWN, Page, Visit
+from memoranda.http.explorer.search import read_filters
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind, is_active
 from memoranda.model.query import Filter, Order
+from memoranda.records.drafts import parse_filters
 
 DAY = timedelta(days=1)
 
@@ -23,13 +26,12 @@ def show(visit: Visit) -> Page:
     # A slider gives the number of a day; who writes an address, a moment.
     number = visit.number("day", days, least=0)
     at = visit.moment("at", end_of_day=True) or min(now, now - (days - number) * DAY)
-    kind = Kind(visit.text("kind") or Kind.FACT)
+    believed = replace(parse_filters(now, (Kind.FACT,), read_filters(visit)), as_of=at)
     offset = visit.number("offset", 0, least=0)
-    believed = Filter(now=now, as_of=at, kinds=(kind,))
     found = services.store.records(scope, believed, order=Order.LATEST, limit=SHOWN, offset=offset)
     values = {
         "at": at,
-        "kind": kind,
+        "kind": believed.kinds[0],
         "records": found,
         "ended": [each.id for each in found if not is_active(each, now) or each.superseded_by],
         "next": offset + SHOWN if len(found) == SHOWN else None,
