@@ -434,7 +434,8 @@ class Memory:
             offset=checks.limited(offset, "offset", least=0),
             min_score=checks.number(least, "min_score"),
         )
-        return [show_hit(hit, self.settings.secrets.search) for hit in hits]
+        policy = self.settings.secrets.search
+        return [show_hit(hit, policy) for hit in hits]
 
     def recall(
         self, prompt: str, *, budget: int = 1_000, exclude_session: str | None = None

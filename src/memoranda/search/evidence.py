@@ -265,14 +265,14 @@ def compare_tokens(
 
 def weigh_question_before(rows: Rows, evidence: Floats) -> Floats:
     """Return of each record the evidence of the turn before it, if another asks there, faded."""
-    answers = np.zeros_like(evidence)
-    order, middles = rows.surroundings.order, rows.surroundings.middles
-    talks, asks = rows.surroundings.talks, rows.table["asks"][order]
-    speakers = rows.table["speaker"][order]
-    another = (talks[:-1] == talks[1:]) & _are_others(speakers[:-1], speakers[1:])
-    before = np.flatnonzero(asks[:-1] & another)
-    fade = np.exp((middles[before] - middles[before + 1]) / TALK_FADE).astype(np.float32)
-    answers[order[before + 1]] = fade * evidence[order[before]]
+    answers, around, table = np.zeros_like(evidence), rows.surroundings, rows.table
+    before = around.place[np.flatnonzero(table["asks"])]
+    before = before[before + 1 < len(rows)]
+    asked, answer = around.order[before], around.order[before + 1]
+    another = _are_others(table["speaker"][asked], table["speaker"][answer])
+    another &= around.talks[before] == around.talks[before + 1]
+    fade = np.exp((around.middles[before] - around.middles[before + 1]) / TALK_FADE) * another
+    answers[answer] = fade.astype(np.float32) * evidence[asked]
     return answers
 
 

@@ -19,6 +19,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -182,7 +183,7 @@ class QuantizedVectors:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
     """A user's records at one moment, in the order of their ordinals.
 
@@ -238,9 +239,18 @@ class Rows:
             return None
         return int(around.order[place + step])
 
+    @cached_property
+    def ordinals(self) -> Ordinals:
+        """Their ordinals; each look-up in the table itself would copy them out of it."""
+        return np.ascontiguousarray(self.table["ordinal"])
+
     def found(self, ordinals: Sequence[int] | Ordinals) -> tuple[Places, Mask]:
         """Return the row of each ordinal that is here, and of each ordinal whether it is here."""
-        return find_rows(self.table["ordinal"], np.asarray(ordinals, np.int64))
+        wanted = np.asarray(ordinals, np.int64)
+        places = np.searchsorted(self.ordinals, wanted)
+        inside = places < len(self)
+        inside[inside] = self.ordinals[places[inside]] == wanted[inside]
+        return places[inside], inside
 
     def extended(self, changes: IndexChanges) -> Rows:
         """Return the records with those that came, and with what has changed."""
@@ -250,21 +260,14 @@ class Rows:
         places, there = self.found(changes.revised["ordinal"])
         table[places] = _renumbered(changes.revised[there], changes.names, names)
         vectors.scales[places] = 0  # What still has a vector comes with it.
-        known = np.ascontiguousarray(table["ordinal"])  # Each look-up would copy it from the rows.
+        around = Surroundings.of(talks_of(table), table["position"], table["length"])
+        rows = replace(self, table=table, surroundings=around, names=names, model=changes.model)
         for ordinals, came in changes.vectors:
             if came.shape[1] != vectors.dimensions:
                 vectors = QuantizedVectors.zeros(len(table), came.shape[1])
-            places, there = find_rows(known, ordinals)
+            places, there = rows.found(ordinals)
             vectors.put(places, came[there])
-        around = Surroundings.of(talks_of(table), table["position"], table["length"])
-        rows = replace(
-            self,
-            table=table,
-            vectors=vectors,
-            surroundings=around,
-            names=names,
-            model=changes.model,
-        )
+        rows = replace(rows, vectors=vectors)
         return rows if changes.lineage is None else rows.with_lineage(changes.lineage)
 
     def with_lineage(self, lineage: Lineage) -> Rows:
@@ -287,17 +290,9 @@ class Rows:
 
     def _pairs(self, ordinals: Sequence[tuple[int, int]]) -> Places:
         pairs = np.array(ordinals, np.int64).reshape(-1, 2)
-        there = np.isin(pairs, self.table["ordinal"]).all(axis=1)
-        rows: Places = np.searchsorted(self.table["ordinal"], pairs[there])
+        there = np.isin(pairs, self.ordinals).all(axis=1)
+        rows: Places = np.searchsorted(self.ordinals, pairs[there])
         return rows
-
-
-def find_rows(known: Ordinals, wanted: Ordinals) -> tuple[Places, Mask]:
-    """Return the row of each ordinal that is known, and of each ordinal whether it is known."""
-    places = np.searchsorted(known, wanted)
-    inside = places < len(known)
-    inside[inside] = known[places[inside]] == wanted[inside]
-    return places[inside], inside
 
 
 def _places(pairs: Iterable[tuple[int, ...]]) -> Places:

@@ -14,7 +14,7 @@ above it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import read_asked
 from memoranda.model.models import Kind, Record
 from memoranda.search.evidence import ScoredRecords, best_rows, merge_facts, pairs_among
-from memoranda.search.index import Mask, Places, Rows
-from memoranda.search.questions import LONGEST, ParsedQuestion, StatedText, competes
+from memoranda.search.index import UNREAD, Mask, Places, Rows
+from memoranda.search.questions import LONGEST, ParsedQuestion, StatedText, competes, read_statement
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.small_talk import states_nothing
 
@@ -59,7 +59,6 @@ class CurrentFirst:
     one: bool
     texts: Callable[[Iterable[int]], Mapping[int, str]]
     records: Callable[[Sequence[int]], Mapping[int, Record]]
-    _stated: dict[int, StatedText] = field(default_factory=dict)
 
     def rank(self, own: ScoredRecords, found: Mask) -> tuple[ScoredRecords, Mask]:
         """Return scores in which what is true now goes first, and which records to show.
@@ -162,7 +161,7 @@ class CurrentFirst:
             or before.terms - self.question.words <= told.terms
         ):
             return 0.0
-        return fit + CHANGE * told.changes + VALUE * told.renews(before)
+        return fit + CHANGE * told.changes + VALUE * told.renews(before, self.question)
 
     def _is_rival(self, row: int) -> bool:
         """Return whether a record is about another thing than the question."""
@@ -171,15 +170,13 @@ class CurrentFirst:
     def _likeness(self, row: int, other: int) -> float:
         """Return how like another record one is: by their vectors, or their words without."""
         vectors = self.rows.vectors
-        if not vectors.read[[row, other]].all():
+        if min(vectors.scales[row], vectors.scales[other]) <= UNREAD:
             return self._read(row).likeness(self._read(other))
         return float(np.vecdot(vectors.dequantize(row), vectors.dequantize(other)))
 
     def _read(self, row: int) -> StatedText:
         """Return what a record says, as far as it may bring another one up to date."""
-        if row not in self._stated:
-            self._stated[row] = StatedText(self.texts([row]).get(row, ""), self.question)
-        return self._stated[row]
+        return read_statement(self.texts([row]).get(row, ""))
 
     def _with_asked_facts(
         self, own: ScoredRecords, scored: ScoredRecords, shown: Mask

@@ -248,10 +248,9 @@ def _is_rival(word: TermedWord, other: str, question: ParsedQuestion, *, named: 
 
 @dataclass(frozen=True)
 class StatedText:
-    """A text, as far as it may bring another one up to date: what it says of a question."""
+    """A text, as far as it may bring another one up to date."""
 
     text: str
-    question: ParsedQuestion
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -263,7 +262,7 @@ class StatedText:
         """Its values by sentence."""
         return {each: values_of(each) for each in stated_sentences(self.text)}
 
-    @property
+    @cached_property
     def changes(self) -> bool:
         """Whether it says that something is not as it was."""
         return any(map(speaks_of_change, self._values))
@@ -273,20 +272,20 @@ class StatedText:
         """Sort and plain form of its values."""
         return {found[:2] for each in self._values.values() for found in each}
 
-    @cached_property
-    def answers(self) -> set[str]:
-        """The sorts of those near what is asked for."""
-        near = (_sorts_near(self.question, *each) for each in self._values.items())
-        return {*chain.from_iterable(near)}
-
     def likeness(self, other: StatedText) -> float:
         """Return how like another text this one is (0 to 1), by their words."""
         sizes = len(self.terms) * len(other.terms)
         return len(self.terms & other.terms) / sizes**0.5 if sizes else 0.0
 
-    def renews(self, old: StatedText) -> bool:
-        """Return whether it has another value of the sort with which ``old`` answers."""
-        return any(sort in old.answers for sort, _ in self.values - old.values)
+    def renews(self, old: StatedText, question: ParsedQuestion) -> bool:
+        """Return whether it has another value of a sort with which ``old`` answers a question."""
+        sorts = {sort for sort, _ in self.values - old.values}
+        near = (_sorts_near(question, *each) for each in (old._values.items() if sorts else ()))
+        return not sorts.isdisjoint(chain.from_iterable(near))
+
+
+# What a search reads of a record, it reads of the same ones again soon.
+read_statement = lru_cache(maxsize=2_048)(StatedText)
 
 
 def _sorts_near(

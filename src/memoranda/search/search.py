@@ -229,7 +229,7 @@ class SingleSearch:
         """Which of them pass the filter."""
         rows, where, wanted = self.rows, self.where, self.visible.copy()
         if rows.candidates is not None:
-            wanted &= np.isin(rows.table["ordinal"], rows.candidates.answers)
+            wanted &= np.isin(rows.ordinals, rows.candidates.answers)
         if where.kinds:
             wanted &= np.isin(rows.table["kind"], [KINDS[kind] for kind in where.kinds])
         if where.exclude_session is not None:
@@ -265,7 +265,8 @@ class SingleSearch:
         order = evidence.best_rows(scored.score, shown, limit + len(skip))
         records = self._records(order)
         found = [row for row in order if row in records and records[row].id not in skip]
-        found = [row for row in found if min_score is None or float(scored.score[row]) >= min_score]
+        if min_score is not None:
+            found = [row for row in found if float(scored.score[row]) >= min_score]
         found = found[:limit]
         arms, beside = self._arms(scored, found), self._beside(found)
         return [
@@ -404,9 +405,7 @@ class SingleSearch:
             return {}
         best = evidence.best_rows(score, self.wanted & _told(found), evidence.MOST_CANDIDATES)
         size = question.vectors.shape[1]
-        tokens = self.parts.store.token_vectors(
-            self.scope, rows.table["ordinal"][best].tolist(), size
-        )
+        tokens = self.parts.store.token_vectors(self.scope, rows.ordinals[best].tolist(), size)
         if tokens is None:
             return {}
         asked, alike = self.words.coverage(around=False), np.zeros(len(rows), np.float32)
@@ -480,7 +479,7 @@ class SingleSearch:
         """Return by row what is read of records by their ordinals, as far as they exist."""
         if not rows:
             return {}
-        ordinals = self.rows.table["ordinal"][rows].tolist()
+        ordinals = self.rows.ordinals[rows].tolist()
         found = read(self.scope, ordinals)
         return {row: found[key] for row, key in zip(rows, ordinals, strict=True) if key in found}
 
