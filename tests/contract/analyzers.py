@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from memoranda.model.models import Mention
 
@@ -30,18 +29,16 @@ class WordAnalyzer:
 class PlainNames:
     """Implements :class:`memoranda.model.ports.NameMatcher`: case aside, a name is itself.
 
-    A first name is also the full name that begins with it, if only one is known.
+    A first name is also the full name that begins with it.
     """
 
     def fold(self, name: str) -> str:
         """Return ``name`` in lower case."""
         return name.casefold().strip()
 
-    def link(self, name: str, type: str, known: Mapping[str, str]) -> str | None:
-        """Return the one known full name of this type whose first name is ``name``."""
-        start = self.fold(name) + " "
-        found = [full for full in known if full.startswith(start) and known[full] == type]
-        return found[0] if len(found) == 1 else None
+    def means(self, name: str, type: str, known: str, known_type: str) -> bool:
+        """Return whether ``known`` is of this type, and its first name is ``name``."""
+        return known_type == type and known.startswith(f"{self.fold(name)} ")
 
     def keys(self, name: str) -> tuple[frozenset[str], frozenset[str]]:
         """Return the first name, which is also what is looked for."""

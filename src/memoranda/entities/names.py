@@ -6,9 +6,7 @@ their memories. So a short name is linked only while exactly one longer name fit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
-from itertools import islice
 
 from memoranda.entities.marks import names
 from memoranda.text.patterns import compile_pattern
@@ -33,8 +31,8 @@ class RuleNameMatcher:
     """The rules of this module as a :class:`~memoranda.model.ports.NameMatcher`."""
 
     def __init__(self) -> None:
-        """Take :func:`fold_name`, :func:`link` and :func:`keys`."""
-        self.fold, self.link, self.keys = fold_name, link, keys
+        """Take :func:`fold_name`, :func:`means` and :func:`keys`."""
+        self.fold, self.means, self.keys = fold_name, means, keys
 
 
 def same_person(short: str, full: str) -> bool:
@@ -77,9 +75,9 @@ def same_thing(one: str, other: str) -> bool:
 def keys(name: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return under which keys a store keeps ``name``, and looks for what may mean the same.
 
-    So it offers :func:`link` all candidates, in either direction ("Smith" and "Robert Smith", "NYC"
-    and "New York City"), and of thousands of people called Robert none but those. The keys of a
-    name and of its folded form are the same; a name that folds to nothing has none.
+    So it finds all candidates for :func:`means`, in either direction ("Smith" and "Robert Smith",
+    "NYC" and "New York City"), and of thousands of people called Robert none but those. The keys of
+    a name and of its folded form are the same; a name that folds to nothing has none.
     """
     folded = fold_name(name)
     person, letters = _person(folded), folded.replace(".", "")
@@ -97,35 +95,19 @@ def keys(name: str) -> tuple[frozenset[str], frozenset[str]]:
     return kept, frozenset(_COUNTERPARTS[key[0]] + key[1:] for key in kept)
 
 
-def link(name: str, type: str, known: Mapping[str, str]) -> str | None:
-    """Return the key in ``known`` that ``name`` also means, if there is exactly one.
+def means(name: str, type: str, known: str, known_type: str) -> bool:
+    """Return whether ``name``, as it is written, also means the thing of a known folded name.
 
-    Args:
-        name: as it is written in the text.
-        type: as in :class:`~memoranda.model.models.Mention`.
-        known: folded names and their types. A name in it is linked to itself.
-
-    Returns:
-        The key, or ``None`` where no or several known names fit: "Mel" is neither Melanie
-        nor Melissa while both are known.
+    Types are as in :class:`~memoranda.model.models.Mention`. Who knows several that fit links the
+    name to none: "Mel" is neither Melanie nor Melissa while both are known.
     """
-    key = fold_name(name)
-    if key in known:
-        return key
-    fitting = (other for other, kind in known.items() if _fits(name, key, type, other, kind))
-    found = list(islice(fitting, 2))
-    return found[0] if len(found) == 1 else None
-
-
-def _fits(name: str, key: str, type: str, other: str, other_type: str) -> bool:
-    if type in _PERSON_LIKE and other_type == "person":
+    if type in _PERSON_LIKE and known_type == "person":
         # A name that no rule took for a person is one only where it is the whole word.
-        nickname = type == "person" or " " in other
-        return nickname and same_person(key, other)
-    if "person" in {type, other_type}:
+        return (type == "person" or " " in known) and same_person(name, known)
+    if "person" in {type, known_type}:
         return False
-    agree = type == other_type or "other" in {type, other_type}
-    return agree and (is_initialism(name, other) or same_thing(name, other))
+    agree = type == known_type or "other" in {type, known_type}
+    return agree and (is_initialism(name, known) or same_thing(name, known))
 
 
 def _initials(folded: str) -> str:

@@ -5,7 +5,7 @@ The docstrings are the specification.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, runtime_checkable
 
@@ -115,16 +115,13 @@ class NameMatcher(Protocol):
     def fold(self, name: str) -> str:
         """Return the form in which names are compared: without case, accents or possessive."""
 
-    def link(self, name: str, type: str, known: Mapping[str, str]) -> str | None:
-        """Return which of the ``known`` folded names (with their types) ``name`` also means.
-
-        ``None`` where there is no candidate, or more than one.
-        """
+    def means(self, name: str, type: str, known: str, known_type: str) -> bool:
+        """Return whether ``name`` also means what the folded name ``known`` does."""
 
     def keys(self, name: str) -> tuple[frozenset[str], frozenset[str]]:
         """Return under which keys a name is kept, and under which names that may mean the same are.
 
-        Of names that :meth:`link` makes one, either is kept under a key that the other looks for.
+        Of names that :meth:`means` makes one, either is kept under a key that the other looks for.
         """
 
 

@@ -54,6 +54,11 @@ class EntityContract(Contract):
         ana.apply(*(do.Insert(record(each.text), (each,)) for each in people))
         assert groups(ana) == [("Zoe Barnes", (), 1), ("Zoe Lopez", ("Zoe",), 2)]
 
+    def test_a_short_name_that_may_mean_several_means_none(self, ana):
+        """Where two full names are known, it is an entity of its own."""
+        ana.remember("Zoe Lopez sings", "Zoe Barnes sings", "Zoe left")
+        assert groups(ana) == [(name, (), 1) for name in ("Zoe", "Zoe Barnes", "Zoe Lopez")]
+
     def test_most_mentioned_first_then_by_name(self, ana):
         """Of the type asked for, cut at the limit; only records that match count.
 

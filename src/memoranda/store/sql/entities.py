@@ -39,7 +39,7 @@ UNION ALL SELECT n.entity_key FROM entity_decisions d
 LIMIT 1
 """
 CANDIDATES = """
-SELECT n.folded, e.type, e.key, n.name FROM entity_name_keys k
+SELECT n.folded, e.type, e.key FROM entity_name_keys k
 JOIN entity_names n ON n.user_key = :user AND n.folded = k.folded AND n.entity_key = k.entity_key
 JOIN entities e ON e.user_key = :user AND e.key = k.entity_key
 WHERE k.user_key = :user AND k.name_key IN (@texts(:keys)) LIMIT :most
@@ -121,19 +121,18 @@ class EntityWrites(UserRows):
             return known  # A person's word goes before any rule.
         _, sought = self.names.keys(mention.text)
         rows = self.all(CANDIDATES, keys=dump(sorted(sought)), most=MOST_ALIKE)
-        # One name at a time: an entity that fits by two of its names is still one.
-        asked = mention.text, mention.type
         meant: set[int] = {
-            key for known_, type_, key, _ in rows if self.names.link(*asked, {known_: type_})
+            key
+            for known_, type_, key in rows
+            if self.names.means(mention.text, mention.type, known_, type_)
         }
         if not meant:
             # Or it is the full name of one that is known by short ones alone.
-            this = {folded: mention.type}
             meant = {
                 key
-                for _, type_, key, _ in rows
+                for _, type_, key in rows
                 if all(
-                    self.names.link(name, type_, this)
+                    self.names.means(name, type_, folded, mention.type)
                     for _, name in self.all(SPELLINGS, entity=key)
                 )
             }
