@@ -38,6 +38,7 @@ from memoranda.model.tokens import TokenScope
 from memoranda.serving.tokens import TokenService
 
 USERS = 20
+SLICE = 5.0  # seconds of a turn
 # Method, path and body of a request.
 Asked = tuple[str, str, dict[str, Any] | None]
 BOTH = {"add": 0.5, "get": 0.5}
@@ -123,7 +124,7 @@ class Load:
         port: where the server is.
         tokens: of the users, among whom the clients are divided.
         mix: how often each thing is asked for.
-        until: when they stop.
+        until: when they stop, this time.
         seconds: how long each answer took, by what was asked.
         statuses: how often there was each status.
         kept: of each token the ids that have to be there.
@@ -132,7 +133,7 @@ class Load:
     port: int
     tokens: list[str]
     mix: Mapping[str, float]
-    until: float
+    until: float = 0.0
     seconds: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     statuses: Counter[int] = field(default_factory=Counter)
     kept: defaultdict[str, set[Any]] = field(default_factory=lambda: defaultdict(set))
@@ -194,17 +195,14 @@ async def exchange(
     return status, json.loads(await reader.readexactly(length) or b"null")
 
 
-def press(
-    port: int, tokens: list[str], mix: Mapping[str, float], clients: int, secs: float
-) -> Load:
-    """Have clients ask a server for so many seconds; return what they were answered."""
-    load = Load(port, tokens, mix, time.perf_counter() + secs)
+def press(load: Load, clients: int, seconds: float) -> None:
+    """Have clients ask a server for so many seconds, and note what they were answered."""
+    load.until = time.perf_counter() + seconds
 
     async def all_clients() -> None:
         await asyncio.gather(*(load.client(number) for number in range(clients)))
 
     asyncio.run(all_clients())
-    return load
 
 
 def summary(name: str, load: Load, secs: float) -> list[tuple[str, ...]]:
@@ -243,36 +241,46 @@ def served(location: str) -> Iterator[int]:
     port = free_port()
     words = ("-m", "memoranda", "serve", "--http", f"127.0.0.1:{port}", "--db", location)
     quiet = {"MEMORANDA_HTTP__RATE": "100000", "MEMORANDA_HTTP__ALLOWED_HOSTS": "localhost"}
-    with process(*words, port=port, **quiet, MEMORANDA_SCHEDULE__IN_BACKGROUND="false"):
+    # As compose.yaml has it: a worker does these.
+    quiet |= {
+        "MEMORANDA_EMBEDDING__BACKGROUND": "false",
+        "MEMORANDA_SCHEDULE__IN_BACKGROUND": "false",
+    }
+    with process(*words, port=port, **quiet):
         yield port
 
 
 def run(*, seconds: float, clients: int, servers: tuple[str, ...]) -> None:
-    """Print how long answers took: of the floor, and of memoranda on each kind of store."""
+    """Print how long answers took: of the floor, and of memoranda on each kind of store.
+
+    The floor and memoranda take turns of some seconds, as a shared machine is now fast, now slow.
+    """
     rows = []
+    rounds = max(1, round(seconds / SLICE))
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        port = free_port()
-        file = str(Path(folder) / "bare.db")
-        with process("-m", "benchmarks.serving", "--bare", file, str(port), port=port):
-            floor = press(port, ["none"], BOTH, clients, seconds)
-        rows += summary("bare FastAPI, raw SQLite", floor, seconds)
-        places = {"sqlite": str(Path(folder) / "agent.db")}
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        places = {"sqlite": str(folder / "agent.db")}
         if "postgres" in servers:
             places["postgres"] = new_database(stack.enter_context(running_server()), schema=False)
         for name in servers:
-            tokens = make_tokens(places[name])
-            with served(places[name]) as port:
-                same = press(port, tokens, BOTH, clients, seconds)
-                mixed = press(port, tokens, MIXED, clients, seconds)
-            rows += summary(f"{name}, same", same, seconds)
+            tokens, port = make_tokens(places[name]), free_port()
+            bare = "-m", "benchmarks.serving", "--bare", str(folder / f"{name}.bare"), str(port)
+            with process(*bare, port=port), served(places[name]) as own:
+                floor, same = Load(port, ["none"], BOTH), Load(own, tokens, BOTH)
+                mixed = Load(own, tokens, MIXED)
+                for _ in range(rounds):
+                    press(floor, clients, SLICE)
+                    press(same, clients, SLICE)
+                press(mixed, clients, seconds)
+            rows += summary(f"floor beside {name}", floor, rounds * SLICE)
+            rows += summary(f"{name}, the same", same, rounds * SLICE)
             rows += summary(f"{name}, mixed", mixed, seconds)
             for what in BOTH:
                 ratio = np.median(same.seconds[what]) / np.median(floor.seconds[what])
                 print(f"{name}: {what} takes {ratio:.2f} of the floor at the median")
-            statuses = same.statuses + mixed.statuses
             lost = count_lost(places[name], tokens, same) + count_lost(places[name], tokens, mixed)
-            print(f"{name}: answers {dict(statuses)}; acknowledged and not there: {lost}")
+            answers = dict(same.statuses + mixed.statuses)
+            print(f"{name}: answers {answers}; acknowledged and not there: {lost}")
     show("Serving", ("", "a second", "p50 ms", "p99 ms"), rows)
 
 

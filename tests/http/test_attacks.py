@@ -129,7 +129,7 @@ def test_nothing_that_is_said_is_logged(served, ana, caplog):
     assert problem["detail"] == "the memory failed; what went wrong is in the log of the server"
     ours = ("memoranda", "uvicorn.error", "mcp")
     logged = "\n".join(each.getMessage() for each in caplog.records if each.name.startswith(ours))
-    assert f"{problem['request_id']} GET /records failed: ZeroDivisionError" in logged
+    assert f"{problem['request_id']} GET /v1/records failed: ZeroDivisionError" in logged
     assert "xylophone" not in logged
     assert ana.headers["authorization"].split()[1] not in logged
 

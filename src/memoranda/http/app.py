@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
@@ -25,12 +25,12 @@ from memoranda.http import (
     transfer,
     upkeep,
 )
-from memoranda.http.access import TokenBackend, bearer
+from memoranda.http.access import TokenBackend
 from memoranda.http.explorer.app import add_explorer
 from memoranda.http.guard import RequestGuard
 from memoranda.http.limits import TokenShare
 from memoranda.http.problems import add_problem_handlers
-from memoranda.memory import Memory
+from memoranda.memory import Memory, share
 from memoranda.serving.listening import AllowedNames
 from memoranda.serving.tokens import TokenService
 
@@ -51,11 +51,7 @@ RESOURCES = (
     server,
 )
 MCP = "/mcp"
-PROBLEM: dict[str, Any] = {
-    "description": "What went wrong.",
-    "content": {"application/problem+json": {"schema": {"$ref": server.PROBLEM_SCHEMA}}},
-}
-PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": PROBLEM, "5XX": PROBLEM}
+TOKENS = 1_024  # whose memories are kept at hand
 
 
 def create_app(
@@ -78,15 +74,16 @@ def create_app(
         openapi_url=None,
         lifespan=None if mcp is None else mcp.router.lifespan_context,
     )
+    # One object for each token, as a new one looks its user up again; and a user who was deleted
+    # gets new tokens.
+    app.state.memory_of = lru_cache(TOKENS)(lambda token: share(memory, token.user, None))
     app.state.memory, app.state.tickets, app.state.mcp = memory, events.Tickets(), None
     if mcp is not None:
         app.state.mcp = MCP
         app.router.routes.append(Route(MCP, mcp, methods=["POST"], include_in_schema=False))
-    api = APIRouter(prefix="/v1", dependencies=[Depends(bearer)], responses=PROBLEMS)
-    for resource in RESOURCES:
-        api.include_router(resource.router)
-    app.include_router(server.open_router)
-    app.include_router(api)
+    # Not included, which would have each request look through the routes several times.
+    for router in (server.open_router, *(resource.router for resource in RESOURCES)):
+        app.router.routes.extend(router.routes)
     add_explorer(app, memory)
     add_problem_handlers(app)
     # What is added last is asked first.

@@ -23,7 +23,7 @@ from memoranda.http import schemas
 from memoranda.http.access import ReadMemory, refuse_stranger
 from memoranda.http.answers import answer
 from memoranda.http.resources import resource
-from memoranda.memory import Memory, scope_of, services_of, share
+from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.models import Change
 from memoranda.model.tokens import ApiToken
 from memoranda.rendering.forms import to_json
@@ -86,7 +86,7 @@ async def events(
     request: Request, token: Listener, last_event_id: Annotated[str | None, Header()] = None
 ) -> AsyncIterator[ServerSentEvent]:
     """Tell what happens to the memory from now on, or since the last event that was told."""
-    memory = share(request.app.state.memory, token.user, None)
+    memory = request.app.state.memory_of(token)
     given = PLACE.fullmatch(last_event_id or "")
     place = (int(given[1]), int(given[2])) if given else None
     while (found := await run_in_threadpool(_look, memory, token, place)) is not None:

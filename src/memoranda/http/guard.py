@@ -147,5 +147,6 @@ class AnswerSender:
 
     def tell(self) -> None:
         """Log how the request was answered."""
-        took = 1_000 * (time.perf_counter() - self.begun)
-        log.info("%s %d %.1f ms", self.label, self.status, took)
+        if log.isEnabledFor(logging.INFO):
+            took = 1_000 * (time.perf_counter() - self.begun)
+            log.info("%s %d %.1f ms", self.label, self.status, took)

@@ -19,7 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from memoranda.http.access import refuse_stranger
-from memoranda.memory import Memory, scope_of, services_of, share
+from memoranda.memory import Memory, scope_of, services_of
 
 HEADER = "Idempotency-Key"
 LONGEST = 255
@@ -43,7 +43,7 @@ class IdempotentRoute(APIRoute):
             refuse_stranger(request)
             if not 0 < len(key) <= LONGEST:
                 raise HTTPException(400, f"{HEADER} has 1 to {LONGEST} characters; send a UUID")
-            memory = share(request.app.state.memory, request.user.token.user, None)
+            memory = request.app.state.memory_of(request.user.token)
             asked = await _digest(request)
             known = await run_in_threadpool(_claim, memory, key, asked)
             if known is not None:

@@ -13,6 +13,15 @@ Id = Annotated[str, Path(description="The id of a record.", examples=["fact_01KB
 Erase = Annotated[bool, Query(description="Remove every trace of the text for good.")]
 Limit = Annotated[int, Query(ge=1, le=1_000, description="How many at most.")]
 Metadata = dict[str, Any]
+PROBLEM: dict[str, Any] = {
+    "description": "What went wrong.",
+    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
+
+
+def example(**values: Any) -> dict[str, Any]:
+    """Return what a schema has beside its fields: an example for the document."""
+    return {"examples": [values]}
 
 
 class Form(BaseModel):
@@ -42,7 +51,7 @@ class RecordQuery(RecordFilter):
     metadata: Json[Metadata] | None = None
 
 
-class DryRun(Form):
+class DryRun(Form, json_schema_extra=example(dry_run=True)):
     """How a stage runs."""
 
     dry_run: bool = False
@@ -50,12 +59,12 @@ class DryRun(Form):
 
 def resource(path: str, tag: str) -> APIRouter:
     """Return the router of a resource, whose writes are done once for each ``Idempotency-Key``."""
-    return APIRouter(prefix=path, tags=[tag], route_class=IdempotentRoute)
-
-
-def example(**values: Any) -> dict[str, Any]:
-    """Return what a schema has beside its fields: an example for the document."""
-    return {"examples": [values]}
+    return APIRouter(
+        prefix=f"/v1{path}",
+        tags=[tag],
+        responses={"4XX": PROBLEM, "5XX": PROBLEM},
+        route_class=IdempotentRoute,
+    )
 
 
 def raw_body(kind: str, **about: Any) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from memoranda.http.problems import Problem
 from memoranda.http.resources import resource
 from memoranda.model.models import ChangeAction, Kind
 
-PROBLEM_SCHEMA = "#/components/schemas/Problem"
 open_router = APIRouter(tags=["server"])
 router = resource("", "server")
 
@@ -34,6 +33,8 @@ def openapi(request: Request) -> dict[str, Any]:
     schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     parts = schema.pop("$defs")
     found["components"]["schemas"] |= parts | {"Problem": schema}
+    found["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    found["security"] = [{"token": []}]
     return found
 
 

@@ -357,6 +357,7 @@ class SqliteStore(Store):
         """Open the writing connection, creating the file (mode 0600) if need be."""
         self.busy_timeout, self.power_safe = busy_timeout, power_safe
         self.in_memory = path == MEMORY
+        self.reads_at_once = not self.in_memory
         # Connections are opened later, too, when the working folder may be another one.
         super().__init__(MEMORY if self.in_memory else str(Path(path).absolute()))
         self._make_locks()

@@ -353,12 +353,13 @@ class Database(ABC, Generic[C]):
         location: where it is, without secrets.
         full_text: its index of terms.
         in_memory: whether its readers wait for each other and for writers.
+        reads_at_once: whether a small read waits for nobody, neither a writer nor a server.
         damage: what its driver raises where what is derived is damaged.
     """
 
     BEGIN_SNAPSHOT: ClassVar[str]
     full_text: FullText
-    in_memory = False
+    in_memory = reads_at_once = False
     damage: ClassVar[type[Exception]]
 
     def __init__(self, location: str) -> None:
