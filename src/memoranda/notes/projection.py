@@ -26,8 +26,6 @@ OMITTED = "omitted"
 ORIGIN = "notes"
 # How much more a fact must be believed than one in the file of its class to take its place.
 ADVANTAGE = 0.2
-# The heading of what is no person's word.
-AGENT = "agent"
 # Characters of a heading.
 LONGEST = 80
 _EN = LanguageData("en", "notes")
@@ -208,7 +206,7 @@ def topic(record: Record) -> str:
     word stands apart, so that no reader takes it for one.
     """
     if record.trust is not Trust.PERSON:
-        return heading_for(AGENT)
+        return heading_for(Trust.AGENT)
     section = record.metadata.get("section")
     # As a heading can have it: one line, no marks around it, not too long.
     if isinstance(section, str) and (title := line_of(section)[:LONGEST].strip("# \t")):

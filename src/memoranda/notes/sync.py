@@ -26,7 +26,7 @@ from memoranda.errors import (
 )
 from memoranda.model.changes import Close, RecordChange
 from memoranda.model.checks import storable
-from memoranda.model.models import ForgetReceipt, Record, is_active
+from memoranda.model.models import ForgetReceipt, Record, Trust, is_active
 from memoranda.model.notes import (
     HISTORY_FILE,
     MEMORY_FILE,
@@ -42,7 +42,6 @@ from memoranda.notes.document import Document, NoteItem, is_written_as, parse
 from memoranda.notes.files import Stamp
 from memoranda.notes.notes import Notes
 from memoranda.notes.projection import (
-    AGENT,
     OMITTED,
     ORIGIN,
     Edits,
@@ -391,7 +390,7 @@ class SyncedNotes(Notes):
 
     def _projected(self, found: _FileAndStore, times: int = 1) -> Projection:
         """Return what the file is to say, at so many times the size that it may have."""
-        facts, told, agents = dict(found.facts), found.edits.lines, heading_for(AGENT)
+        facts, told, agents = dict(found.facts), found.edits.lines, heading_for(Trust.AGENT)
         texts: dict[NoteItem, str | None] = {}
         for item, id_ in found.edits.ended.items():
             heir = self._successor(id_)
