@@ -24,7 +24,8 @@ from memoranda.http.explorer import (
     upkeep,
 )
 from memoranda.http.explorer.pages import Handler
-from memoranda.http.explorer.site import SIGN_IN, Site, send_asset
+from memoranda.http.explorer.sign_in import SIGN_IN, sign_out
+from memoranda.http.explorer.site import Site, send_asset
 from memoranda.memory import Memory
 from memoranda.model.tokens import TokenScope
 from memoranda.serving.tokens import TokenService
@@ -81,20 +82,19 @@ def add_explorer(app: FastAPI, memory: Memory) -> None:
         Route("/bulk/export", _endpoint(site, bulk.export, TokenScope.READ)),
         Route(SIGN_IN, site.show_sign_in, methods=["GET"]),
         Route(SIGN_IN, site.sign_in, methods=["POST"]),
-        Route("/sign-out", site.sign_out, methods=["POST"]),
+        Route("/sign-out", _endpoint(site, sign_out, TokenScope.READ), methods=["POST"]),
     ]
     for path, page in PAGES.items():
-        needed = NEEDS.get(path, TokenScope.READ)
-        routes.append(Route(f"{path}.json", _endpoint(site, page, needed, twin=True)))
-        routes.append(Route(path, _endpoint(site, page, needed), methods=["GET"]))
+        answer = _endpoint(site, page, NEEDS.get(path, TokenScope.READ))
+        routes += [Route(each, answer, methods=["GET"]) for each in (f"{path}.json", path)]
     for path, form in FORMS.items():
         routes.append(Route(path, _endpoint(site, form, TokenScope.WRITE), methods=["POST"]))
     app.router.routes.extend(routes)
     app.router.default = request_response(site.show_missing)
 
 
-def _endpoint(site: Site, handler: Handler, needed: TokenScope, *, twin: bool = False) -> Endpoint:
+def _endpoint(site: Site, handler: Handler, needed: TokenScope) -> Endpoint:
     async def answer(request: Request) -> Response:
-        return await site.answer(request, handler, needed, twin=twin)
+        return await site.answer(request, handler, needed)
 
     return answer

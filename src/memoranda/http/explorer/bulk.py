@@ -16,8 +16,6 @@ from memoranda.rendering.forms import form_of, format_json
 
 # Records that are read at once.
 PAGE = 1_000
-# Records that are forgotten at once.
-MOST = 10_000
 
 
 def show(visit: Visit) -> Page:
@@ -43,7 +41,7 @@ def forget(visit: Visit) -> GoTo:
     """Stop believing the records of the filters.
 
     Raises:
-        InvalidInput: there is no filter, or there are too many records.
+        InvalidInput: there is no filter.
         Conflict: they are not as many as were shown.
     """
     filters = read_filters(visit)
@@ -53,8 +51,6 @@ def forget(visit: Visit) -> GoTo:
     expected = visit.number("expected", 0, least=0)
     if len(ids) != expected:
         raise Conflict(f"{len(ids):,} records meet the filters now, not {expected:,}; look again")
-    if len(ids) > MOST:
-        raise InvalidInput(f"{len(ids):,} records are more than {MOST:,}; narrow the filters")
     visit.memory.forget_many(ids=ids)
     return GoTo("/bulk", "forgotten")
 

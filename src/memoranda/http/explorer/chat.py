@@ -9,15 +9,7 @@ from typing import Any
 from rich.console import Console
 from starlette.responses import StreamingResponse
 
-from memoranda.agent.session import (
-    AnswerFinished,
-    ChatEvent,
-    InterfaceCommand,
-    Question,
-    RequestFailed,
-    TextPiece,
-    ToolUsed,
-)
+from memoranda.agent import session as chats
 from memoranda.http.explorer.chat_sessions import NAME, OpenChat
 from memoranda.http.explorer.pages import Page, Visit
 from memoranda.model.models import Message
@@ -68,22 +60,22 @@ def _answer(chat: OpenChat, said: str) -> Iterator[Mapping[str, Any]]:
         chat.busy.release()
 
 
-def _lines(event: ChatEvent) -> Iterator[Mapping[str, Any]]:
+def _lines(event: chats.ChatEvent) -> Iterator[Mapping[str, Any]]:
     """Yield what the page shows of an event."""
     match event:
-        case TextPiece(text):
+        case chats.TextPiece(text):
             yield {"kind": "piece", "text": text}
-        case ToolUsed(message):
+        case chats.ToolUsed(message):
             calls = map(format_call, message.tool_calls)
             told = join(*calls) or one_line(message.content, LONGEST)
             yield {"kind": "tool", "text": told}
-        case Question(text, yes):
+        case chats.Question(text, yes):
             yield {"kind": "question", "text": text, "send": yes}
-        case InterfaceCommand(name):
+        case chats.InterfaceCommand(name):
             yield {"kind": "error", "text": f"there is no command {name} here"}
-        case AnswerFinished(answer):
+        case chats.AnswerFinished(answer):
             yield {"kind": "answer", "text": answer.text}
-    kind = "error" if isinstance(event, RequestFailed) else "about"
+    kind = "error" if isinstance(event, chats.RequestFailed) else "about"
     console = Console(file=StringIO(), width=WIDTH, color_system=None)
     for shown in show_event(event, Display(console), HINT):
         with console.capture() as printed:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from memoranda.errors import InvalidInput
 from memoranda.http.explorer.pages import GoTo, Page, Visit
 from memoranda.model.models import Entity
 from memoranda.serving.existing import require_entity
@@ -48,15 +47,9 @@ def show(visit: Visit) -> Page:
 
 
 def merge(visit: Visit) -> Page | GoTo:
-    """Show what two entities are, and make them one if that is confirmed.
-
-    Raises:
-        InvalidInput: both are one.
-    """
+    """Show what two entities are, and make them one if that is confirmed."""
     memory = visit.memory
     first, second = (require_entity(memory, visit.required(each)) for each in ("name", "other"))
-    if first.id == second.id:
-        raise InvalidInput(f"{first.name!r} and {second.name!r} are one entity already")
     if not visit.text("confirmed"):
         return Page("merge", {"entity": first, "other": second}, {"zone": visit.zone})
     merged = memory.merge_entities(first.name, second.name)

@@ -33,24 +33,7 @@ class NoteEdit:
 
 def show(visit: Visit) -> Page:
     """Show MEMORY.md, and a month of the history."""
-    text = visit.memory.notes.context_text(make=True)
-    entries = visit.memory.notes.history()
-    months = sorted({_month(visit, each) for each in entries}, reverse=True)
-    month = visit.text("month") or next(iter(months), None)
-    values = {
-        "text": text,
-        "months": months,
-        "month": month,
-        "entries": [each for each in entries if _month(visit, each) == month],
-        "edits": None,
-    }
-    shown = {
-        "edit": visit.text("edit"),
-        "draft": text,
-        "seen": content_hash(text),
-        "zone": visit.zone,
-    }
-    return Page("notes", values, shown)
+    return _page(visit, visit.memory.notes.context_text(make=True))
 
 
 def save(visit: Visit) -> Page | GoTo:
@@ -67,9 +50,26 @@ def save(visit: Visit) -> Page | GoTo:
     if visit.text("confirmed"):
         visit.memory.notes.write_memory(draft)
         return GoTo("/notes", "saved")
-    edits = list(read_edits(before, draft))
-    values = {"text": before, "months": [], "month": None, "entries": [], "edits": edits}
-    shown = {"edit": "yes", "draft": draft, "seen": content_hash(before), "zone": visit.zone}
+    return _page(visit, before, draft)
+
+
+def _page(visit: Visit, text: str, draft: str | None = None) -> Page:
+    entries = visit.memory.notes.history()
+    months = sorted({_month(visit, each) for each in entries}, reverse=True)
+    month = visit.text("month") or next(iter(months), None)
+    values = {
+        "text": text,
+        "edits": None if draft is None else list(read_edits(text, draft)),
+        "months": months,
+        "month": month,
+        "entries": [each for each in entries if _month(visit, each) == month],
+    }
+    shown = {
+        "edit": visit.text("edit") or draft,
+        "draft": text if draft is None else draft,
+        "seen": content_hash(text),
+        "zone": visit.zone,
+    }
     return Page("notes", values, shown)
 
 

@@ -83,9 +83,8 @@ def _concerns(visit: Visit) -> Iterator[Concern]:
     if faults := len(find_faults(visit)):
         yield Concern(f"{pluralize(faults, 'pair')} of facts contradict or repeat", "/review")
     services, scope = services_of(memory), scope_of(memory)
-    derivations = services.derivations
-    count = partial(derivations.waiting, scope)
-    if derivations.has_model and (unread := visit.counts.get(memory, "waiting", count)):
+    count = partial(services.derivations.waiting, scope)
+    if services.derivations.has_model and (unread := visit.counts.get(memory, "waiting", count)):
         yield Concern(f"{pluralize(unread, 'record')} without a vector yet", "/upkeep")
     if not services.store.job_runs():
         yield Concern("upkeep has not run on schedule yet", "/upkeep")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -130,16 +130,11 @@ class GoTo(NamedTuple):
     @property
     def address(self) -> str:
         """Where it is sent."""
-        asked = {name: value for name, value in {**self.fields, "done": self.done}.items() if value}
-        return f"{self.path}?{urlencode(asked)}" if asked else self.path
+        return address(self.path, **self.fields, done=self.done)
 
 
-Handler = Callable[[Visit], Page | GoTo | Response]
-
-
-def json_twin(page: Page) -> str:
-    """Return the values of a page as JSON."""
-    return format_json(dict(page.values), indent=2)
+Made = Page | GoTo | Response
+Handler = Callable[[Visit], Made]
 
 
 def make_environment() -> Environment:
@@ -158,10 +153,10 @@ def make_environment() -> Environment:
         "call": format_call,
         "cost": format_cost,
         "counts": describe_counts,
-        "day": _day,
+        "day": partial(_format_time, "%Y-%m-%d"),
         "json": format_json,
         "markdown": render_markdown,
-        "moment": _moment,
+        "moment": partial(_format_time, "%Y-%m-%d %H:%M"),
         "plural": pluralize,
         "value": format_value,
     }
@@ -189,39 +184,29 @@ def _finalize(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _moment(value: datetime | None, zone: tzinfo) -> Markup | str:
-    """Return date and time in a zone."""
-    return "" if value is None else _time_element(value.astimezone(zone), "%Y-%m-%d %H:%M")
-
-
-def _day(value: datetime | None, zone: tzinfo) -> Markup | str:
-    """Return a date in a zone."""
-    return "" if value is None else _time_element(value.astimezone(zone), "%Y-%m-%d")
-
-
-def _time_element(at: datetime, form: str) -> Markup:
-    """Return a moment as HTML, which programs read to the second."""
+def _format_time(form: str, value: datetime | None, zone: tzinfo) -> Markup | str:
+    """Return a moment as HTML for people, which programs read to the second."""
+    if value is None:
+        return ""
+    at = value.astimezone(zone)
     return Markup('<time datetime="{}">{}</time>').format(
         at.isoformat(timespec="seconds"), at.strftime(form)
     )
 
 
-@dataclass(frozen=True)
-class Renderer:
-    """Makes HTML and JSON of pages."""
+_TEMPLATES = make_environment()
 
-    environment: Environment = field(default_factory=make_environment)
 
-    def html(self, page: Page, *, block: str | None = None, **around: Any) -> str:
-        """Return a page as HTML, or one block of it.
+def render_html(page: Page, block: str | None = None, **around: Any) -> str:
+    """Return a page as HTML, or one block of it.
 
-        Args:
-            page: the page.
-            block: the block that is wanted alone.
-            around: what every page needs beside its own values.
-        """
-        template = self.environment.get_template(f"{page.template}.html")
-        values = {**around, **page.values, **page.shown}
-        if block is None or block not in template.blocks:
-            return template.render(values)
-        return "".join(template.blocks[block](template.new_context(values)))
+    Args:
+        page: the page.
+        block: the block that is wanted alone.
+        around: what every page needs beside its own values.
+    """
+    template = _TEMPLATES.get_template(f"{page.template}.html")
+    values = {**around, **page.values, **page.shown}
+    if block is None or block not in template.blocks:
+        return template.render(values)
+    return "".join(template.blocks[block](template.new_context(values)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memoranda.errors import NotFound
@@ -11,7 +11,7 @@ from memoranda.http.explorer.pages import GoTo, Page, Visit
 from memoranda.maintenance.decay import confidence as confidence_at
 from memoranda.maintenance.decay import retirement_date
 from memoranda.memory import scope_of, services_of
-from memoranda.model.models import Kind, Mention, Record, is_active
+from memoranda.model.models import Kind, Record, is_active
 from memoranda.model.query import Filter, Order, RecordRelation
 from memoranda.records.erasing import ErasurePlan
 
@@ -34,6 +34,7 @@ def show(visit: Visit) -> Page:
     record, memory = find_record(visit), visit.memory
     services, scope = services_of(memory), scope_of(memory)
     now = services.clock.now()
+    named = services.names(scope).extract(record.content)
     fades_on = retirement_date(record, memory.settings.decay.threshold)
     values = {
         "record": record,
@@ -43,7 +44,7 @@ def show(visit: Visit) -> Page:
         "curve": charts.decay_curve(record, now, fades_on),
         "sources": list(_sources(visit, record)),
         "versions": _related(visit, record, RecordRelation.VERSIONS, RecordRelation.REPLACED),
-        "entities": _names(services.names(scope).extract(record.content)),
+        "entities": list(dict.fromkeys(each.text for each in named if each.type != "date")),
         "history": memory.history(record.id),
     }
     return Page("record", values, {"now": now, "zone": visit.zone})
@@ -55,10 +56,9 @@ def find_record(visit: Visit) -> Record:
     Raises:
         NotFound: there is no such record.
     """
-    wanted = visit.required("id")
-    found = visit.memory.get(wanted)
+    found = visit.memory.get(visit.required("id"))
     if found is None:
-        raise NotFound(f"there is no record {wanted!r}")
+        raise NotFound(f"there is no record {visit.required('id')!r}")
     return found
 
 
@@ -125,8 +125,3 @@ def _sources(visit: Visit, record: Record) -> Iterator[SourcePlace]:
             many = 2 * AROUND + 1
             turns = store.records(scope, where, order=Order.POSITION, limit=many)
         yield SourcePlace(source, tuple(turns))
-
-
-def _names(mentions: Iterable[Mention]) -> list[str]:
-    """Return the names in a text, each once, without dates."""
-    return list(dict.fromkeys(each.text for each in mentions if each.type != "date"))

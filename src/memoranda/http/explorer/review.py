@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from memoranda.errors import InvalidInput
 from memoranda.http.explorer.pages import SHOWN, GoTo, Page, Visit
-from memoranda.learning.claims import ORIGIN
+from memoranda.learning.claims import ASKED, ORIGIN
 from memoranda.maintenance.audit import Finding, audit
+from memoranda.maintenance.facts import CATEGORY
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Record
 
 # The newest facts, among which the queue is looked for.
 LOOKED_AT = 200
-CONTRADICTIONS = "contradictions"
 FAULTS = {
-    CONTRADICTIONS: "may contradict",
+    "contradictions": "may contradict",
     "exact duplicates": "says the same as",
     "near duplicates": "says nearly the same as",
 }
@@ -106,4 +106,5 @@ def _suggestions(visit: Visit) -> Iterator[Suggestion]:
                 yield Suggestion(records[newer], how, records[older])
     for record in records.values():
         if record.id in asked and record.origin == ORIGIN:
-            yield Suggestion(record, "learned from a conversation")
+            is_asked = record.metadata.get(CATEGORY) in ASKED
+            yield Suggestion(record, "you asked to keep it" if is_asked else "learned from a talk")

@@ -70,14 +70,10 @@ def show(visit: Visit) -> Page:
         "kinds": list(Kind),
         "more": address("/search", **fields, **next_page),
         "rest": address("/search", **fields, all="yes") if len(hits) < found else "",
-        "top": max((_share(hit) for hit in hits), default=0),
+        "top": max((sum(arm.share for arm in hit.why.arms.values()) for hit in hits), default=0),
         "zone": visit.zone,
     }
     return Page("search", values, shown)
-
-
-def _share(hit: Hit) -> float:
-    return sum(arm.share for arm in hit.why.arms.values())
 
 
 def read_filters(visit: Visit) -> RecordFilters:

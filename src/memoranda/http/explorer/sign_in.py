@@ -9,6 +9,10 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
+from memoranda.http.explorer.pages import GoTo, Visit
+from memoranda.serving.tokens import TokenService
+
+SIGN_IN = "/sign-in"
 COOKIE = "memoranda_session"
 FIELD = "csrf"
 # Seconds for which a browser keeps the cookie; the session itself may end before.
@@ -44,6 +48,7 @@ def keep_session(answer: Response, request: Request, secret: str) -> None:
     )
 
 
-def drop_session(answer: Response) -> None:
-    """Let the browser forget the session."""
-    answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
+def sign_out(visit: Visit) -> GoTo:
+    """End the session; its cookie opens nothing from now on."""
+    TokenService.of(visit.memory).revoke(visit.visitor.id)
+    return GoTo(SIGN_IN, "signed_out")
