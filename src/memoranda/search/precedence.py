@@ -118,7 +118,7 @@ class CurrentFirst:
         """Return the best shown record that replaced ``top``, or a fact drawn from it."""
         rows = self.rows
         told = [top, *rows.sources[rows.sources[:, 1] == top, 0].tolist()]
-        replaced = rows.replaced[np.isin(rows.replaced[:, 0], told), 1].tolist()
+        replaced = rows.replaced[(rows.replaced[:, :1] == told).any(axis=1), 1].tolist()
         return max(
             (row for row in replaced if shown[row]), key=lambda row: scored.score[row], default=None
         )

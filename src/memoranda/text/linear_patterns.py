@@ -212,7 +212,8 @@ class LinearPattern:
 
     def findall(self, text: str) -> list[Any]:
         """Return the texts of all matches, whatever groups the expression has."""
-        return [match[0] for match in self.finditer(text)]
+        found = self._compiled.finditer(self._shown(text, None))
+        return [text[slice(*match.span())] for match in found]
 
     def split(self, text: str) -> list[str]:
         """Return what stands between the matches."""
