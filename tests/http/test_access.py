@@ -10,7 +10,7 @@ def test_health_alone_needs_no_token(served):
     """Without a token nothing but /health answers, not even what is not there."""
     with served.client() as nobody:
         assert nobody.get("/health").json() == {"status": "ok"}
-        for path in ("/v1/records", "/v1/nothing", "/openapi.json", "/nothing"):
+        for path in ("/v1/records", "/v1/nothing", "/openapi.json", "/metrics", "/nothing"):
             answer = nobody.get(path)
             require_problem(answer, 401)
             assert answer.headers["www-authenticate"] == "Bearer"

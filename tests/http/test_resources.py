@@ -173,6 +173,19 @@ def test_capabilities_tell_what_there_is(ana, served):
     assert {"fact", "item"} <= {*told["kinds"]}
 
 
+def test_figures_of_the_process(ana):
+    """Answers are counted by route and status; no path, id or user is told."""
+    made = require(ana.post("/v1/records", json={"content": "Counted"}), 201)
+    require(ana.get(f"/v1/records/{made['id']}"))
+    ana.request("BREW", "/v1/records")
+    told = ana.get("/metrics")
+    assert told.headers["content-type"].startswith("text/plain")
+    counts = 'memoranda_request_seconds_count{route="GET /v1/records/{id}",status="200"}'
+    assert counts in told.text
+    assert made["id"] not in told.text
+    assert "BREW" not in told.text
+
+
 def test_the_document_has_an_example_of_every_body(ana):
     """A reader sees what to send; an operation says what it does, and how problems look."""
     document = require(ana.get("/openapi.json"))

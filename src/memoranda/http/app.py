@@ -29,6 +29,7 @@ from memoranda.http.access import TokenBackend
 from memoranda.http.explorer.app import add_explorer
 from memoranda.http.guard import RequestGuard
 from memoranda.http.limits import TokenShare
+from memoranda.http.metrics import RequestMetrics
 from memoranda.http.problems import add_problem_handlers
 from memoranda.memory import Memory, share
 from memoranda.serving.listening import AllowedNames
@@ -72,11 +73,13 @@ def create_app(
         version=memoranda.__version__,
         # Its pages would load scripts of others, and the document has a route of ours.
         openapi_url=None,
+        telemetry={"logs": False},  # They would quote what failed.
         lifespan=None if mcp is None else mcp.router.lifespan_context,
     )
     # One object for each token, as a new one looks its user up again; and a user who was deleted
     # gets new tokens.
     app.state.memory_of = lru_cache(TOKENS)(lambda token: share(memory, token.user, None))
+    app.state.metrics = RequestMetrics()
     app.state.memory, app.state.tickets, app.state.mcp = memory, events.Tickets(), None
     if mcp is not None:
         app.state.mcp = MCP
@@ -89,7 +92,5 @@ def create_app(
     # What is added last is asked first.
     app.add_middleware(TokenShare, rate=limits.rate)
     app.add_middleware(AuthenticationMiddleware, backend=TokenBackend(TokenService.of(memory)))
-    app.add_middleware(
-        RequestGuard, allowed=allowed, body_size=limits.body_size, body_seconds=limits.body_seconds
-    )
+    app.add_middleware(RequestGuard, allowed=allowed, limits=limits, metrics=app.state.metrics)
     return app

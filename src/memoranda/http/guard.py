@@ -7,6 +7,7 @@ import secrets
 import time
 import traceback
 from dataclasses import dataclass, field
+from http import HTTPStatus
 
 import anyio
 from starlette.datastructures import MutableHeaders
@@ -15,8 +16,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memoranda.http.metrics import RequestMetrics
 from memoranda.http.problems import FAILED, problem_answer
 from memoranda.serving.listening import AllowedNames
+from memoranda.settings.sections import HttpSettings
 
 log = logging.getLogger("memoranda.http")
 ALWAYS = {
@@ -34,13 +37,14 @@ class RequestGuard:
         app: what answers.
         allowed: the names it may be asked by; ``None`` is any.
         body_size: bytes of a body at most.
-        body_seconds: seconds in which a body has to arrive.
+        limits: how long a body may be, and in which time it has to arrive.
+        metrics: counts the answers.
     """
 
     app: ASGIApp
     allowed: AllowedNames | None
-    body_size: int
-    body_seconds: float
+    limits: HttpSettings
+    metrics: RequestMetrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; messages of other kinds are passed on."""
@@ -52,7 +56,7 @@ class RequestGuard:
         if refusal := self._refuse(request):
             await refusal(scope, receive, answer.send)
             return
-        body = BodyReceiver(receive, self.body_size, self.body_seconds)
+        body = BodyReceiver(receive, self.limits.body_size, self.limits.body_seconds)
         try:
             await self.app(scope, body.receive, answer.send)
         except Exception as error:  # noqa: BLE001 - the last to catch it; whatever it is, is logged
@@ -62,7 +66,7 @@ class RequestGuard:
             if not answer.status:
                 await problem_answer(request, 500, FAILED)(scope, receive, answer.send)
         finally:
-            answer.tell()
+            answer.tell(self.metrics)
 
     def _refuse(self, request: Request) -> Response | None:
         """Return the answer to a request that goes no further."""
@@ -78,8 +82,8 @@ class RequestGuard:
         if headers.get("content-encoding", "identity").lower() != "identity":
             told = "a body is sent as it is; leave Content-Encoding out"
             return problem_answer(request, 415, told, {"Accept-Encoding": "identity"})
-        if length.isdecimal() and int(length) > self.body_size:
-            return problem_answer(request, 413, too_large(self.body_size))
+        if length.isdecimal() and int(length) > self.limits.body_size:
+            return problem_answer(request, 413, too_large(self.limits.body_size))
         return None
 
 
@@ -130,10 +134,16 @@ class AnswerSender:
     begun: float = field(default_factory=time.perf_counter)
 
     @property
+    def route(self) -> str:
+        """The method and the pattern of the path; a dash where there is no such route."""
+        path = getattr(self.scope.get("route"), "path", None)
+        is_known = path is not None and self.status != HTTPStatus.METHOD_NOT_ALLOWED
+        return f"{self.scope['method']} {path}" if is_known else "-"
+
+    @property
     def label(self) -> str:
-        """The request as the log has it: its id, its method and the pattern of its path."""
-        route = getattr(self.scope.get("route"), "path", "-")
-        return f"{self.scope['state']['request_id']} {self.scope['method']} {route}"
+        """The request as the log has it."""
+        return f"{self.scope['state']['request_id']} {self.route}"
 
     async def send(self, message: Message) -> None:
         """Send a part of an answer."""
@@ -145,8 +155,9 @@ class AnswerSender:
                 headers.setdefault(name, value)
         await self.target(message)
 
-    def tell(self) -> None:
-        """Log how the request was answered."""
+    def tell(self, metrics: RequestMetrics) -> None:
+        """Count the answer, and log how it went."""
+        took = time.perf_counter() - self.begun
+        metrics.observe(self.route, self.status, took)
         if log.isEnabledFor(logging.INFO):
-            took = 1_000 * (time.perf_counter() - self.begun)
-            log.info("%s %d %.1f ms", self.label, self.status, took)
+            log.info("%s %d %.1f ms", self.label, self.status, 1_000 * took)

@@ -60,7 +60,7 @@ def namespaces(
     return answer(memory.namespaces(prefix, depth))
 
 
-@router.get("/context/{key:path}", response_model=schemas.ContextValue)
+@router.get("/context/{key:path}", response_model=dict[str, str | None])
 def get_context(key: ContextKey, memory: ReadMemory) -> Response:
     """Give the newest value of a key; ``null`` where there is none or its day is over."""
     return answer({"value": memory.get_context(key)})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from memoranda.http import schemas
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer
 from memoranda.http.resources import Form, Limit, example, resource
@@ -26,13 +25,13 @@ class NewEntry(Form, json_schema_extra=example(text="Booked the ferry.")):
     rotated: bool = False
 
 
-@router.get("/memory", response_model=schemas.NotesText)
+@router.get("/memory", response_model=dict[str, str])
 def read_memory(memory: ReadMemory) -> Response:
     """Give MEMORY.md, in step with the store."""
     return answer({"text": memory.notes.read_memory()})
 
 
-@router.put("/memory", response_model=schemas.NotesChange)
+@router.put("/memory", response_model=dict[str, bool])
 def write_memory(new: NewNotes, memory: WriteMemory) -> Response:
     """Put a text in the place of MEMORY.md, as a person would who edits it."""
     return answer({"changed": memory.notes.write_memory(new.text)})

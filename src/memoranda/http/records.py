@@ -126,7 +126,7 @@ def records(asked: Annotated[PageQuery, Query()], memory: ReadMemory) -> Respons
     return answer({"records": [*map(record_form, page)], "next": page[-1].id if more else None})
 
 
-@router.get("/count", response_model=schemas.RecordCount)
+@router.get("/count", response_model=dict[str, int])
 def count(asked: Annotated[RecordQuery, Query()], memory: ReadMemory) -> Response:
     """Count active records."""
     return answer({"count": memory.count(**asked.given())})

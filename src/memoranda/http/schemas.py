@@ -26,12 +26,6 @@ class RecordPage(BaseModel):
     next: str | None
 
 
-class RecordCount(BaseModel):
-    """How many records there are."""
-
-    count: int
-
-
 class BulkLine(BaseModel):
     """What became of a line: the record, or why it was not stored."""
 
@@ -39,12 +33,6 @@ class BulkLine(BaseModel):
     status: int
     record: VersionedRecord | None = None
     detail: str | None = None
-
-
-class ContextValue(BaseModel):
-    """A value of the day; ``null`` where there is none."""
-
-    value: str | None
 
 
 class FactForm(Result):
@@ -71,24 +59,6 @@ class BuiltContext(Result):
     messages: list[dict[str, Any]]
     tokens: int
     receipt: dict[str, Any]
-
-
-class NotesText(BaseModel):
-    """MEMORY.md."""
-
-    text: str
-
-
-class NotesChange(BaseModel):
-    """Whether MEMORY.md changed."""
-
-    changed: bool
-
-
-class ToolText(BaseModel):
-    """What a tool gave, for a model."""
-
-    text: str
 
 
 class MemoryState(Result):

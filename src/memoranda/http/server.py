@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 import memoranda
@@ -23,6 +24,13 @@ router = resource("", "server")
 async def health() -> dict[str, str]:
     """Tell that the server answers; needs no token."""
     return {"status": "ok"}
+
+
+@open_router.get("/metrics", include_in_schema=False)
+def metrics(request: Request) -> Response:
+    """Give the figures of this process to Prometheus, which has a token."""
+    refuse_stranger(request)
+    return Response(request.app.state.metrics.render(), media_type=CONTENT_TYPE_LATEST)
 
 
 @open_router.get("/openapi.json", include_in_schema=False)

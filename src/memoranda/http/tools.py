@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from fastapi import Body
 from starlette.responses import Response
 
-from memoranda.http import schemas
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer
 from memoranda.http.resources import resource
@@ -21,7 +20,7 @@ def tools(memory: ReadMemory) -> Response:
     return answer([each.openai() for each in memory.tools()])
 
 
-@router.post("/{name}", response_model=schemas.ToolText)
+@router.post("/{name}", response_model=dict[str, str])
 def call(
     name: str,
     arguments: Annotated[dict[str, Any], Body(examples=[{"query": "green tea"}])],
