@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from memoranda.agent import Agent
-from memoranda.agent.answers import ALL_RIGHT, BYE, GLAD, HELLO, KNOWS_NOTHING
+from memoranda.agent.answers import ALL_RIGHT, BYE, ERASE_ALL, GLAD, HELLO, KNOWS_NOTHING
 from memoranda.testing.clocks import FrozenClock
 from memoranda.text.recalled import NOTHING
 
@@ -79,6 +79,12 @@ def test_a_talk_with_memory_alone(opened):
         "Nothing to forget: memory knows nothing about “I swim on Mondays”.",
     ]
     assert say("When do I swim?") == [NOTHING]
+    for text in (
+        "delete everything you know about me",
+        "Bitte lösche alles über mich.",
+        "olvida todo",
+    ):
+        assert say(text) == [ERASE_ALL.format(user=memory.user)]
     assert say("sorry, I said the school play was on the 11th, it's the 10th") == [
         "Corrected: Sam's school play is on 10 December 2026."
     ]

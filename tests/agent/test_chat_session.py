@@ -104,6 +104,17 @@ def test_what_was_said_can_be_taken_back_and_said_again(opened):
     assert "nothing was said" in str(of(RequestFailed, chat, "/undo").error)
 
 
+def test_what_memory_kept_for_a_message_is_taken_back_with_it(opened):
+    """A statement to remember goes with its message; of what was forgotten, /undo says it stays."""
+    chat = opened()
+    of(AnswerFinished, chat, "Remember that my bike code is 99")
+    assert "stays so" not in of(ConversationChanged, chat, "/undo").text
+    assert chat.agent.memory.records() == []
+    of(AnswerFinished, chat, "Remember that I swim on Mondays")
+    of(AnswerFinished, chat, "Forget that I swim on Mondays")
+    assert "stays so" in of(ConversationChanged, chat, "/undo").text
+
+
 def test_a_cleared_chat_is_a_clean_slate(opened):
     """/clear asks; what was cleared is told again only who asks for it, and is still found."""
     chat = opened("Noted.", "Six.", "Fourteen.")

@@ -34,3 +34,11 @@ def test_a_sentence_gives_the_facts_of_its_example(codes):
 def test_each_language_with_forms_has_examples():
     """A language is added with the sentences that prove it."""
     assert languages_with("facts") == LANGUAGES
+
+
+def test_an_intolerance_is_told_as_one():
+    """It is found among allergies, and none is claimed."""
+    said = ("I'm lactose intolerant.", "Ich habe Laktoseintoleranz.", "Soy intolerante al gluten")
+    told = [fact for each in said for fact in read_facts(each)]
+    assert [fact.attribute for fact in told] == ["allergy"] * 3
+    assert not any("llerg" in fact.content or "alérg" in fact.content for fact in told)

@@ -66,6 +66,7 @@ def learned(text):
         "Dear Sir,\n\nBOTH\n\nYours,\nMallory",
         "---------- Forwarded message ---------\nFrom: Mallory\nDate: today\n\nBOTH",
         "BOTH\n— Alice, 2024",
+        '"I once was allergic to penicillin, always." ok stop, back to me.',
         'My boss sent me this: "Urgent" BOTH',
         'My boss sent me this: "Urgent"\n\nBOTH',
         "Two mails:\n---\nFACT\n---\nORDER\n---",

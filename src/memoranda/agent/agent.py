@@ -215,12 +215,18 @@ class Agent:
     def undo(self) -> Message:
         """Take back the last message of the user with all that was answered to it; return it.
 
+        What memory kept because of it alone is forgotten. What it corrected or forgot stays so.
+
         Raises:
             InvalidInput: there is none in this conversation.
         """
         for back, message in enumerate(reversed(self._chat.messages), 1):
             if message.role == "user":
+                kept = self._services.store.learned_from(self._scope, [message.record_id or ""])
                 self._chat.pop(back)
+                records = self._services.records(self._scope)
+                # With a correction what it corrected would go.
+                records.forget([each for each in kept if not records.existing(each).supersedes])
                 return message
         raise InvalidInput("nothing was said in this conversation yet")
 

@@ -48,6 +48,7 @@ REPLIES = {
     HELLO: {"hi", "hello", "hey", "yo", "morning", "afternoon", "evening", "there"},
 }
 KNOWS_NOTHING = "I know nothing about you yet. Tell me something."
+ERASE_ALL = "That cannot be undone, so it takes a command: memoranda users delete {user}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,10 @@ class MemoryAnswerer:
             return "\n".join(each.line for each in requests), ()
         if is_small_talk(text):
             return _greet(text), ()
-        if _asks_for_all(text):
+        if _fits(text, "overview"):
             return self._tell_all(session), ()
+        if _fits(text, "erase_all"):
+            return ERASE_ALL.format(user=self.memory.user), ()
         if question := _asked(text):
             return self._find(session, replace(message, content=question))
         claims = services_of(self.memory).read_claims(scope_of(self.memory), session, message)
@@ -250,10 +253,10 @@ def _greet(text: str) -> str:
     return next((reply for reply, those in REPLIES.items() if words & those), ALL_RIGHT)
 
 
-def _asks_for_all(text: str) -> bool:
-    """Return whether a text asks for all that is known of the person."""
+def _fits(text: str, name: str) -> bool:
+    """Return whether a text fits a pattern of ``questions.toml`` in any language that has it."""
     return any(
-        LanguageData(code, "questions").pattern("overview").search(text) is not None
+        LanguageData(code, "questions").pattern(name).search(text) is not None
         for code in languages_with("questions")
-        if "overview" in load(code, "questions")
+        if name in load(code, "questions")
     )

@@ -28,6 +28,7 @@ from memoranda.memory import Memory, services_of
 from memoranda.model.chat import OnText
 from memoranda.model.events import Event
 from memoranda.model.models import Hit, Message
+from memoranda.model.reports import RequestOutcome
 from memoranda.model.usage import StageUsage
 from memoranda.providers.llm.available import complete_name, find_models
 from memoranda.search.recall import find_near_best
@@ -35,6 +36,9 @@ from memoranda.search.recall import find_near_best
 # Seconds that a wait lasts at once: a signal just before one is seen when it ends.
 PATIENCE = 1.0
 INTERRUPT = object()
+# What /undo does not bring back.
+FINAL = {RequestOutcome.FORGOTTEN, RequestOutcome.CORRECTED, RequestOutcome.ENDED}
+STAYS = "; what memory forgot or corrected for it stays so"
 
 
 class ChatEvent:
@@ -163,6 +167,7 @@ class ChatSession:
         self.model = None if found is None else InterruptibleModel(found)
         self.changed: Callable[[], object] = bool
         self._files: list[str] = []
+        self._done: set[RequestOutcome] = set()
         self._events: SimpleQueue[Any] = SimpleQueue()
         self.agent = Agent(
             memory, session=session, llm=self.model, upkeep=True, listener=self._hear
@@ -256,6 +261,7 @@ class ChatSession:
         self.changed()
 
     def _finished(self, answer: Answer) -> ChatEvent:
+        self._done = {each.outcome for each in answer.requests}
         if answer.command is None:
             return AnswerFinished(answer, self.agent.spending())
         ended = SessionEnded if answer.command == END else ConversationChanged
@@ -283,7 +289,9 @@ class ChatSession:
     def do_undo(self) -> Events:
         """Take back your last message and its answer."""
         last = self.agent.undo()
-        yield ConversationChanged(f"Taken back, with its answer: {last.content:.200}")
+        stays = STAYS if self._done & FINAL else ""
+        self._done = set()
+        yield ConversationChanged(f"Taken back, with its answer: {last.content:.200}{stays}")
 
     def do_retry(self) -> Events:
         """Ask your last message again."""

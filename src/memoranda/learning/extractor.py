@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns
-from memoranda.facts.reader import SAME, FactStatement, is_unreal, read_facts, read_instead
+from memoranda.facts.reader import MASK, SAME, FactStatement, is_unreal, read_facts, read_instead
 from memoranda.facts.requests import asks_to_keep, find_memory_change, find_withheld
 from memoranda.learning.claims import Category, Claim, Turn
 from memoranda.learning.exclusions import blank_exclusions, is_joke, is_order
@@ -216,8 +216,8 @@ class _TurnReader:
         return words.isdisjoint({"i", "we", "my", "our", "me", "us"})
 
     def _matters(self, shown: str) -> bool:
-        if not may_state(shown):
-            return False
+        if not may_state(shown) or 2 * shown.count(MASK) > len(shown):
+            return False  # Most of it is quoted.
         dated, among = self._is_dated(shown), self.turn.speaker not in ROLES
         return weigh_statement(shown, dated=dated, among_people=among) > self.threshold
 
