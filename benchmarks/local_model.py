@@ -1,7 +1,7 @@
 """A small language model on this machine: SmolLM2 (135M), served by llama.cpp in OpenAI's format.
 
-``python -m benchmarks.local_model [TOKENS]`` prints its address, and serves until its standard
-input ends; no answer has more than so many tokens. ``requirements-local-model.txt`` has its wheels.
+``python -m benchmarks.local_model [TOKENS [greedy]]`` prints its address, and serves until its
+standard input ends. ``requirements-local-model.txt`` has its wheels.
 """
 
 from __future__ import annotations
@@ -52,14 +52,15 @@ def is_installed() -> bool:
 
 
 @contextmanager
-def serving(longest: int = LONGEST) -> Iterator[str]:
+def serving(longest: int = LONGEST, *, greedy: bool = False) -> Iterator[str]:
     """Serve the model in a process of its own; give its name, and stop it at the end.
 
     Args:
         longest: tokens that an answer has at most.
+        greedy: whether it always says what is likeliest: it imitates what it was shown.
     """
     with subprocess.Popen(  # noqa: S603 - this file
-        [sys.executable, "-m", MODULE, str(longest)],
+        [sys.executable, "-m", MODULE, str(longest), *(["greedy"] if greedy else [])],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -90,8 +91,10 @@ def main() -> None:
     # Its threads wait for each other: as many as cores, on a busy machine, are far slower than one.
     params.cpuparams.n_threads = max(1, (os.cpu_count() or 1) // 2)
     params.cpuparams_batch.n_threads = params.cpuparams.n_threads
-    # As Ollama has it: without it such a model says one thing until its limit.
-    params.sampling.seed, params.sampling.penalty_repeat = 1, 1.1
+    if "greedy" in sys.argv:
+        params.sampling.temp = 0.0
+    else:  # As Ollama has it: without it such a model says one thing until its limit.
+        params.sampling.seed, params.sampling.penalty_repeat = 1, 1.1
     params.port = 0
     params.verbosity = 1
     server = xllamacpp.Server(params)

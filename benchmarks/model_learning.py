@@ -24,7 +24,7 @@ TALKS = Path(__file__).with_name("model_learning.json")
 START = datetime(2026, 1, 5, 18, tzinfo=UTC)
 # Seconds that the model may take for one answer, and for one talk.
 PATIENCE = 1_200
-HEADER = ("", "facts", "right", "wrong", "not read yet", "calls", "of no use", "seconds")
+HEADER = ("", "facts", "right", "wrong", "not read yet", "calls of the model", "seconds")
 
 
 def learn(talk: dict[str, Any], model: str | None) -> tuple[list[str], Counter[str]]:
@@ -50,7 +50,7 @@ def learn(talk: dict[str, Any], model: str | None) -> tuple[list[str], Counter[s
         assert memory.sessions(pending=True) == []
         used = sum((each.usage for each in memory.usage()), NO_USAGE)
         facts = [each.record.content for each in memory.facts()]
-    return facts, Counter(seconds=took, calls=used.requests, failures=used.failures)
+    return facts, Counter(seconds=took, calls=used.requests)
 
 
 def measure(name: str, talks: list[dict[str, Any]], model: str | None) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ def measure(name: str, talks: list[dict[str, Any]], model: str | None) -> tuple[
         )
         for each in unread:
             print(f"not read yet, {name}, {talk['name']}: {each}")
-    counted = ("facts", "right", "wrong", "unread", "calls", "failures")
+    counted = ("facts", "right", "wrong", "unread", "calls")
     return (name, *(f"{found[each]:,}" for each in counted), f"{found['seconds']:,.1f}")
 
 

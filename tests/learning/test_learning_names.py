@@ -8,7 +8,7 @@ from learning_talks import DAY, START, by_hand, clock_of, remembering, tables
 from small_pipeline import trained
 
 from memoranda.entities.model_names import NamedThing, NamedThings
-from memoranda.errors import ConfigError, LLMError
+from memoranda.errors import ConfigError, LLMError, UnusableAnswer
 from memoranda.maintenance.service import UNAVAILABLE
 from memoranda.testing.models import ScriptedLLM
 
@@ -131,3 +131,10 @@ def test_a_text_that_a_provider_failed_on_is_read_another_night():
         assert memory.entity("imani").type == "person"
         (usage,) = memory.stats().usage
         assert (usage.stage, usage.usage.requests, usage.usage.failures) == ("enrich", 2, 1)
+
+
+def test_a_text_that_a_model_cannot_read_is_not_read_every_night():
+    """Fifty of them would keep all others from being read."""
+    with closing(remembering(llm=ScriptedLLM({NamedThings: UnusableAnswer("a loop")}))) as memory:
+        memory.remember("imani lives in bergen since then")
+        assert [memory.enrich().count for _ in range(2)] == [1, 0]

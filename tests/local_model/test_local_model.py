@@ -28,7 +28,8 @@ from memoranda.agent.session import (
     TextPiece,
 )
 from memoranda.errors import UnusableAnswer
-from memoranda.model.models import ToolCall, Trust
+from memoranda.model.models import ToolCall, ToolResult, Trust
+from memoranda.providers.llm.message_conversion import NOTE
 from memoranda.text.recalled import NO_ANSWER
 
 pytestmark = [pytest.mark.local_model, pytest.mark.slow, pytest.mark.timeout(3_600)]
@@ -41,6 +42,34 @@ LINES = (
     "I'm allergic to nuts, and I never fly before nine. Any ideas for Lisbon?",
 )
 TOOLS = "search_memories, store_memory, forget_memory"
+# Earlier calls, which it imitates, and what each request of an agent has beside the question.
+DATED = NOTE.format(text="Today is Monday, 2 March 2026.")
+CALLS = (
+    (
+        "Where do I live?",
+        "search_memories",
+        {"query": "home"},
+        "The user lives in Porto.",
+        "Porto.",
+    ),
+    (
+        "Remember that I have a dog.",
+        "store_memory",
+        {"content": "The user has a dog."},
+        "Stored.",
+        "Stored.",
+    ),
+    ("What do I eat?", "search_memories", {"query": "food"}, "Nothing.", "I do not know."),
+    ("Remember that I run.", "store_memory", {"content": "The user runs."}, "Stored.", "Stored."),
+    ("Who is my boss?", "search_memories", {"query": "boss"}, "Nothing.", "I do not know."),
+    (
+        "Remember that I hate snow.",
+        "store_memory",
+        {"content": "The user hates snow."},
+        "Stored.",
+        "Stored.",
+    ),
+)
 WORD = re.compile(r"\w+")
 
 
@@ -168,39 +197,30 @@ def test_lines_of_a_pipe_get_one_answer_each(model, tmp_path):
         assert spoken == [*LINES[:2]]
 
 
-def test_whatever_it_calls_comes_back_as_one_message(opened, model):
+def test_whatever_it_calls_comes_back_as_one_message(opened, serve):
     """Each call has its result, in one line where it failed; no word of it is the person's."""
-    memory = opened(model, agent={"tools": TOOLS, "max_steps": 2})
-    fact = memory.remember("The user lives in Porto.", trust="person")
-    agent = Agent(memory)
-    earlier = (
-        ("Where do I live?", "search_memories", {"query": "home"}, fact.content),
-        ("Keep that I have a dog.", "store_memory", {"content": "The user has a dog."}, "Stored."),
-        ("What do I eat?", "search_memories", {"query": "food"}, "Nothing."),
-        ("Keep that I run.", "store_memory", {"content": "The user runs."}, "Stored."),
-    )
-    for number, (said, name, arguments, result) in enumerate(earlier):
-        agent.chat.add("user", said)
-        call = ToolCall(f"c{number}", name, json.dumps(arguments))
-        agent.chat.add("assistant", "", tool_calls=(call,))
-        agent.chat.extend([{"role": "tool", "tool_call_id": call.id, "content": result}])
-        agent.chat.add("assistant", f"{result} Anything else?")
-    before = len(agent.chat)
-    for said in ("Where does my sister live?", "Keep that I like tea.", "Forget that I run."):
-        answer = agent.process(said)
-        assert answer.text.strip()
+    with serve(64, greedy=True) as name:
+        memory = opened(name, agent={"tools": TOOLS, "max_steps": 2})
+        agent = Agent(memory, system="You help with a memory.")
+        for number, (said, tool, arguments, result, answer) in enumerate(CALLS):
+            agent.chat.add("user", f"{DATED}\n\n{said}")
+            call = ToolCall(f"c{number}", tool, json.dumps(arguments))
+            agent.chat.add("assistant", "", tool_calls=(call,))
+            agent.chat.add("tool", result, tool_result=ToolResult(call.id))
+            agent.chat.add("assistant", answer)
+        before, known = len(agent.chat), {each.id for each in memory.records(kind="fact")}
+        for said in ("Where does my sister live?", "Remember that I paint.", "Forget that I run."):
+            assert agent.process(said).text.strip()
     new = agent.chat.messages[before:]
     called = [call.id for each in new for call in each.tool_calls]
     results = [each for each in new if each.role == "tool"]
     assert called == [each.tool_result.call_id for each in results]
-    assert called, "it called nothing; give it other examples"
-    failed = [each for each in results if each.tool_result.is_error]
-    assert all(each.content.startswith("Error: ") for each in failed)
-    assert all("\n" not in each.content for each in failed)
-    learned = memory.records(kind="fact", limit=1_000)
-    told = {each.content for each in learned if each.trust is Trust.PERSON}
-    assert all(each == fact.content or "tea" in each for each in told)
-    assert memory.get(fact.id) is not None
+    assert called, "it called nothing; show it other examples"
+    for each in results:
+        assert each.tool_result.is_error is each.content.startswith("Error: ")
+        assert not (each.tool_result.is_error and "\n" in each.content)
+    for each in memory.records(kind="fact"):
+        assert each.id in known or each.trust is Trust.AGENT or each.content == "I paint."
     assert memory.verify() == []
 
 
@@ -237,10 +257,11 @@ def test_the_insight_of_a_week_tells_nothing_new(opened, model):
 def test_names_are_in_the_text(opened, model):
     """Enriching finds no name that a record does not hold."""
     memory = opened(model, entities={"accurate": "regex, llm"})
-    memory.remember("Rita moved from Porto to a village near Lisbon with Luna.")
+    said = "my sister moved to a village near lisbon with a friend called wilma."
+    memory.remember(said)
     memory.enrich()
-    for entity in memory.entities():
-        assert entity.name.casefold() in "rita moved from porto to a village near lisbon with luna."
+    assert all(each.name.casefold() in said for each in memory.entities())
+    check_used(memory, "enrich")
 
 
 @dataclass

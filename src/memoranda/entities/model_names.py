@@ -6,6 +6,7 @@ what it invents falls away.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
@@ -13,12 +14,15 @@ from importlib.resources import files
 from typing import Any, TypeAlias
 
 from memoranda.entities.pipeline import resolve_overlaps
+from memoranda.errors import UnusableAnswer
 from memoranda.model.models import Mention
 from memoranda.model.ports import LanguageModel
 from memoranda.model.usage import Reply
 from memoranda.text.entity_labels import entity_type
 from memoranda.text.limits import MOST_READ
 from memoranda.text.patterns import compile_pattern, stands_alone
+
+log = logging.getLogger("memoranda.entities")
 
 # Of a name that the model gave and the text holds; below marks, which have a form of their own.
 CONFIDENCE = 0.95
@@ -69,14 +73,20 @@ class ModelNames:
     def extract(self, text: str) -> list[Mention]:
         """Return the names in the order of their start, none overlapping.
 
+        A model without a usable answer finds none, or the text would be read every night.
+
         Raises:
-            LLMError: the model failed, or gave no usable answer.
+            LLMError: the model failed.
         """
         read = text[:MOST_READ]
         if not any(character.isalpha() for character in read):
             return []
         task = files("memoranda.entities").joinpath("names_prompt.md").read_text("utf-8").strip()
-        reply = self._run(self._model.ask(task, read, NamedThings))
+        try:
+            reply = self._run(self._model.ask(task, read, NamedThings))
+        except UnusableAnswer as error:
+            log.warning("the names in a text are left to the other providers: %s", error)
+            return []
         return resolve_overlaps(read, [_mentions(read, reply.value)])
 
 
