@@ -22,6 +22,7 @@ from benchmarks import (
     learning,
     model_learning,
     ner,
+    pages,
     people,
     postgres,
     pruning,
@@ -59,6 +60,7 @@ SPEED: dict[str, Callable[..., None]] = {
     "embedding": embedding.run,
     "starting": starting.run,
     "learning": learning.run,
+    "pages": pages.run,
 }
 
 
