@@ -63,7 +63,25 @@ def test_a_server_answers_until_it_is_told_to_stop(environment, command):
             assert ana.get("/v1/records").status_code == 401
             process.send_signal(signal.SIGTERM)
             assert process.wait(PATIENCE) == 0
-        assert made["token"] not in process.stderr.read()
+        assert process.stderr.read() == ""
+
+
+@pytest.mark.slow
+def test_whoever_listens_keeps_no_server_from_ending(environment, command):
+    """An open stream of events ends with the server, soon after it is told to stop."""
+    made = command("token", "create", "--user", "ana")
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    with (
+        started(environment, "--http", "127.0.0.1:0") as (process, url),
+        httpx.Client(base_url=url, headers=headers, timeout=PATIENCE, trust_env=False) as ana,
+        ana.stream("GET", "/v1/events") as stream,
+    ):
+        assert stream.status_code == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
+        told = process.stderr.read()
+        assert "Traceback" not in told, told
+        assert made["token"] not in told
 
 
 def test_tokens_are_listed_without_their_texts(command):

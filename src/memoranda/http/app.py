@@ -80,6 +80,7 @@ def create_app(
     # gets new tokens.
     app.state.memory_of = lru_cache(TOKENS)(lambda token: share(memory, token.user, None))
     app.state.metrics = RequestMetrics()
+    app.state.is_stopping = lambda: False  # Streams end where whoever runs the server sets this.
     app.state.memory, app.state.tickets, app.state.mcp = memory, events.Tickets(), None
     if mcp is not None:
         app.state.mcp = MCP

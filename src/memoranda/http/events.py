@@ -89,7 +89,10 @@ async def events(
     memory = request.app.state.memory_of(token)
     given = PLACE.fullmatch(last_event_id or "")
     place = (int(given[1]), int(given[2])) if given else None
-    while (found := await run_in_threadpool(_look, memory, token, place)) is not None:
+    while not request.app.state.is_stopping():
+        found = await run_in_threadpool(_look, memory, token, place)
+        if found is None:
+            return
         place, changes = found
         for (record, change), told in changes:
             name = f"{record}-{change}"

@@ -30,5 +30,7 @@ def run(memory: Memory, address: ListenAddress, mcp: Starlette | None = None) ->
     with bound(address, OPTION) as listening:
         here = ListenAddress(address.host, listening.getsockname()[1])
         allowed = AllowedNames.of(here, settings.http)
-        server = web_server(create_app(memory, allowed=allowed, mcp=mcp), settings.http)
+        app = create_app(memory, allowed=allowed, mcp=mcp)
+        server = web_server(app, settings.http)
+        app.state.is_stopping = lambda: server.should_exit
         serve_until_stopped(server, listening, f"http://{here}")
