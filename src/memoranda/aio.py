@@ -87,14 +87,6 @@ class AsyncConversation(_PartOfMemory):
         """Wrap ``conversation``; both may be used."""
         super().__init__(lambda: conversation)
 
-    @classmethod
-    async def read_jsonl(cls, *args: Any, **kwargs: Any) -> Self:
-        """Return a new conversation with what a file of JSON Lines holds.
-
-        The arguments are those of :meth:`memoranda.Conversation.read_jsonl`.
-        """
-        return await to_thread(lambda: cls(Conversation.read_jsonl(*args, **kwargs)))
-
     def __repr__(self) -> str:
         """Return its name."""
         return f"Async{self._opened()!r}"
@@ -125,7 +117,6 @@ class AsyncConversation(_PartOfMemory):
     by_role = in_thread(Conversation.by_role)
     window = in_thread(Conversation.window)
     dump = in_thread(Conversation.dump)
-    write_jsonl = in_thread(Conversation.write_jsonl)
     view = in_thread(Conversation.view)
     context = in_thread(Conversation.context)
     count_tools = in_thread(Conversation.count_tools)

@@ -878,8 +878,7 @@ class Memory:
 
         Args:
             path: the file to make, or one that is open for bytes.
-            conversation: only this conversation, as the file that ``Conversation.read_jsonl``
-                reads.
+            conversation: only this conversation: metadata, then a message in each line.
 
         Raises:
             InvalidInput: the file exists already.

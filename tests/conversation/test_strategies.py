@@ -97,13 +97,11 @@ def test_importance_keeps_a_rule_that_recency_forgets():
         assert any("/srv" in text for text in shown(messages, 600, strategy=name, keep_recent=4))
 
 
-def test_an_unknown_argument_is_refused(tmp_path):
+def test_an_unknown_argument_is_refused():
     """However a conversation is opened, a misspelt limit is no default; the nearest is named."""
     meant = "did you mean context_limit"
     with pytest.raises(InvalidInput, match=meant):
         Conversation(contextlimit=5)
-    with pytest.raises(InvalidInput, match=meant):
-        Conversation.read_jsonl(tmp_path / "trip.jsonl", contextlimit=5)
     with Memory(":memory:") as memory, pytest.raises(InvalidInput, match=meant):
         memory.conversation("trip", contextlimit=5)
 

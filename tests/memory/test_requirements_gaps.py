@@ -256,7 +256,7 @@ def test_a_text_is_stored_once(tmp_path):
         assert len(stored.prunings) > 1
         stored.context("And now?")
         stored.pin(said.id)
-        stored.write_jsonl(tmp_path / "c.jsonl")
+        memory.export(tmp_path / "c.jsonl", conversation="c")
         memory.embed_pending()
     held = {path.name: path.read_bytes().count(sentence.encode()) for path in tmp_path.iterdir()}
     assert {name: count for name, count in held.items() if count} == {"m.db": 2, "c.jsonl": 1}

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from threading import RLock
 from typing import Any, Self, Unpack
 
-from memoranda.conversation import jsonl
 from memoranda.conversation.context import ContextBuilder, ContextRequest, drop_lines
 from memoranda.conversation.explain import (
     ConversationStats,
@@ -108,47 +106,11 @@ class Conversation:
         self, *, settings: Settings | None = None, **options: Unpack[ConversationOptions]
     ) -> None:
         """Start a conversation that lives as long as this object."""
-        limits, services = _resolve(settings, options)
+        require_attributes(settings, "settings", "conversation", "tokens")
+        chosen = settings or Settings()
+        services = ConversationServices(catalog=Catalog(**dict(chosen.tokens)))
+        limits = check_limits(chosen.conversation, **options)
         self._begin(Transcript.alone("conversation", CLOCK.now(), options), limits, services)
-
-    @classmethod
-    @list_arguments(ConversationOptions)
-    def read_jsonl(
-        cls,
-        path: str | Path,
-        *,
-        settings: Settings | None = None,
-        **options: Unpack[ConversationOptions],
-    ) -> Self:
-        """Return a new conversation, in memory, with what a file of JSON Lines holds.
-
-        The file is only read: :meth:`write_jsonl` writes one.
-
-        Args:
-            path: the file; metadata, then a message in each line.
-            settings, options: as for :class:`Conversation`; what is not given is as the file says.
-
-        Raises:
-            InvalidInput: an argument cannot be used, or a line of the file cannot be read, which
-                the message names; nothing of it is taken.
-        """
-        limits, services = _resolve(settings, options)
-        info, messages = jsonl.read(path)
-        transcript = jsonl.restore(info, messages)
-        other = transcript.open(options, info.created_at)
-        uncounted = not all(each.tokens for each in messages)
-        return cls.over(transcript, limits, services, other_model=other or uncounted)
-
-    def write_jsonl(self, path: str | Path) -> None:
-        """Write settings and all messages to a file of JSON Lines, in the place of one there.
-
-        Also the messages that were cleared; nothing of those that were removed, and no receipts of
-        prunings: nothing of a view. The file is there whole, or as it was.
-
-        Raises:
-            InvalidInput: the file cannot be written.
-        """
-        jsonl.write(path, self._transcript)
 
     @classmethod
     def over(
@@ -705,13 +667,3 @@ class Conversation:
         self._transcript.update(calibration=Calibration())
         meter, known = self._states.read().meter, self._transcript.messages(cleared=True)
         self._transcript.recount({each.id: count_message(meter, each) for each in known})
-
-
-def _resolve(
-    settings: Settings | None, options: ConversationOptions
-) -> tuple[Limits, ConversationServices]:
-    """Return the limits of a conversation that stands alone, and what it works with."""
-    require_attributes(settings, "settings", "conversation", "tokens")
-    chosen = settings or Settings()
-    services = ConversationServices(catalog=Catalog(**dict(chosen.tokens)))
-    return check_limits(chosen.conversation, **options), services

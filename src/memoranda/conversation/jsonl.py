@@ -1,4 +1,4 @@
-"""A conversation as a file of JSON Lines: written whole, read whole, and never gone on with there.
+"""A conversation as a file of JSON Lines: the lines that hold it, and what they hold.
 
 The first line has the metadata (requirement R2 of the two-layer notes): ``_type``, ``key`` (the
 name) and ``createdAt``; where there is one, ``system``, ``model``, ``contextLimit``, ``endedAt``
@@ -25,12 +25,11 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import from_json
 
 from memoranda.conversation.formats.parse import parse_role
-from memoranda.conversation.transcript import Transcript, place_of
+from memoranda.conversation.transcript import place_of
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import ErrorPrefix, iso
 from memoranda.model.models import ConversationInfo, Message
-from memoranda.model.ports import ConversationOptions
-from memoranda.text.files import explain_unwritable, file_path, write_whole
+from memoranda.text.files import file_path
 from memoranda.text.json_values import object_of, parse_as
 
 FIRST_LINE = 2  # of the messages: the metadata are line 1
@@ -44,21 +43,6 @@ SAID = (
 FIELDS = {to_camel(name): name for name in SAID}
 ALWAYS = ("content", "importance")  # are written also where they are empty or 0
 Json = dict[str, Any]
-
-
-def restore(info: ConversationInfo, messages: Sequence[Message]) -> Transcript:
-    """Return a new transcript of what a file holds, which belongs to no memory."""
-    given = ConversationOptions(
-        system=info.system, model=info.model, context_limit=info.context_limit
-    )
-    transcript = Transcript.alone(info.id, info.created_at, given)
-    transcript.append(messages[: info.start])
-    if info.start:
-        transcript.update(clear=True)
-    transcript.append(messages[info.start :])
-    if info.ended_at is not None:
-        transcript.end(info.ended_at)
-    return transcript
 
 
 # Out
@@ -76,21 +60,6 @@ def dump(info: ConversationInfo, messages: Sequence[Message]) -> Iterator[bytes]
     for message in messages:
         names = list(dict.fromkeys(call.name for call in message.tool_calls))
         yield _line(_keyed(message, FIELDS) | ({"toolsUsed": names} if names else {}))
-
-
-def write(path: str | Path, transcript: Transcript) -> None:
-    """Put a file with what a transcript holds in the place of ``path``, whole or not at all.
-
-    Raises:
-        InvalidInput: the file cannot be written.
-    """
-    target = file_path(path)
-    with transcript.store.snapshot():
-        info, messages = transcript.info(), transcript.messages(cleared=True)
-    try:
-        write_whole(target, dump(info, messages))
-    except OSError as error:
-        raise InvalidInput(explain_unwritable(target, error)) from error
 
 
 def _keyed(value: object, keys: Mapping[str, str]) -> Json:
