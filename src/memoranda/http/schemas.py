@@ -61,36 +61,6 @@ class BuiltContext(Result):
     receipt: dict[str, Any]
 
 
-class MemoryState(Result):
-    """What a memory holds, and what waits."""
-
-    user: str
-    records: dict[str, int]
-    conversations: int
-    newest: Moment | None
-    pending_vectors: int
-    pending_sessions: int
-    vectors: str
-
-
-class LearnedForm(Result):
-    """What consolidation did, or would do."""
-
-    sessions: int
-    new: list[dict[str, Any]]
-    again: list[dict[str, Any]]
-    replaced: list[dict[str, Any]]
-    failed: dict[str, str]
-    dry_run: bool
-
-
-class Ticket(BaseModel):
-    """Opens the events of a memory once, within some seconds."""
-
-    ticket: str
-    expires_in: int
-
-
 class Capabilities(BaseModel):
     """What this server can do for whoever asks, and what it takes."""
 
@@ -103,10 +73,3 @@ class Capabilities(BaseModel):
     vectors: str
     language_model: bool
     mcp: str | None
-
-
-class NewTokenText(Result):
-    """A token, which is shown this once."""
-
-    token: str
-    id: str

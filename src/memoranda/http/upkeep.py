@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Path
 from starlette.responses import Response
 
-from memoranda.http import schemas
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer
 from memoranda.http.resources import DryRun, example, resource
 from memoranda.maintenance.audit import Audit
-from memoranda.model.reports import MaintenanceReport, StageReport
+from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage
 
@@ -43,7 +42,7 @@ def consolidate(asked: ConsolidateBody, memory: WriteMemory) -> Response:
     return answer(memory.consolidate(asked.session, dry_run=asked.dry_run))
 
 
-@router.post("/learn", response_model=schemas.LearnedForm)
+@router.post("/learn", response_model=dict[str, Any])
 def learn(asked: ConsolidateBody, memory: WriteMemory) -> Response:
     """Do the same, and tell what was learned."""
     return answer(memory.learn(asked.session, dry_run=asked.dry_run))
@@ -79,7 +78,7 @@ def audit(memory: ReadMemory) -> Response:
     return answer(memory.audit())
 
 
-@router.get("/stats", response_model=schemas.MemoryState)
+@router.get("/stats", response_model=MemoryStats)
 def stats(memory: ReadMemory) -> Response:
     """Tell what the memory holds, and what waits; nothing of the machine."""
     return answer(replace(memory.stats(), location="", notes="", size=0, missing={}))
