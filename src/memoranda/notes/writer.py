@@ -185,7 +185,7 @@ class HistoryWriter:
         try:
             made = self.language.wait(asked)
         except UnusableAnswer as error:
-            log.warning("session %r is told by rules: %s", span.session, error)
+            log.warning("rules write the history entry of session %r: %s", span.session, error)
             return self.entry_writer.write(span.turns), ()
         update = made.memory_update
         if not update or self.plan_claims is None:
