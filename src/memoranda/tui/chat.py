@@ -36,6 +36,7 @@ from memoranda.agent.session import (
 from memoranda.conversation.explain import ConversationStats
 from memoranda.errors import MemorandaError
 from memoranda.model.models import Message
+from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.chat import describe_start, format_spending, show_event
 from memoranda.rendering.conversations import alert_colour, format_call
 from memoranda.rendering.layout import safe_text
@@ -43,11 +44,11 @@ from memoranda.rendering.plain import DOT, escape_controls, one_line
 from memoranda.tui.commands import SCREENS
 from memoranda.tui.context import ContextScreen
 from memoranda.tui.help import make_help, make_welcome
-from memoranda.tui.layout import ConfirmScreen, OverlayScreen, make_text
+from memoranda.tui.layout import ConfirmScreen, EditScreen, OverlayScreen, make_text
 from memoranda.tui.lists import ListPanel
 from memoranda.tui.runtime import BUSY, ChatRuntime
 from memoranda.tui.settings import SettingsPanel
-from memoranda.tui.sources import FactsPanel, HistoryPanel, NotesPanel, SearchPanel
+from memoranda.tui.sources import FactsPanel, HistoryPanel, SearchPanel
 
 LAST_STRETCH = 30  # messages that are shown when a conversation opens
 MOST_ENTRIES = 100  # entries of the log: with many, each drawing takes long; F4 has the others
@@ -62,7 +63,6 @@ PANELS: Mapping[str, Callable[[ChatRuntime, str], ListPanel[Any]]] = {
     "history": HistoryPanel,
     "search": SearchPanel,
     "facts": FactsPanel,
-    "notes": NotesPanel,
 }
 WORKING = "working…"
 DOING = {False: "answering, Esc stops", True: "consolidating…"}
@@ -145,6 +145,11 @@ class ChatScreen(Screen[None]):
             return OverlayScreen(panel.title, panel)
         if name == "context":
             return ContextScreen(self.runtime)
+        if name == "notes":
+            notes = self.runtime.memory.notes
+            about = safe_text(f"in {notes.folder}; a line that you take out is forgotten")
+            text = notes.read_memory()
+            return EditScreen(MEMORY_FILE, about, text, notes.write_memory, many_lines=True)
         return OverlayScreen("Help", make_text(make_help(self.runtime)))
 
     def _warn(self, error: Exception) -> None:

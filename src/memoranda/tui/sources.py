@@ -1,10 +1,9 @@
-"""The lists over the chat: facts, search, conversations, messages and notes."""
+"""The lists over the chat: facts, search, conversations and messages."""
 
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from rich.console import Group, RenderableType
@@ -16,7 +15,6 @@ from memoranda.conversation.conversation_store import ConversationOverview
 from memoranda.conversation.explain import ExplainedMessage, ViewExplanation
 from memoranda.maintenance.facts import Fact
 from memoranda.model.models import Hit, Message
-from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.conversations import MESSAGES, OVERVIEW, show_message
 from memoranda.rendering.facts import FACTS, describe_fact, show_provenance
 from memoranda.rendering.layout import Column, safe_text
@@ -195,50 +193,3 @@ class MessagesPanel(ListPanel[ExplainedMessage]):
             found = await to_thread(chat.expand, row.marker)
         texts = (text for each in found for text in show_message(each, self.view))
         self.show(f"{pluralize(len(found), 'message')} from #{found[0].position} on", *texts)
-
-
-@dataclass(frozen=True, slots=True)
-class NoteLine:
-    """A line of MEMORY.md under its heading."""
-
-    topic: str
-    text: str
-
-
-class NotesPanel(ListPanel[NoteLine]):
-    """The lines of MEMORY.md, which can be edited."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "choose", "Edit")]
-    title = f"{MEMORY_FILE} · Enter edits it"
-    columns = (Column("topic", "topic", "bold cyan", wide=True), Column("note", "text"))
-    question = "words; Enter finds the notes with them"
-
-    def find(self, words: str) -> Sequence[NoteLine]:
-        """Return the notes with words in them."""
-        empty = NoteLine("", "Nothing is noted yet. What you say of yourself is noted here.")
-        lines = [*read_notes(self.memory.notes.read_memory())] or [empty]
-        return [each for each in lines if words.casefold() in each.text.casefold()]
-
-    def describe(self, row: NoteLine) -> RenderableType:
-        """Return a note whole."""
-        return safe_text(row.text)
-
-    @act_on_row
-    async def action_choose(self, _: NoteLine) -> None:
-        """Let the person edit the notes."""
-        notes = self.memory.notes
-        about = safe_text(f"in {notes.folder}; a line that you take out is forgotten")
-        text = await to_thread(notes.read_memory)
-        asked = EditScreen(MEMORY_FILE, about, text, notes.write_memory, many_lines=True)
-        if await self.app.push_screen_wait(asked):
-            self.report(f"saved in {notes.folder}")
-
-
-def read_notes(text: str) -> Iterator[NoteLine]:
-    """Yield the lines of Markdown that say something, each under its heading."""
-    topic = ""
-    for line in text.splitlines():
-        if line.startswith("#"):
-            topic = line.lstrip("# ")
-        elif line.strip() and not line.lstrip().startswith("<!--"):
-            yield NoteLine(topic, line.strip().removeprefix("- "))
