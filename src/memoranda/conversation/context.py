@@ -20,7 +20,7 @@ from memoranda.conversation.live import ConversationState, room_of
 from memoranda.conversation.markers import reference, rounded
 from memoranda.conversation.selection import Policy, SelectionInput
 from memoranda.conversation.signals import refers_to_earlier
-from memoranda.conversation.view import NO_ROOM, ORPHAN, ConversationView, view_of
+from memoranda.conversation.view import NO_ROOM, ORPHAN, WAITING, ConversationView, view_of
 from memoranda.errors import BudgetTooSmall
 from memoranda.model.models import (
     NO_RECALL,
@@ -295,7 +295,7 @@ class ContextBuilder:
         for messages, why in (
             (self.view.pruned, NO_ROOM),
             (self.view.orphans, ORPHAN),
-            (self.view.waiting, "its results are still to come"),
+            (self.view.waiting, WAITING),
         ):
             out += [_line(message, why) for message in messages]
         return out

@@ -30,10 +30,6 @@ NEARBY = 3  # ids that are named where one is not found
 ALIKE = 0.5
 
 
-# Conversations of one title that an error names.
-MOST_NAMED = 5
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationOverview:
     """A stored conversation in one line.
@@ -111,7 +107,7 @@ class ConversationStore:
         Opening it changes nothing yet: no session of an agent begins in it.
 
         Args:
-            id: its name; or its title, where no other has that.
+            id: its name.
             strategy: how its view is chosen; that of the settings, if not given.
             dry_run: whether a pruning only answers what it would do.
 
@@ -119,22 +115,11 @@ class ConversationStore:
             NotFound: there is none of that name; the message names similar ones.
             InvalidInput: there is no such strategy.
         """
-        is_known = id in self.records.store.conversations(self.records.scope, clean(id, "id"))
-        name = id if is_known else self._titled(id)
+        if id not in self.records.store.conversations(self.records.scope, clean(id, "id")):
+            raise self._not_found(id)
         limits = check_limits(self.settings, strategy=strategy)
-        transcript = self.transcript(name, dry_run=dry_run)
-        return Conversation.over(transcript, limits, self._services(name))
-
-    def _titled(self, title: str) -> str:
-        """Return the id of the only conversation of a title."""
-        titles = self.records.store.titles(self.records.scope)
-        named = [name for name, each in titles.items() if each.casefold() == title.casefold()]
-        if not named:
-            raise self._not_found(title)
-        if len(named) > 1:
-            message = f"{len(named)} conversations have the title {title!r}; name one by its id"
-            raise NotFound(f"{message}: {', '.join(named[:MOST_NAMED])}")
-        return named[0]
+        transcript = self.transcript(id, dry_run=dry_run)
+        return Conversation.over(transcript, limits, self._services(id))
 
     def overviews(self, limit: int | None = None) -> list[ConversationOverview]:
         """Return the ``limit`` conversations that were begun last, or all, the newest first."""

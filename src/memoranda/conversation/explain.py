@@ -17,10 +17,8 @@ from memoranda.conversation.live import ConversationState, start_of
 from memoranda.conversation.pruning import PERCENT, Limits
 from memoranda.conversation.selection import Policy
 from memoranda.conversation.transcript import place_of
-from memoranda.conversation.view import NO_ROOM, ORPHAN, ConversationView
+from memoranda.conversation.view import NO_ROOM, ORPHAN, WAITING, ConversationView
 from memoranda.model.models import ConversationInfo, Marker, Message, Recall
-
-WAITING = "its results are still to come"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ class Strategy(Protocol):
 
     name: str
     description: str
-    pairs: bool
+    pairs: bool = True
 
     def select(self, given: SelectionInput, selection: Selection) -> None:
         """Take into ``selection``, which holds what stays in any case, what else may stay."""

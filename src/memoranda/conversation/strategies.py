@@ -9,11 +9,10 @@ from memoranda.errors import InvalidInput
 from memoranda.model.checks import require_attributes, unknown
 
 
-class RollingWindow:
+class RollingWindow(Strategy):
     """Keeps the newest turns that fit, and of older ones mistakes (requirements R3.1 to R3.5)."""
 
     name = "rolling_window"
-    pairs = True
     description = (
         "the newest turns that fit, a question together with its answer; of what is older the "
         "request that the task is about, and mistakes with their corrections"
@@ -25,7 +24,7 @@ class RollingWindow:
         selection.take_turns(given.turns, NEWEST)
 
 
-class Recency:
+class Recency(Strategy):
     """Keeps messages from the newest back until one does not fit: no gaps, no pairs (ADR 7)."""
 
     name = "recency"
@@ -39,7 +38,7 @@ class Recency:
                 return
 
 
-class Importance:
+class Importance(Strategy):
     """Keeps the groups with the highest scores, those of the current task first (requirement R4.4).
 
     A group is a question with its answer, or one exchange with tools. Completed tasks go
@@ -47,7 +46,6 @@ class Importance:
     """
 
     name = "importance"
-    pairs = True
     description = (
         "what scores highest, a question together with its answer; the current task "
         "before any earlier one"
@@ -61,14 +59,13 @@ class Importance:
                 selection.take(group, "scores enough")
 
 
-class Hybrid:
+class Hybrid(Strategy):
     """Keeps the newest turns of the current task, then the rest of it by importance (R7).
 
     What is left goes to earlier tasks, the newest first, each of them whole.
     """
 
     name = "hybrid"
-    pairs = True
     description = (
         "the newest turns of the current task, then the rest of it by score, then earlier "
         "tasks, each of them whole"
@@ -89,11 +86,10 @@ class Hybrid:
                     return
 
 
-class CurrentTask:
+class CurrentTask(Strategy):
     """Keeps the current task, and of those before it mistakes with their corrections (R6.4)."""
 
     name = "task_boundary"
-    pairs = True
     description = "the current task, and of earlier ones mistakes with their corrections"
 
     def select(self, given: SelectionInput, selection: Selection) -> None:

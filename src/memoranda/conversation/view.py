@@ -28,6 +28,7 @@ SHORTEST = 80  # tokens that a shortened tool result keeps at least
 HEAD_SHARE = 2 / 3  # of what is kept; the rest is its tail, where totals and errors stand
 NO_ROOM = "older or less important than what fits"
 ORPHAN = "tool call or result without its counterpart"
+WAITING = "its results are still to come"
 
 # The units that stay in a view, or shortened copies, and why each does, by their numbers.
 Kept = dict[int, tuple[Unit, str]]

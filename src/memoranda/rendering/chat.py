@@ -7,17 +7,8 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
+from memoranda.agent import session as chats
 from memoranda.agent.agent import STAGE, Answer
-from memoranda.agent.session import (
-    AnswerFinished,
-    ChatEvent,
-    ChatSession,
-    CostReport,
-    ModelList,
-    Notice,
-    RequestFailed,
-    SearchResults,
-)
 from memoranda.model.usage import NO_USAGE, StageUsage, Usage
 from memoranda.rendering.conversations import describe_pruning, describe_usage
 from memoranda.rendering.layout import Display, details, safe_text
@@ -29,7 +20,7 @@ CHOOSE_MODEL = "/model NAME takes one until you leave, memoranda config set llm.
 NO_MODEL = "none found: start a server such as Ollama on this machine, or set ANTHROPIC_API_KEY"
 
 
-def show_event(event: ChatEvent, view: Display, hint: str) -> Iterator[RenderableType]:
+def show_event(event: chats.ChatEvent, view: Display, hint: str) -> Iterator[RenderableType]:
     """Yield what a face shows of an event, but for the words of an answer.
 
     Args:
@@ -38,24 +29,24 @@ def show_event(event: ChatEvent, view: Display, hint: str) -> Iterator[Renderabl
         hint: how what left the view can be seen.
     """
     match event:
-        case AnswerFinished():
+        case chats.AnswerFinished():
             for line in describe_answer(event, hint):
                 yield from view.wrap(line)
-        case Notice(text):
+        case chats.Notice(text):
             yield from view.wrap(one_line(text))
-        case SearchResults(hits):
+        case chats.SearchResults(hits):
             yield show_hits(hits, view)
-        case CostReport(spending):
+        case chats.CostReport(spending):
             yield show_usage(spending, view)
-        case ModelList(models):
+        case chats.ModelList(models):
             yield details(models.items())
             yield from view.wrap(CHOOSE_MODEL if models else NO_MODEL, "dim")
-        case RequestFailed(error):
+        case chats.RequestFailed(error):
             shown = safe_text("error: ", "bold red").append(one_line(str(error)), "not bold")
             yield from view.wrap(shown)
 
 
-def describe_answer(event: AnswerFinished, hint: str) -> Iterator[Text]:
+def describe_answer(event: chats.AnswerFinished, hint: str) -> Iterator[Text]:
     """Yield what an answer was made from and took, and what else became of the message."""
     answer = event.answer
     if answer.receipt is not None:
@@ -73,7 +64,7 @@ def describe_changes(answer: Answer, hint: str) -> Iterator[Text]:
         yield Text(f"{describe_pruning(*done)}; {hint}", "dim")
 
 
-def format_answer(event: AnswerFinished) -> str:
+def format_answer(event: chats.AnswerFinished) -> str:
     """Return what an answer was made from, what it took, and what the session has cost."""
     answer = event.answer
     parts = [pluralize(len(answer.sources), "memory", "memories")] if answer.sources else []
@@ -103,7 +94,7 @@ def format_spending(spending: Sequence[StageUsage]) -> Iterator[str]:
         yield f"background {format_tokens(background)}"
 
 
-def describe_start(chat: ChatSession, hint: str) -> Iterator[Text]:
+def describe_start(chat: chats.ChatSession, hint: str) -> Iterator[Text]:
     """Yield which session goes on, what left its view, and what is to be known of the model.
 
     Args:

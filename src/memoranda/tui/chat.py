@@ -20,19 +20,8 @@ from textual.widget import Widget
 from textual.widgets import Markdown, Static, TextArea
 from textual.widgets.markdown import MarkdownStream
 
+from memoranda.agent import session as chats
 from memoranda.agent.commands import split_command
-from memoranda.agent.session import (
-    AnswerFinished,
-    ChatEvent,
-    ConversationChanged,
-    InterfaceCommand,
-    Question,
-    RequestFailed,
-    SessionEnded,
-    TextPiece,
-    ToolUsed,
-    WorkStarted,
-)
 from memoranda.conversation.explain import ConversationStats
 from memoranda.errors import MemorandaError
 from memoranda.model.models import Message
@@ -260,7 +249,7 @@ class ChatScreen(Screen[None]):
         Thread(target=act, name="memoranda-tui", daemon=True).start()
 
     @work(group="dialog")
-    async def _ask(self, question: Question) -> None:
+    async def _ask(self, question: chats.Question) -> None:
         if await self.app.push_screen_wait(ConfirmScreen(question.text)):
             self._send(question.yes)
 
@@ -270,36 +259,36 @@ class ChatScreen(Screen[None]):
 
     # What comes
 
-    async def _take(self, event: ChatEvent) -> None:
+    async def _take(self, event: chats.ChatEvent) -> None:
         """Show what came."""
         match event:
-            case WorkStarted(ending):
+            case chats.WorkStarted(ending):
                 self.runtime.doing = DOING[ending]
                 self._show_status()
-            case TextPiece(piece):
+            case chats.TextPiece(piece):
                 await self._hear(piece)
-            case ToolUsed(used):
+            case chats.ToolUsed(used):
                 await self._close(used.content if used.role == "assistant" else "")
                 await self.add(*_tool_lines(used))
-            case Question():
+            case chats.Question():
                 self._ask(event)
-            case SessionEnded() | InterfaceCommand("/exit"):
+            case chats.SessionEnded() | chats.InterfaceCommand("/exit"):
                 self.app.exit()
-            case InterfaceCommand(name, words):
+            case chats.InterfaceCommand(name, words):
                 self.show(SCREENS.get(name, name[1:]), words)
             case _:
                 await self._show_event(event)
 
-    async def _show_event(self, event: ChatEvent) -> None:
-        if isinstance(event, AnswerFinished):
+    async def _show_event(self, event: chats.ChatEvent) -> None:
+        if isinstance(event, chats.AnswerFinished):
             await self._close(event.answer.text)
             self._spent = DOT.join(format_spending(event.spending))
-        elif isinstance(event, ConversationChanged):
+        elif isinstance(event, chats.ConversationChanged):
             await self.show_conversation()
         elif self._stream is not None:
             await self._close(self._stream.markdown_widget.source)
         view = self.runtime.make_display(self.app.size.width)
-        kind = "problem" if isinstance(event, RequestFailed) else "dim"
+        kind = "problem" if isinstance(event, chats.RequestFailed) else "dim"
         if shown := [*show_event(event, view, HINT)]:
             await self.add(_line(Group(*shown), kind))
 

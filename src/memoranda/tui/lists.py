@@ -35,7 +35,6 @@ class ListPanel(Vertical, Generic[Row]):
         title: what it is, and what Enter does.
         columns: of its table.
         question: what words are for.
-        hint: what is said before there are words; with it there are rows only for words.
         empty: what is said where there are no rows.
         newest_last: whether it begins at its end, and stays there while it grows.
         memory: what is looked at.
@@ -46,7 +45,7 @@ class ListPanel(Vertical, Generic[Row]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "words", "Words", key_display="/")]
-    title = question = hint = ""
+    title = question = ""
     empty = "nothing found"
     columns: Sequence[Column] = ()
     newest_last = False
@@ -102,7 +101,7 @@ class ListPanel(Vertical, Generic[Row]):
         """Read the rows anew and show them; the cursor stays where it is."""
         words = self._words
         try:
-            found = await asyncio.to_thread(self.find, words) if words or not self.hint else ()
+            found = await asyncio.to_thread(self.find, words)
         except MemorandaError as error:
             self.show_problem(error)
             return
@@ -126,8 +125,8 @@ class ListPanel(Vertical, Generic[Row]):
 
     def on_data_table_row_highlighted(self) -> None:
         """Say what there is to say about the row at the cursor."""
-        row, hint = self.row, "" if self._words else self.hint
-        self._tell(Text(hint or self.empty, "dim") if row is None else self.describe(row))
+        row = self.row
+        self._tell(Text(self.empty, "dim") if row is None else self.describe(row))
 
     def show_problem(self, error: Exception) -> None:
         """Show in place of the details what went wrong."""

@@ -90,15 +90,14 @@ class SearchPanel(ListPanel[Hit]):
     title = "Search · Enter shows the whole record"
     columns = HITS
     question = "a question or words; Enter searches"
-    hint = (
-        "Type a question or a few words above and press Enter, such as: where does my sister "
-        "live?\nWhat was said and what is believed is listed, best first, each with the reasons."
+    empty = (
+        "Nothing is found yet. Type a question or a few words above and press Enter, such as: "
+        "where does my sister live?\nWhat was said and what is believed is listed, best first."
     )
-    empty = "Nothing found; other words may find it."
 
     def find(self, words: str) -> Sequence[Hit]:
         """Return what is relevant to the words, best first."""
-        return find_near_best(self.memory.search(words, limit=FOUND))
+        return find_near_best(self.memory.search(words, limit=FOUND)) if words else ()
 
     def describe(self, row: Hit) -> RenderableType:
         """Return a hit with the reasons for it."""
