@@ -12,12 +12,12 @@ from bisect import bisect_right
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil
 from typing import NamedTuple
 
 from memoranda.conversation.formats.render import render
 from memoranda.conversation.live import ConversationState, room_of
 from memoranda.conversation.markers import reference, rounded
+from memoranda.conversation.pruning import MemoryNotes
 from memoranda.conversation.selection import Policy, SelectionInput
 from memoranda.conversation.signals import refers_to_earlier
 from memoranda.conversation.view import NO_ROOM, ORPHAN, WAITING, ConversationView, view_of
@@ -121,15 +121,13 @@ class ContextRequest:
         budget: most tokens the context may take, as the provider counts them.
         reserved: how many of these are left to what memory recalls.
         form: ``openai``, ``responses`` or ``anthropic``.
-        notes: the text of MEMORY.md; empty, if there is none.
-        instructions: the lasting instructions of the user; empty, if there are none.
+        memory: what memory has to say in every context.
         tools: tokens of the definitions of tools that are sent beside the messages.
     """
 
     budget: int
     reserved: int
-    notes: str
-    instructions: str
+    memory: MemoryNotes
     tools: int
     beside: str
     prompt: str | None = None
@@ -169,13 +167,23 @@ class ContextBuilder:
         system = state.info.system
         self._system = [SystemText("system prompt", system, "always kept")] if system else []
         self._head = self._count_head()
-        for section, text in (INSTRUCTIONS, request.instructions), (NOTES, request.notes):
+        says = (INSTRUCTIONS, request.memory.instructions), (NOTES, self._untold(request.memory))
+        for section, text in says:
             room = min(
                 rounded(self._whole * section.share), self._free - max(self._fixed, self._essential)
             )
             if fitting := section.fit(text, room, self._meter.counter):
                 self._system.append(fitting)
                 self._head = self._count_head()
+
+    def _untold(self, memory: MemoryNotes) -> str:
+        """Return the notes without what instructions and the view tell anyway.
+
+        What this conversation taught stands in it: so the notes before it stay as they are.
+        """
+        live = {message.record_id for message in self._state.live.messages}
+        taught = [each.content for each in memory.learned if live.issuperset(each.source_ids)]
+        return drop_lines(memory.text, lines_of(memory.instructions).union(map(line_of, taught)))
 
     def _count_head(self) -> int:
         """Return the tokens of what stands before the messages, and of what opens the reply."""
@@ -185,7 +193,7 @@ class ContextBuilder:
     def _refuse_too_much(self) -> None:
         fixed = self._head + self._asked + self._fixed
         if fixed > self._whole:
-            raise BudgetTooSmall(needed=self._billed(fixed), budget=self._asks.budget)
+            raise BudgetTooSmall(needed=self._state.billed(fixed), budget=self._asks.budget)
 
     @property
     def _free(self) -> int:
@@ -228,7 +236,7 @@ class ContextBuilder:
     def count(self, memory: Recall) -> int:
         """Return the tokens of a request with so much memory, or as much of it as there is room."""
         recalled = min(self._changing(memory) - self._beside, max(0, self._free - self.view.tokens))
-        return self._billed(self._head + self._asked + recalled + self.view.tokens)
+        return self._state.billed(self._head + self._asked + recalled + self.view.tokens)
 
     @property
     def carried(self) -> int:
@@ -246,7 +254,7 @@ class ContextBuilder:
         self._refuse_too_much()
         included = self._included(memory)
         counted = sum(item.tokens for item in included)
-        tokens = self._billed(counted)
+        tokens = self._state.billed(counted)
         if tokens != counted:
             taught = "the provider's own counts, see calibrate"
             included.append(ReceiptLine("calibration", tokens - counted, taught))
@@ -270,10 +278,6 @@ class ContextBuilder:
     def counted(self, tokens: int) -> int:
         """Convert ``tokens`` of the provider's count into our own count."""
         return round((tokens - self._calibration.overhead) / self._calibration.scale)
-
-    def _billed(self, tokens: int) -> int:
-        exactly = round(tokens * self._calibration.scale, 6)  # 50 is 50, and not 50.000000001
-        return ceil(exactly) + self._calibration.overhead
 
     def _text_beside(self, memory: Recall) -> str:
         """Return what changes from turn to turn and stands with the newest message."""

@@ -11,7 +11,7 @@ from datetime import datetime
 from threading import RLock
 from typing import Any, Self, Unpack
 
-from memoranda.conversation.context import ContextBuilder, ContextRequest, drop_lines
+from memoranda.conversation.context import ContextBuilder, ContextRequest
 from memoranda.conversation.explain import (
     ConversationStats,
     ViewExplanation,
@@ -71,8 +71,6 @@ from memoranda.model.models import (
     ToolCall,
     ToolResult,
 )
-from memoranda.model.notes import line_of as note_line
-from memoranda.model.notes import lines_of
 from memoranda.model.ports import ConversationOptions
 from memoranda.model.query import Filter
 from memoranda.settings.settings import Settings
@@ -512,16 +510,11 @@ class Conversation:
     def _builder(
         self, state: ConversationState, budget: int | None = None, **asked: Any
     ) -> ContextBuilder:
-        notes, most = self._services.notes(), self._budget(budget, state)
-        # What this conversation taught stands in it: so the notes before it stay as they are.
-        live = {message.record_id for message in state.live.messages}
-        taught = [each.content for each in notes.learned if live.issuperset(each.source_ids)]
-        told = lines_of(notes.instructions).union(map(note_line, taught))
+        most = self._budget(budget, state)
         request = ContextRequest(
             budget=most,
             reserved=reserve_recall(most) if self._services.recall else 0,
-            notes=drop_lines(notes.text, told),
-            instructions=notes.instructions,
+            memory=self._services.notes(),
             tools=self._states.tools,
             **asked,
         )

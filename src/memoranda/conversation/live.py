@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from math import ceil
 
 from memoranda.conversation.markers import mark_gaps
 from memoranda.conversation.particulars import MOST, merge_ranked, rank_particulars
@@ -248,7 +249,8 @@ class ConversationState:
 
     def billed(self, tokens: int) -> int:
         """Return what the provider is taken to count for a context of ``tokens``."""
-        return int(tokens * self.info.calibration.scale) + self.info.calibration.overhead
+        exactly = round(tokens * self.info.calibration.scale, 6)  # 50 is 50, and not 50.000000001
+        return ceil(exactly) + self.info.calibration.overhead
 
     def room(self, tokens: int) -> int:
         """Return what messages may take of what the provider counts as ``tokens``."""

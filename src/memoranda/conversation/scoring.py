@@ -26,19 +26,15 @@ is finished: the later copy has all of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from memoranda.conversation.signals import Signals
 from memoranda.model.models import Message
-from memoranda.text.patterns import compile_pattern
 
 RECENCY = ((5, 0.4), (10, 0.2), (20, 0.1))
 FAR = 20  # messages from the end, from where only the content of a message counts
-SUBSTANCE = 20  # letters and digits that a text needs to be redundant: "yes" never is
+SUBSTANCE = 20  # characters that a text needs to be redundant: "yes" never is
 
 _DECIMALS = 6  # sums of tenths are tenths
-_FOLDED = 2_000  # characters up to which writings of the same text are compared
-_SEPARATORS = compile_pattern(r"[\W_]+")
 
 
 def score(message: Message, signals: Signals) -> float:
@@ -84,8 +80,8 @@ def redundant(messages: Sequence[Message]) -> list[bool]:
     """Return for each message whether a later one of the same role says the same again.
 
     A call is said again by a call of the same tool with the same arguments, a result by the
-    same result of the same call. A text is said again by one that differs in case, spaces and
-    punctuation at most, if it is long enough to mean the same at another place.
+    same result of the same call. A text is said again word for word, if it is long enough to mean
+    the same at another place.
     """
     calls: dict[str, tuple[str, str]] = {}
     keys = []
@@ -93,8 +89,7 @@ def redundant(messages: Sequence[Message]) -> list[bool]:
         made = tuple((call.name, call.arguments) for call in message.tool_calls)
         calls.update(zip((call.id for call in message.tool_calls), made, strict=True))
         answers = calls.get(message.tool_result.call_id) if message.tool_result else None
-        said = _write_plain(message.content)
-        told = said if answers or len(said) >= SUBSTANCE else ""
+        told = message.content if answers or len(message.content) >= SUBSTANCE else ""
         key = (told, made, answers, message.images)
         keys.append((message.role, *key) if any(key) and message.role != "system" else None)
     seen: set[object] = {None}
@@ -103,8 +98,3 @@ def redundant(messages: Sequence[Message]) -> list[bool]:
         found.append(each is not None and each in seen)
         seen.add(each)
     return found[::-1]
-
-
-@lru_cache(maxsize=10_000)
-def _write_plain(text: str) -> str:
-    return text if len(text) > _FOLDED else _SEPARATORS.sub(" ", text.casefold()).strip()

@@ -44,7 +44,6 @@ def start_of_task(
 
     Only a user's message begins one, and a system message with a marker; one that the caller
     names begins with any message but a tool's.
-    Between a call and its result only a marker begins a task.
     """
     if message.role == "tool":
         return None
@@ -56,7 +55,7 @@ def start_of_task(
     if said.explicit:
         first = message.content.strip().partition("\n")[0]
         return first.lstrip("#* ")[:LONGEST_TITLE]
-    if message.role != "user" or _awaits_results(before):
+    if message.role != "user":
         return None
     leans = said.references or said.error or said.correction
     turns = said.opening and not leans and is_completed(before, read)
@@ -89,15 +88,4 @@ def is_completed(messages: Sequence[Message], read: Callable[[Message], Signals]
             return True
         if message.role == "tool" or message.tool_calls or said.directive or said.opening:
             return False
-    return False
-
-
-def _awaits_results(before: Sequence[Message]) -> bool:
-    """Return whether calls of the assistant's last message are without their results."""
-    answered = set()
-    for message in reversed(before):
-        if message.tool_result is not None:
-            answered.add(message.tool_result.call_id)
-        if message.role == "assistant":
-            return any(call.id not in answered for call in message.tool_calls)
     return False
