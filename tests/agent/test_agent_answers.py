@@ -125,3 +125,19 @@ def _found(memory, question):
     hits = memory.search(question, limit=10)
     told = memory.recall(question, budget=120).text
     return told, [(hit.record.id, round(hit.score, 5)) for hit in hits]
+
+
+def test_news_of_somebody_by_name_answers_a_question_by_kinship(opened):
+    """ "Rita moved to Porto" tells where the user's sister lives, at once and once it is learned."""
+    clock = FrozenClock(NOW)
+    memory = opened(clock=clock)
+    agent = Agent(memory, session="one")
+    agent.process("My sister Rita lives in Lisbon.")
+    agent.end()
+    clock.advance(DAY)
+    agent = Agent(memory, session="two")
+    agent.process("Rita moved to Porto last week, by the way.")
+    assert "Porto" in agent.process("Where does my sister live?").text
+    agent.end()
+    facts = [each.content for each in memory.records(kind="fact") if not each.superseded_by]
+    assert "The user's sister Rita lives in Porto." in facts

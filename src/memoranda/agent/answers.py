@@ -110,14 +110,26 @@ class MemoryAnswerer:
     def _read_earlier(self, session: str, question: Message) -> str:
         """Return what this session said of an attribute that is asked for; empty if nothing.
 
-        It is learned when the session ends.
+        It is learned when the session ends. Whom it is said of, a fact may name in other words.
         """
         asked = read_asked(question.content)
         if not asked:
             return ""
         services, scope = services_of(self.memory), scope_of(self.memory)
         claims = services.read_claims(scope, session, question, earlier=True)
-        told = [each for each in claims if any(_tells(each.fact, one) for one in asked)]
+        read = [(each.fact, each) for each in claims if each.fact is not None]
+        facts: list[FactStatement | Record] = [fact for fact, _ in read]
+        for one in asked:
+            where = Filter(now=services.clock.now(), kinds=(Kind.FACT,), attribute=one.attribute)
+            facts += services.store.records(scope, where)
+        meant = {
+            (each.subject, each.attribute)
+            for each in facts
+            if any(_tells(each, one) for one in asked)
+        }
+        told = [
+            claim for fact, claim in read if fact.value and (fact.subject, fact.attribute) in meant
+        ]
         latest = [_tell(each.content) for each in told if each.sources == told[-1].sources]
         return self._state("; ".join(dict.fromkeys(latest)), told[-1].said_at) if told else ""
 
@@ -217,9 +229,9 @@ def _is_sure(hit: Hit) -> bool:
     return "attribute" in hit.why.arms or hit.why.precedence > 1
 
 
-def _tells(fact: FactStatement | None, asked: AskedAttribute) -> bool:
+def _tells(fact: FactStatement | Record, asked: AskedAttribute) -> bool:
     """Return whether a fact gives the attribute that a question asks for, of that subject."""
-    if fact is None or fact.value is None or fact.attribute != asked.attribute or asked.former:
+    if fact.value is None or fact.attribute != asked.attribute or asked.former:
         return False
     content = fact.content.casefold()
     about = fact.subject == "user" if asked.own else asked.about in content
