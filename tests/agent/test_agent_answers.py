@@ -128,7 +128,7 @@ def _found(memory, question):
 
 
 def test_news_of_somebody_by_name_answers_a_question_by_kinship(opened):
-    """ "Rita moved to Porto" tells where the user's sister lives, at once and once it is learned."""
+    """Where Rita moved is where the user's sister lives, at once and once it is learned."""
     clock = FrozenClock(NOW)
     memory = opened(clock=clock)
     agent = Agent(memory, session="one")
