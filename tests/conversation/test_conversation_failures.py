@@ -8,7 +8,7 @@ from talks import FINISHED, NEXT, chatter, chosen, fill, heard, lawful, named, r
 
 from memoranda import Conversation, errors
 from memoranda.conversation.live import StateReader
-from memoranda.conversation.pruning import check_limits
+from memoranda.conversation.pruning import ConversationServices, check_limits
 from memoranda.conversation.transcript import Transcript
 from memoranda.model.clock import SystemClock
 from memoranda.tokens.catalog import Catalog
@@ -44,7 +44,7 @@ def failing(*, settings=None, **arguments):
     """Return a conversation and its transcript, which can be told to fail."""
     limits = check_limits((settings or chosen()).conversation, context_limit=WINDOW, **arguments)
     transcript = Failing.alone("c", SystemClock().now(), {"context_limit": WINDOW})
-    return Conversation.over(transcript, limits), transcript
+    return Conversation.over(transcript, limits, ConversationServices()), transcript
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from talks import (
 )
 
 from memoranda import Conversation, errors
-from memoranda.conversation.pruning import check_limits
+from memoranda.conversation.pruning import ConversationServices, check_limits
 from memoranda.conversation.transcript import Transcript
 from memoranda.model.clock import SystemClock
 from memoranda.testing.embedders import HashEmbedder
@@ -293,7 +293,7 @@ def test_two_prunings_at_one_instant_are_one_gap(mine, other, pinned):
     """Two hands that cut the same messages count them once, and expand to them."""
     limits = check_limits(chosen().conversation, context_limit=WINDOW, keep_recent=1)
     transcript = Interrupted.alone("c", SystemClock().now())
-    one, two = (Conversation.over(transcript, limits) for _ in range(2))
+    one, two = (Conversation.over(transcript, limits, ConversationServices()) for _ in range(2))
     said = fill(one, [30] * 20)
     one.pin(said[pinned].id)
     transcript.then = lambda: two.prune(other)

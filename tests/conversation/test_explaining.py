@@ -138,7 +138,7 @@ def test_a_rehearsal_says_what_the_deed_does(memory):
         return memory.conversations(), chat.messages, chat.prunings, memory.records(limit=100)
 
     before = known()
-    seen = stored.open_existing("trip", strategy="importance", dry_run=True)
+    seen = stored.open_existing("trip", dry_run=True)
     seen.explain(budget=200)
     stored.overviews()
     assert seen.prune(200) is not None

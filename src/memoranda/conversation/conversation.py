@@ -32,7 +32,6 @@ from memoranda.conversation.live import ConversationState, StateReader, room_of
 from memoranda.conversation.markers import marked_positions
 from memoranda.conversation.pruning import (
     CLOCK,
-    DEFAULT_SERVICES,
     MANUAL,
     ConversationServices,
     Limits,
@@ -115,7 +114,7 @@ class Conversation:
         cls,
         transcript: Transcript,
         limits: Limits,
-        services: ConversationServices = DEFAULT_SERVICES,
+        services: ConversationServices,
         *,
         other_model: bool = False,
     ) -> Self:

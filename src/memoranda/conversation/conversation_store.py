@@ -99,27 +99,22 @@ class ConversationStore:
         services = replace(self._services(id, self.notes), recall=self.recall)
         return Conversation.over(transcript, check_limits(self.settings), services)
 
-    def open_existing(
-        self, id: str, *, strategy: str | None = None, dry_run: bool = False
-    ) -> Conversation:
+    def open_existing(self, id: str, *, dry_run: bool = False) -> Conversation:
         """Return a conversation that exists, to look at it or to change it.
 
         Opening it changes nothing yet: no session of an agent begins in it.
 
         Args:
             id: its name.
-            strategy: how its view is chosen; that of the settings, if not given.
             dry_run: whether a pruning only answers what it would do.
 
         Raises:
             NotFound: there is none of that name; the message names similar ones.
-            InvalidInput: there is no such strategy.
         """
         if id not in self.records.store.conversations(self.records.scope, clean(id, "id")):
             raise self._not_found(id)
-        limits = check_limits(self.settings, strategy=strategy)
         transcript = self.transcript(id, dry_run=dry_run)
-        return Conversation.over(transcript, limits, self._services(id))
+        return Conversation.over(transcript, check_limits(self.settings), self._services(id))
 
     def overviews(self, limit: int | None = None) -> list[ConversationOverview]:
         """Return the ``limit`` conversations that were begun last, or all, the newest first."""

@@ -132,9 +132,6 @@ class ConversationServices:
     requests: Callable[[Sequence[Message]], Sequence[RequestReceipt]] = lambda _: ()
 
 
-DEFAULT_SERVICES = ConversationServices()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextUsage:
     """How full the context window is.
