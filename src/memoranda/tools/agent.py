@@ -126,13 +126,9 @@ class AgentTools:
         self.searcher.record_access(hits, facts, where)
         # A turn has no id to correct or confirm by; the facts that were drawn from it have.
         shown = [record for hit in hits for record in (hit.record, *facts.get(hit.record.id, ()))]
-        lines = self._lines({record.id: record for record in shown}.values())
+        lines = list_records(self.searcher, {record.id: record for record in shown}.values())
         masked = [show_hit(hit, self.searcher.secrets) for hit in hits]
         return ToolOutput(masked, fenced(lines) if lines else NOTHING)
-
-    def _lines(self, records: Iterable[Record]) -> list[str]:
-        zone = self.searcher.zone
-        return [remembered(self.searcher.show(record), zone, id=True) for record in records]
 
     def store_memory(
         self,
@@ -276,7 +272,7 @@ class AgentTools:
         shown = [item for item in entity.records if item.kind is not Kind.REFLECTION]
         shown.sort(key=lambda item: item.kind is not Kind.FACT)
         masked = replace(entity, summary=summary, records=tuple(map(self.searcher.show, shown)))
-        lines = [head, *filter(None, [summary]), *self._lines(shown[:LINKED])]
+        lines = [head, *filter(None, [summary]), *list_records(self.searcher, shown[:LINKED])]
         return ToolOutput(masked, fenced(lines))
 
     def search_history(self, *, query: str, limit: Limit = 5) -> ToolOutput:
@@ -299,6 +295,11 @@ class AgentTools:
         messages = [replace(each, content=show(each.content)) for each in found]
         lines = [f"{each.role}: {' '.join(each.content.split())}" for each in messages]
         return ToolOutput(messages, _fenced_in_part(lines))
+
+
+def list_records(searcher: RecallService, records: Iterable[Record]) -> list[str]:
+    """Return what a model is shown of records, a line each: its id, and no secrets."""
+    return [remembered(searcher.show(each), searcher.zone, id=True) for each in records]
 
 
 def _fenced_in_part(lines: Sequence[str]) -> str:

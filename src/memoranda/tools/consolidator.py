@@ -4,7 +4,6 @@ For those who let a model of their own do what :meth:`memoranda.Memory.consolida
 are never among the tools of the agent that talks.
 """
 
-from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field
@@ -20,8 +19,8 @@ from memoranda.model.checks import ErrorPrefix, clean
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
 from memoranda.records.pages import session_episodes
-from memoranda.search.recall import fenced, remembered
-from memoranda.tools.agent import find_fact, spare_instruction
+from memoranda.search.recall import fenced
+from memoranda.tools.agent import find_fact, list_records, spare_instruction
 from memoranda.tools.tool import Tool, read_text
 
 SessionId = Annotated[str, Field(description="Id of the session.")]
@@ -74,11 +73,8 @@ class ConsolidatorTools:
         found = session_episodes(self._store, self._scope, session_id, after=start, limit=PAGE)
         if not found:
             return "There are no more turns."
-        return f"{self._show(found)}\nLast position: {found[-1].position}"
-
-    def _show(self, records: Iterable[Record]) -> str:
-        searcher = self._searcher
-        return fenced([remembered(searcher.show(each), searcher.zone, id=True) for each in records])
+        told = fenced(list_records(self._searcher, found))
+        return f"{told}\nLast position: {found[-1].position}"
 
     def save_facts_batch(
         self,
@@ -130,7 +126,8 @@ class ConsolidatorTools:
         hits = self._searcher.retriever.search(
             self._scope, fact.content, where, limit=CANDIDATES, skip=frozenset({fact.id})
         )
-        return self._show(hit.record for hit in hits) if hits else "No fact has to do with it."
+        told = list_records(self._searcher, (hit.record for hit in hits))
+        return fenced(told) if told else "No fact has to do with it."
 
     def resolve_conflict(
         self,
