@@ -160,14 +160,17 @@ def test_only_what_exists_is_opened(memory):
     assert [info.id for info in memory.conversations()] == ["trip-to-lisbon"]
 
 
-def test_a_conversation_is_listed_with_its_title(memory):
-    """A title is the task that a conversation begins with."""
-    for name, title in (("c1", "Sourdough"), ("c2", "A trip"), ("c3", None)):
+def test_a_conversation_is_opened_by_its_title_if_no_other_has_it(memory):
+    """A title is the task that a conversation begins with; its case does not matter."""
+    for name, title in (("c1", "Sourdough"), ("c2", "A trip"), ("c3", "A trip"), ("c4", None)):
         memory.conversation(name).extend([NewMessage(role="user", content="Hi", task=title)])
     stored = memory.stored_conversations
-    assert [each.title for each in stored.overviews()] == [None, "A trip", "Sourdough"]
-    with pytest.raises(NotFound, match="there is no conversation 'c1' for user 'bruno'"):
-        memory.as_user("bruno").stored_conversations.open_existing("c1")
+    assert [each.title for each in stored.overviews()] == [None, "A trip", "A trip", "Sourdough"]
+    assert stored.open_existing("sourdough").id == "c1"
+    with pytest.raises(NotFound, match=r"2 conversations have the title 'a trip'.*: c"):
+        stored.open_existing("a trip")
+    with pytest.raises(NotFound, match="there is no conversation 'Sourdough' for user 'bruno'"):
+        memory.as_user("bruno").stored_conversations.open_existing("Sourdough")
 
 
 def test_messages_are_found_by_position(memory):

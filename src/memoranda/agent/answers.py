@@ -210,11 +210,12 @@ def _shorten(told: Iterable[str]) -> list[str]:
 
 def _answers(hit: Hit, question: str) -> bool:
     """Return whether a hit has so much to do with the question that it can be its answer."""
-    if _is_sure(hit):
+    shared = share_words(question, hit.record.content)
+    if _is_sure(hit) or shared == 1:
         return True
     if "vector" in hit.why.arms:
         return hit.score + _likeness(hit) >= LEAST_FIT
-    return share_words(question, hit.record.content) >= LEAST_SHARED
+    return shared >= LEAST_SHARED
 
 
 def _is_near(hit: Hit, question: str) -> bool:

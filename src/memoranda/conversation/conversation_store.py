@@ -105,16 +105,27 @@ class ConversationStore:
         Opening it changes nothing yet: no session of an agent begins in it.
 
         Args:
-            id: its name.
+            id: its name; or its title, where no other has that.
             dry_run: whether a pruning only answers what it would do.
 
         Raises:
             NotFound: there is none of that name; the message names similar ones.
         """
-        if id not in self.records.store.conversations(self.records.scope, clean(id, "id")):
-            raise self._not_found(id)
-        transcript = self.transcript(id, dry_run=dry_run)
-        return Conversation.over(transcript, check_limits(self.settings), self._services(id))
+        is_known = id in self.records.store.conversations(self.records.scope, clean(id, "id"))
+        name = id if is_known else self._titled(id)
+        transcript = self.transcript(name, dry_run=dry_run)
+        return Conversation.over(transcript, check_limits(self.settings), self._services(name))
+
+    def _titled(self, title: str) -> str:
+        """Return the id of the only conversation of a title."""
+        titles = self.records.store.titles(self.records.scope)
+        named = [name for name, each in titles.items() if each.casefold() == title.casefold()]
+        if not named:
+            raise self._not_found(title)
+        if len(named) > 1:
+            message = f"{len(named)} conversations have the title {title!r}; name one by its id"
+            raise NotFound(f"{message}: {', '.join(named[:NEARBY])}")
+        return named[0]
 
     def overviews(self, limit: int | None = None) -> list[ConversationOverview]:
         """Return the ``limit`` conversations that were begun last, or all, the newest first."""
