@@ -12,7 +12,7 @@ from memoranda.http.app import create_app
 from memoranda.mcp.http import mounted_app
 from memoranda.model.tokens import TokenScope
 from memoranda.serving.addresses import ListenAddress
-from memoranda.serving.listening import AllowedNames, bound, web_server
+from memoranda.serving.listening import AllowedHosts, bound, web_server
 from memoranda.serving.tokens import TokenService
 from memoranda.testing.clocks import FrozenClock
 
@@ -69,7 +69,7 @@ def serving(location=":memory:", **settings):
         bound(ListenAddress("127.0.0.1", 0)) as listening,
     ):
         here = ListenAddress(*listening.getsockname())
-        app = create_app(memory, allowed=AllowedNames.of(here, made.http), mcp=mounted_app(memory))
+        app = create_app(memory, allowed=AllowedHosts.of(here, made.http), mcp=mounted_app(memory))
         server = web_server(app, made.http)
         thread = threading.Thread(target=anyio.run, args=(server.serve, [listening]))
         thread.start()

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from memoranda.http.access import AdminMemory
 from memoranda.http.answers import answer
-from memoranda.http.resources import Form, example, resource
+from memoranda.http.resources import RequestModel, example, resource
 from memoranda.maintenance.users import UserOverview
 from memoranda.model.models import ForgetReceipt
 from memoranda.model.reports import Check
@@ -22,7 +22,7 @@ from memoranda.serving.tokens import TokenService
 router = resource("/admin", "admin")
 
 
-class NewToken(Form, json_schema_extra=example(user="ben", scope="read", days=90)):
+class NewToken(RequestModel, json_schema_extra=example(user="ben", scope="read", days=90)):
     """Whose memory a token opens, what for, and for how many days."""
 
     user: str

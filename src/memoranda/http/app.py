@@ -28,11 +28,11 @@ from memoranda.http import (
 from memoranda.http.access import TokenBackend
 from memoranda.http.explorer.app import add_explorer
 from memoranda.http.guard import RequestGuard
-from memoranda.http.limits import TokenShare
+from memoranda.http.limits import TokenLimiter
 from memoranda.http.metrics import RequestMetrics
 from memoranda.http.problems import add_problem_handlers
 from memoranda.memory import Memory, share
-from memoranda.serving.listening import AllowedNames
+from memoranda.serving.listening import AllowedHosts
 from memoranda.serving.tokens import TokenService
 
 # In the order of the document; what names one path stands before what takes any.
@@ -56,7 +56,7 @@ TOKENS = 1_024  # whose memories are kept at hand
 
 
 def create_app(
-    memory: Memory, *, allowed: AllowedNames | None = None, mcp: Starlette | None = None
+    memory: Memory, *, allowed: AllowedHosts | None = None, mcp: Starlette | None = None
 ) -> FastAPI:
     """Return the application that serves a store to whoever has a token of it.
 
@@ -81,7 +81,7 @@ def create_app(
     app.state.memory_of = lru_cache(TOKENS)(lambda token: share(memory, token.user, None))
     app.state.metrics = RequestMetrics()
     app.state.is_stopping = lambda: False  # Streams end where whoever runs the server sets this.
-    app.state.memory, app.state.tickets, app.state.mcp = memory, events.Tickets(), None
+    app.state.memory, app.state.tickets, app.state.mcp = memory, events.EventTickets(), None
     if mcp is not None:
         app.state.mcp = MCP
         app.router.routes.append(Route(MCP, mcp, methods=["POST"], include_in_schema=False))
@@ -91,7 +91,7 @@ def create_app(
     add_explorer(app, memory)
     add_problem_handlers(app)
     # What is added last is asked first.
-    app.add_middleware(TokenShare, rate=limits.rate)
+    app.add_middleware(TokenLimiter, rate=limits.rate)
     app.add_middleware(AuthenticationMiddleware, backend=TokenBackend(TokenService.of(memory)))
     app.add_middleware(RequestGuard, allowed=allowed, limits=limits, metrics=app.state.metrics)
     return app

@@ -13,7 +13,7 @@ from memoranda.conversation.explain import ConversationStats, ViewExplanation
 from memoranda.http import schemas
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer
-from memoranda.http.resources import Erase, Form, example, resource
+from memoranda.http.resources import Erase, RequestModel, example, resource
 from memoranda.memory import Memory
 from memoranda.model.models import ConversationInfo, ForgetReceipt, Message, Pruning
 
@@ -26,7 +26,7 @@ ONE = "/{id:path}"
 Json = dict[str, Any]
 
 
-class ConversationSetup(Form, json_schema_extra=example(system="You plan trips.")):
+class ConversationSetup(RequestModel, json_schema_extra=example(system="You plan trips.")):
     """How a conversation is opened; what is not given is as stored, or as the settings say."""
 
     system: str | None = None
@@ -43,7 +43,9 @@ class ConversationSetup(Form, json_schema_extra=example(system="You plan trips."
         return memory.conversation(name, **given)
 
 
-class NewMessages(Form, json_schema_extra=example(messages=[{"role": "user", "content": "Hello"}])):
+class NewMessages(
+    RequestModel, json_schema_extra=example(messages=[{"role": "user", "content": "Hello"}])
+):
     """Messages in our form, or in that of OpenAI or Anthropic."""
 
     messages: list[Json]
@@ -51,7 +53,7 @@ class NewMessages(Form, json_schema_extra=example(messages=[{"role": "user", "co
 
 
 class ReplaceBody(
-    Form,
+    RequestModel,
     json_schema_extra=example(ids=["msg_01KB6W3V8Q"], messages=[{"role": "user", "content": "Hi"}]),
 ):
     """Messages that take the place of others."""
@@ -60,7 +62,9 @@ class ReplaceBody(
     messages: list[Json]
 
 
-class ContextBody(Form, json_schema_extra=example(prompt="Book me something", budget=8_000)):
+class ContextBody(
+    RequestModel, json_schema_extra=example(prompt="Book me something", budget=8_000)
+):
     """What a model is to be sent; see ``Conversation.context``."""
 
     prompt: str | None = None
@@ -70,19 +74,19 @@ class ContextBody(Form, json_schema_extra=example(prompt="Book me something", bu
     setup: ConversationSetup = ConversationSetup()
 
 
-class PruneBody(Form, json_schema_extra=example(max_tokens=8_000)):
+class PruneBody(RequestModel, json_schema_extra=example(max_tokens=8_000)):
     """How many tokens the view may have afterwards; otherwise as the settings say."""
 
     max_tokens: int | None = Field(default=None, ge=1)
 
 
-class Pin(Form, json_schema_extra=example(pinned=True)):
+class PinBody(RequestModel, json_schema_extra=example(pinned=True)):
     """Whether a message stays in every view."""
 
     pinned: bool = True
 
 
-class Expansion(Form, json_schema_extra=example(marker="cut_12-26")):
+class ExpandBody(RequestModel, json_schema_extra=example(marker="cut_12-26")):
     """The id of a marker, such as ``cut_12-26``."""
 
     marker: str
@@ -128,7 +132,7 @@ def remove(name: Name, message: MessageId, memory: WriteMemory) -> Response:
 
 
 @router.put(f"{ONE}/messages/{{message}}/pin", status_code=204)
-def pin(name: Name, message: MessageId, given: Pin, memory: WriteMemory) -> None:
+def pin(name: Name, message: MessageId, given: PinBody, memory: WriteMemory) -> None:
     """Let a message stay in every view, or not."""
     stored(memory, name).pin(message, pinned=given.pinned)
 
@@ -185,7 +189,7 @@ def start_session(name: Name, memory: WriteMemory) -> Response:
 
 
 @router.post(f"{ONE}/expand", response_model=list[Message])
-def expand(name: Name, which: Expansion, memory: ReadMemory) -> Response:
+def expand(name: Name, which: ExpandBody, memory: ReadMemory) -> Response:
     """Give the messages for which a marker stands."""
     return answer(stored(memory, name).expand(which.marker))
 

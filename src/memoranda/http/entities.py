@@ -11,20 +11,20 @@ from memoranda.errors import NotFound
 from memoranda.http import schemas
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer
-from memoranda.http.resources import Form, Id, Limit, example, resource
+from memoranda.http.resources import Id, Limit, RequestModel, example, resource
 from memoranda.rendering.structured import EntityInfo
 
 router = resource("", "entities and facts")
 
 
-class Merge(Form, json_schema_extra=example(name="Ana", other="Anna")):
+class MergeBody(RequestModel, json_schema_extra=example(name="Ana", other="Anna")):
     """Two names of one entity; it keeps the first."""
 
     name: str
     other: str
 
 
-class FactQuestion(Form, json_schema_extra=example(query="where does Ana live?")):
+class FactQuestion(RequestModel, json_schema_extra=example(query="where does Ana live?")):
     """Which facts are wanted: those that answer a question, or the last said first."""
 
     query: str | None = None
@@ -39,7 +39,7 @@ def entities(memory: ReadMemory, type: str | None = None, limit: Limit = 100) ->
 
 
 @router.post("/entities/merge", response_model=EntityInfo)
-def merge(both: Merge, memory: WriteMemory) -> Response:
+def merge(both: MergeBody, memory: WriteMemory) -> Response:
     """Make two entities one, for good."""
     return answer(memory.merge_entities(both.name, both.other))
 

@@ -38,7 +38,7 @@ Place = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Tickets:
+class EventTickets:
     """The tickets of this process that were not used yet."""
 
     issued: dict[str, tuple[ApiToken, float]] = field(default_factory=dict)

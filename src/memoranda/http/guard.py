@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memoranda.http.metrics import RequestMetrics
 from memoranda.http.problems import FAILED, problem_answer
-from memoranda.serving.listening import AllowedNames
+from memoranda.serving.listening import AllowedHosts
 from memoranda.settings.sections import HttpSettings
 
 log = logging.getLogger("memoranda.http")
@@ -36,13 +36,12 @@ class RequestGuard:
     Attributes:
         app: what answers.
         allowed: the names it may be asked by; ``None`` is any.
-        body_size: bytes of a body at most.
         limits: how long a body may be, and in which time it has to arrive.
         metrics: counts the answers.
     """
 
     app: ASGIApp
-    allowed: AllowedNames | None
+    allowed: AllowedHosts | None
     limits: HttpSettings
     metrics: RequestMetrics
 

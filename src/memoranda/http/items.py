@@ -11,7 +11,7 @@ from memoranda.errors import NotFound
 from memoranda.http import schemas
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer, record_answer
-from memoranda.http.resources import Erase, Form, IfMatch, example, resource
+from memoranda.http.resources import Erase, IfMatch, RequestModel, example, resource
 from memoranda.model.models import ForgetReceipt
 
 router = resource("", "items")
@@ -21,7 +21,7 @@ Key = Annotated[str, Query(description="The name of an item in its namespace.")]
 ContextKey = Annotated[str, Path(examples=["mood"])]
 
 
-class NewValue(Form, json_schema_extra=example(value="cheerful")):
+class NewValue(RequestModel, json_schema_extra=example(value="cheerful")):
     """A value of the day."""
 
     value: str

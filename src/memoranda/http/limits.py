@@ -20,7 +20,7 @@ BURST = 2.0
 
 
 @dataclass(slots=True)
-class TokenShare:
+class TokenLimiter:
     """ASGI middleware that gives each token its share, so that others are served, too.
 
     Too many a second are refused with 429; too many at once wait for their turn.

@@ -6,19 +6,19 @@ from starlette.responses import Response
 
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer
-from memoranda.http.resources import Form, Limit, example, resource
+from memoranda.http.resources import Limit, RequestModel, example, resource
 from memoranda.rendering.structured import HistoryLine
 
 router = resource("/notes", "notes")
 
 
-class NewNotes(Form, json_schema_extra=example(text="- Ana is vegetarian\n")):
+class NewNotes(RequestModel, json_schema_extra=example(text="- Ana is vegetarian\n")):
     """MEMORY.md as it is to be; lines that are not in it any more are forgotten."""
 
     text: str
 
 
-class NewEntry(Form, json_schema_extra=example(text="Booked the ferry.")):
+class NewEntry(RequestModel, json_schema_extra=example(text="Booked the ferry.")):
     """An entry of the history; ``rotated`` files it under its month."""
 
     text: str

@@ -8,27 +8,28 @@ from fastapi import Query, Request
 from pydantic import AwareDatetime, Field
 from starlette.responses import Response
 
-from memoranda.errors import NotFound
 from memoranda.http import schemas
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer, record_answer, record_form
 from memoranda.http.resources import (
     Erase,
-    Form,
     Id,
     IfMatch,
     Metadata,
     RecordQuery,
+    RequestModel,
     example,
     resource,
 )
-from memoranda.memory import Memory
-from memoranda.model.models import Change, ForgetReceipt, Record
+from memoranda.model.models import Change, ForgetReceipt
+from memoranda.serving.existing import require_record
 
 router = resource("/records", "records")
 
 
-class NewRecord(Form, json_schema_extra=example(content="Ana is vegetarian", tags=["diet"])):
+class NewRecord(
+    RequestModel, json_schema_extra=example(content="Ana is vegetarian", tags=["diet"])
+):
     """What is to be remembered; see ``Memory.remember``."""
 
     content: str
@@ -47,19 +48,19 @@ class NewRecord(Form, json_schema_extra=example(content="Ana is vegetarian", tag
     decay_rate: float | None = None
 
 
-class NewRecords(Form, json_schema_extra=example(items=[{"content": "Ana is vegetarian"}])):
+class NewRecords(RequestModel, json_schema_extra=example(items=[{"content": "Ana is vegetarian"}])):
     """Records that are stored together, or not at all."""
 
     items: list[NewRecord]
 
 
-class Versioned(Form, json_schema_extra=example(expected_version="9f86d081884c7d65")):
+class Versioned(RequestModel, json_schema_extra=example(expected_version="9f86d081884c7d65")):
     """Which version is to be changed: where the record has another by now, nothing is."""
 
     expected_version: str | None = None
 
 
-class Correction(Versioned, json_schema_extra=example(content="Ana is vegan")):
+class CorrectionBody(Versioned, json_schema_extra=example(content="Ana is vegan")):
     """What a record says from now on."""
 
     content: str
@@ -73,7 +74,7 @@ class RecordUpdate(Versioned, json_schema_extra=example(tags=["diet", "food"])):
     valid_until: AwareDatetime | None = None
 
 
-class ForgetFilter(Form, json_schema_extra=example(session="trip")):
+class ForgetFilter(RequestModel, json_schema_extra=example(session="trip")):
     """Which records are forgotten: those that meet every filter given."""
 
     ids: list[str] | None = None
@@ -90,18 +91,6 @@ class PageQuery(RecordQuery):
     limit: int = Field(default=100, ge=1, le=1_000)
     offset: int = Field(default=0, ge=0)
     cursor: str | None = None
-
-
-def existing(memory: Memory, id: str) -> Record:
-    """Return a record of the caller.
-
-    Raises:
-        NotFound: there is none; another user's is as if it were not there.
-    """
-    found = memory.get(id)
-    if found is None:
-        raise NotFound(f"there is no record {id!r:.80} for user {memory.user!r}")
-    return found
 
 
 @router.post("", status_code=201, response_model=schemas.VersionedRecord)
@@ -141,7 +130,7 @@ def forget_many(which: ForgetFilter, memory: WriteMemory) -> Response:
 @router.get("/{id}", response_model=schemas.VersionedRecord)
 def show(id: Id, request: Request, memory: ReadMemory) -> Response:
     """Show a record, active or not."""
-    found = record_answer(existing(memory, id))
+    found = record_answer(require_record(memory, id))
     if request.headers.get("if-none-match") == found.headers["etag"]:
         return Response(status_code=304, headers={"ETag": found.headers["etag"]})
     return found
@@ -160,7 +149,7 @@ def forget(id: Id, memory: WriteMemory, if_match: IfMatch, *, erase: Erase = Fal
 
 
 @router.post("/{id}/corrections", status_code=201, response_model=schemas.VersionedRecord)
-def correct(id: Id, new: Correction, memory: WriteMemory, if_match: IfMatch) -> Response:
+def correct(id: Id, new: CorrectionBody, memory: WriteMemory, if_match: IfMatch) -> Response:
     """Replace what a record says; the answer is the record that supersedes it."""
     return record_answer(memory.correct(id, new.content, **asked_version(new, if_match)), 201)
 
@@ -176,7 +165,7 @@ def confirm(
 @router.get("/{id}/history", response_model=list[Change])
 def history(id: Id, memory: ReadMemory) -> Response:
     """Tell what was done to a record and its other versions, from the oldest version on."""
-    existing(memory, id)
+    require_record(memory, id)
     return answer(memory.history(id))
 
 

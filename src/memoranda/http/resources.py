@@ -24,7 +24,7 @@ def example(**values: Any) -> dict[str, Any]:
     return {"examples": [values]}
 
 
-class Form(BaseModel):
+class RequestModel(BaseModel):
     """What a request may hold, and nothing else."""
 
     model_config = ConfigDict(extra="forbid")
@@ -34,7 +34,7 @@ class Form(BaseModel):
         return {name: getattr(self, name) for name in self.model_fields_set.difference(without)}
 
 
-class RecordFilter(Form):
+class RecordFilter(RequestModel):
     """Which records are meant; see ``Memory.records``."""
 
     kind: str | None = None
@@ -51,7 +51,7 @@ class RecordQuery(RecordFilter):
     metadata: Json[Metadata] | None = None
 
 
-class DryRun(Form, json_schema_extra=example(dry_run=True)):
+class DryRun(RequestModel, json_schema_extra=example(dry_run=True)):
     """How a stage runs."""
 
     dry_run: bool = False

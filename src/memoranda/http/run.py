@@ -8,7 +8,7 @@ from memoranda.errors import ConfigError
 from memoranda.http.app import create_app
 from memoranda.memory import Memory
 from memoranda.serving.addresses import ListenAddress
-from memoranda.serving.listening import AllowedNames, bound, serve_until_stopped, web_server
+from memoranda.serving.listening import AllowedHosts, bound, serve_until_stopped, web_server
 from memoranda.serving.tokens import TokenService
 
 OPTION = "--http"
@@ -29,7 +29,7 @@ def run(memory: Memory, address: ListenAddress, mcp: Starlette | None = None) ->
     settings = memory.settings
     with bound(address, OPTION) as listening:
         here = ListenAddress(address.host, listening.getsockname()[1])
-        allowed = AllowedNames.of(here, settings.http)
+        allowed = AllowedHosts.of(here, settings.http)
         app = create_app(memory, allowed=allowed, mcp=mcp)
         server = web_server(app, settings.http)
         app.state.is_stopping = lambda: server.should_exit

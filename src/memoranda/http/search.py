@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from memoranda.http.access import ReadMemory
 from memoranda.http.answers import answer
-from memoranda.http.resources import Form, Metadata, RecordFilter, example, resource
+from memoranda.http.resources import Metadata, RecordFilter, RequestModel, example, resource
 from memoranda.rendering.forms import explain_hit, form_of
 from memoranda.rendering.structured import FoundMemory, RecalledBlock
 
@@ -29,7 +29,7 @@ class SearchBody(RecordFilter, json_schema_extra=example(query="what does she ea
     why: bool = False
 
 
-class RecallBody(Form, json_schema_extra=example(prompt="Book me something to Lisbon.")):
+class RecallBody(RequestModel, json_schema_extra=example(prompt="Book me something to Lisbon.")):
     """What a model is asked next, and how many tokens memory may take."""
 
     prompt: str

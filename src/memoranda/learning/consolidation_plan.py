@@ -260,9 +260,9 @@ class ConsolidationPlan:
 
 def _name_as_known(claim: Claim, excluded: Iterable[KnownFact]) -> Claim:
     """Return a claim with its subject named as in the fact that it ends: "my sister Rita"."""
-    fact = claim.fact
-    for known in excluded if fact is not None and fact.value else ():
-        told = claim.content.replace(str(fact and fact.value), known.record.value or "")
+    value = claim.fact.value if claim.fact is not None else None
+    for known in excluded if value else ():
+        told = claim.content.replace(value or "", known.record.value or "")
         if known.record.content.endswith(told):
             before = known.record.content.removesuffix(told)
             return replace(claim, content=before + claim.content)

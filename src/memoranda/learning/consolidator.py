@@ -245,11 +245,11 @@ class Consolidator:
         """
         retriever = self.searcher.retriever
         where = Filter(now=self.records.now(), kinds=(Kind.FACT,))
-        changes = changes if retriever.derivations.has_model else ()
+        if not (changes and retriever.derivations.has_model):
+            return
         with suppress(EmbeddingError):
             # What is believed must not hang on how busy the machine is.
-            if changes:
-                retriever.derivations.finish_soon(scope, VECTORS, PATIENCE)
+            retriever.derivations.finish_soon(scope, VECTORS, PATIENCE)
         for turn, text in changes:
             for hit in retriever.search(scope, text, where, limit=CANDIDATES):
                 record, vector = hit.record, hit.why.arms.get("vector")

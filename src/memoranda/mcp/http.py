@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
@@ -19,10 +18,10 @@ from starlette.responses import Response
 
 from memoranda.errors import ConfigError
 from memoranda.mcp.server import build
-from memoranda.model.tokens import ApiToken, TokenScope
+from memoranda.model.tokens import ApiToken, TokenScope, token_digest
 from memoranda.serving.addresses import ListenAddress
 from memoranda.serving.late import LateMemory
-from memoranda.serving.listening import SHARE, AllowedNames, bound, serve_until_stopped, web_server
+from memoranda.serving.listening import SHARE, AllowedHosts, bound, serve_until_stopped, web_server
 from memoranda.settings.sections import users_by_token
 from memoranda.settings.settings import Settings
 
@@ -90,7 +89,7 @@ def known_tokens(memory: LateMemory) -> Tokens | None:
 
 def http_app(server: MCPServer[Any], here: ListenAddress, settings: Settings) -> Starlette:
     """Return what answers for ``server`` at ``/mcp``, where it listens ``here``."""
-    allowed = AllowedNames.of(here, settings.http)
+    allowed = AllowedHosts.of(here, settings.http)
     return server.streamable_http_app(
         streamable_http_path=PATH,
         # A session would only be kept for messages that the server never sends by itself.
@@ -140,12 +139,12 @@ class Tokens:
         self, users: Mapping[str, str], stored: Callable[[str], ApiToken | None] | None = None
     ) -> None:
         """Keep digests: how long it takes to look one up tells nothing of a token."""
-        self._users = {_digest(token): user for token, user in users.items()}
+        self._users = {token_digest(token): user for token, user in users.items()}
         self._stored = stored
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return who may ask with ``token``."""
-        given = _digest(token)
+        given = token_digest(token)
         user, scope = self._users.get(given), TokenScope.WRITE
         if user is None and self._stored is not None:
             found = await anyio.to_thread.run_sync(self._stored, token)
@@ -155,7 +154,3 @@ class Tokens:
         allowed = [each.value for each in TokenScope if scope.allows(each)]
         # A session belongs to the token that began it, and not to any other of its user.
         return AccessToken(token=token, client_id=given, scopes=allowed, subject=user)
-
-
-def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+
+def token_digest(text: str) -> str:
+    """Return by what a token is known: nobody can guess or read its text from it."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class TokenScope(StrEnum):

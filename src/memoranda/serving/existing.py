@@ -1,4 +1,4 @@
-"""What has to be there before it is read: the file of a store, and its user."""
+"""What has to be there before it is read: the file of a store, its user, a record, an entity."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from memoranda.errors import NotFound
 from memoranda.memory import Memory, services_of
 from memoranda.model.checks import nearest
-from memoranda.model.models import Entity
+from memoranda.model.models import Entity, Record
 from memoranda.store.locations import file_of
 
 NAMED = 5
@@ -54,6 +54,18 @@ def require_user(memory: Memory) -> bool:
     near = nearest(memory.user, there, most=NAMED)
     names = near + [name for name in there if name not in near]
     raise NotFound(f"there is no user {memory.user!r} in this memory; --user takes {_list(names)}")
+
+
+def require_record(memory: Memory, id: str) -> Record:
+    """Return a record, active or not.
+
+    Raises:
+        NotFound: there is none; another user's is as if it were not there.
+    """
+    found = memory.get(id)
+    if found is None:
+        raise NotFound(f"there is no record {id!r:.80} for user {memory.user!r}")
+    return found
 
 
 def require_entity(memory: Memory, name: str) -> Entity:

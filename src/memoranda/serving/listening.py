@@ -43,7 +43,7 @@ def bound(address: ListenAddress, option: str = "--http") -> socket.socket:
 
 
 @dataclass(frozen=True, slots=True)
-class AllowedNames:
+class AllowedHosts:
     """The names under which a server may be asked, and the web pages that may ask it.
 
     Attributes:
@@ -55,7 +55,7 @@ class AllowedNames:
     origins: tuple[str, ...]
 
     @classmethod
-    def of(cls, here: ListenAddress, settings: HttpSettings) -> AllowedNames:
+    def of(cls, here: ListenAddress, settings: HttpSettings) -> AllowedHosts:
         """Return the names of a server on this machine, with those of the settings.
 
         No page elsewhere can make a browser believe that the former are its own names.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -11,7 +10,7 @@ from memoranda.errors import InvalidInput, NotFound
 from memoranda.memory import Memory, services_of
 from memoranda.model.checks import clean
 from memoranda.model.clock import Clock, IdFactory
-from memoranda.model.tokens import ApiToken, TokenScope
+from memoranda.model.tokens import ApiToken, TokenScope, token_digest
 from memoranda.store.sql.store import Store
 
 # So that a scanner for secrets knows one where it finds it.
@@ -21,11 +20,6 @@ BYTES = 32
 SESSION = timedelta(hours=12)
 # Stands in the id of a session between that of its token and a number.
 JOINT = "."
-
-
-def token_digest(text: str) -> str:
-    """Return by what a token is known: nobody can guess or read its text from it."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from memoranda.http.explorer import (
 )
 from memoranda.http.explorer.pages import Handler
 from memoranda.http.explorer.sign_in import SIGN_IN, sign_out
-from memoranda.http.explorer.site import Site, send_asset
+from memoranda.http.explorer.site import PageServer, send_asset
 from memoranda.memory import Memory
 from memoranda.model.tokens import TokenScope
 from memoranda.serving.tokens import TokenService
@@ -75,7 +75,7 @@ def add_explorer(app: FastAPI, memory: Memory) -> None:
         app: the application, which guards itself and knows tokens.
         memory: an open memory of the store.
     """
-    site = Site(memory, TokenService.of(memory))
+    site = PageServer(memory, TokenService.of(memory))
     routes = [
         Route("/", _endpoint(site, overview.show, TokenScope.READ)),
         Route("/assets/{name}", send_asset),
@@ -93,7 +93,7 @@ def add_explorer(app: FastAPI, memory: Memory) -> None:
     app.router.default = request_response(site.show_missing)
 
 
-def _endpoint(site: Site, handler: Handler, needed: TokenScope) -> Endpoint:
+def _endpoint(site: PageServer, handler: Handler, needed: TokenScope) -> Endpoint:
     async def answer(request: Request) -> Response:
         return await site.answer(request, handler, needed)
 

@@ -16,14 +16,14 @@ YEAR = timedelta(days=365)
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CurvePoint:
     """How far a record is believed at a moment."""
 
     at: datetime
     confidence: float
 
 
-def decay_curve(record: Record, now: datetime, fades_on: datetime | None) -> list[Point]:
+def decay_curve(record: Record, now: datetime, fades_on: datetime | None) -> list[CurvePoint]:
     """Return how far a record is believed, from when it was last said or recalled on.
 
     Until it will be retired, or for a year; nothing for one that does not fade.
@@ -34,10 +34,10 @@ def decay_curve(record: Record, now: datetime, fades_on: datetime | None) -> lis
     stop = min(max(fades_on or now, now + timedelta(days=1)), now + YEAR)
     step = (stop - start) / (POINTS - 1)
     moments = (start + number * step for number in range(POINTS))
-    return [Point(at, confidence(record, at)) for at in moments]
+    return [CurvePoint(at, confidence(record, at)) for at in moments]
 
 
-def draw_line(points: Sequence[Point], width: float, height: float) -> str:
+def draw_line(points: Sequence[CurvePoint], width: float, height: float) -> str:
     """Return the points of a curve as the ``points`` of an SVG line."""
     return " ".join(
         f"{place(each.at, points) * width:.1f},{(1 - each.confidence) * height:.1f}"
@@ -45,14 +45,14 @@ def draw_line(points: Sequence[Point], width: float, height: float) -> str:
     )
 
 
-def place(at: datetime, points: Sequence[Point]) -> float:
+def place(at: datetime, points: Sequence[CurvePoint]) -> float:
     """Return where a moment stands between the first and the last point, from 0 to 1."""
     first, last = points[0].at, points[-1].at
     return max(0.0, min(1.0, (at - first) / (last - first)))
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class BarSegment:
     """A part of a bar: its name, its value, and where it begins and how long it is, in percent."""
 
     name: str
@@ -61,18 +61,18 @@ class Segment:
     length: float
 
 
-def stack(values: Mapping[str, float], whole: float) -> list[Segment]:
+def stack(values: Mapping[str, float], whole: float) -> list[BarSegment]:
     """Return values as the parts of a bar, one behind the other.
 
     Args:
         values: each by its name.
         whole: the value of the whole bar; more than that is cut off.
     """
-    parts: list[Segment] = []
+    parts: list[BarSegment] = []
     start = 0.0
     for name, value in values.items():
         length = max(0.0, min(100 - start, 100 * value / whole)) if whole else 0.0
-        parts.append(Segment(name, value, round(start, 2), round(length, 2)))
+        parts.append(BarSegment(name, value, round(start, 2), round(length, 2)))
         start += length
     return parts
 

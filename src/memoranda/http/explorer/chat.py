@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 
 from memoranda.agent import session as chats
 from memoranda.http.explorer.chat_sessions import NAME, OpenChat
-from memoranda.http.explorer.pages import Page, Visit
+from memoranda.http.explorer.pages import Page, PageRequest
 from memoranda.model.models import Message
 from memoranda.rendering.chat import show_event
 from memoranda.rendering.conversations import format_call
@@ -28,20 +28,20 @@ WIDTH = 88
 HINT = "the page of the conversation shows it"
 
 
-def show(visit: Visit) -> Page:
+def show(request: PageRequest) -> Page:
     """Show the newest messages of the conversation that the chat goes on with."""
-    named = [each for each in visit.memory.conversations() if each.id.split("-")[0] == NAME]
+    named = [each for each in request.memory.conversations() if each.id.split("-")[0] == NAME]
     going = next((each for each in named if each.ended_at is None), None)
     messages: tuple[Message, ...] = ()
     if going is not None:
-        messages = visit.memory.stored_conversations.open_existing(going.id).recent(NEWEST)
+        messages = request.memory.stored_conversations.open_existing(going.id).recent(NEWEST)
     values = {"conversation": going and going.id, "messages": messages}
-    return Page("chat", values, {"zone": visit.zone})
+    return Page("chat", values, {"zone": request.zone})
 
 
-def send(visit: Visit) -> StreamingResponse:
+def send(request: PageRequest) -> StreamingResponse:
     """Answer a message, line by line."""
-    said, chat = visit.required("text"), visit.chats.of(visit.memory)
+    said, chat = request.required("text"), request.chats.of(request.memory)
     lines = (f"{format_json(each)}\n" for each in _answer(chat, said))
     return StreamingResponse(lines, media_type="application/x-ndjson")
 

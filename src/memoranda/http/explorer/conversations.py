@@ -7,7 +7,7 @@ from itertools import groupby
 
 from memoranda.conversation.explain import SHOWN, ExplainedMessage
 from memoranda.http.explorer.pages import SHOWN as ROWS
-from memoranda.http.explorer.pages import GoTo, Page, Visit
+from memoranda.http.explorer.pages import Page, PageRequest, Redirect
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import ConversationInfo, Marker
 
@@ -38,27 +38,27 @@ class MessageRun:
     marker: Marker | None
 
 
-def show_all(visit: Visit) -> Page:
+def show_all(request: PageRequest) -> Page:
     """Show the conversations, the newest first; those whose name or title has the words."""
-    words, offset = visit.text("q") or "", visit.number("offset", 0, least=0)
-    titles = services_of(visit.memory).store.titles(scope_of(visit.memory))
+    words, offset = request.text("q") or "", request.number("offset", 0, least=0)
+    titles = services_of(request.memory).store.titles(scope_of(request.memory))
     rows = [
         ConversationRow(info, titles.get(info.id))
-        for info in visit.memory.conversations()
+        for info in request.memory.conversations()
         if words.casefold() in f"{info.id} {titles.get(info.id, '')}".casefold()
     ]
     more = offset + ROWS if len(rows) > offset + ROWS else None
     page = rows[offset : offset + ROWS]
     values = {"query": words, "conversations": page, "count": len(rows), "next": more}
-    return Page("conversations", values, {"zone": visit.zone})
+    return Page("conversations", values, {"zone": request.zone})
 
 
-def show(visit: Visit) -> Page:
+def show(request: PageRequest) -> Page:
     """Show a conversation as a model would see it now, within a budget."""
-    conversation = visit.memory.stored_conversations.open_existing(visit.required("id"))
-    budget = visit.number("budget", 0, least=0) or None
+    conversation = request.memory.stored_conversations.open_existing(request.required("id"))
+    budget = request.number("budget", 0, least=0) or None
     found = conversation.explain(budget=budget)
-    beyond = visit.number("before", len(found.lines), least=0)
+    beyond = request.number("before", len(found.lines), least=0)
     lines = found.lines[max(0, beyond - MESSAGES) : beyond]
     markers = {each.id: each for each in found.markers}
     together = groupby(lines, lambda line: (line.state in SHOWN, line.marker))
@@ -68,7 +68,9 @@ def show(visit: Visit) -> Page:
     ]
     values = {
         "info": found.info,
-        "title": services_of(visit.memory).store.titles(scope_of(visit.memory)).get(found.info.id),
+        "title": services_of(request.memory)
+        .store.titles(scope_of(request.memory))
+        .get(found.info.id),
         "budget": found.budget,
         "figures": found.figures,
         "counter": found.counter,
@@ -78,13 +80,13 @@ def show(visit: Visit) -> Page:
         "earlier": beyond - MESSAGES if beyond > MESSAGES else None,
         "prunings": conversation.prunings,
     }
-    return Page("conversation", values, {"asked_budget": budget, "zone": visit.zone})
+    return Page("conversation", values, {"asked_budget": budget, "zone": request.zone})
 
 
-def pin(visit: Visit) -> GoTo:
+def pin(request: PageRequest) -> Redirect:
     """Keep a message in every context, or stop keeping it."""
-    name, pinned = visit.required("id"), visit.text("pinned") == "yes"
-    conversation = visit.memory.stored_conversations.open_existing(name)
-    conversation.pin(visit.required("message"), pinned=pinned)
-    fields = {"id": name, "budget": visit.text("budget") or ""}
-    return GoTo("/conversation", "pinned" if pinned else "unpinned", fields)
+    name, pinned = request.required("id"), request.text("pinned") == "yes"
+    conversation = request.memory.stored_conversations.open_existing(name)
+    conversation.pin(request.required("message"), pinned=pinned)
+    fields = {"id": name, "budget": request.text("budget") or ""}
+    return Redirect("/conversation", "pinned" if pinned else "unpinned", fields)

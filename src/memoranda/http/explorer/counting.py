@@ -14,10 +14,14 @@ Value = TypeVar("Value")
 
 # Seconds for which a count may be old, as some changes do not show in the mark of a memory.
 LONGEST = 60.0
+# The same for a count that later records do not change.
+LONGEST_LASTING = 3_600.0
 MOST = 10_000
 
 
-class _Counted(NamedTuple):
+class CachedCount(NamedTuple):
+    """A count, when it was made, and what tells whether it still holds."""
+
     mark: Hashable
     at: float
     value: Any
@@ -28,7 +32,7 @@ class CountCache:
 
     def __init__(self) -> None:
         """Keep nothing yet."""
-        self._kept: OrderedDict[Hashable, _Counted] = OrderedDict()
+        self._kept: OrderedDict[tuple[Hashable, ...], CachedCount] = OrderedDict()
         self._lock = Lock()
 
     def get(
@@ -48,13 +52,13 @@ class CountCache:
         mark = None if lasting else (services.store.fact_revision(scope), *(x.id for x in newest))
         with self._lock:
             kept = self._kept.get(key)
-        longest = LONGEST * LONGEST if lasting else LONGEST
+        longest = LONGEST_LASTING if lasting else LONGEST
         if kept is not None and kept.mark == mark and monotonic() - kept.at < longest:
             value: Value = kept.value
             return value
         value = count()
         with self._lock:
-            self._kept[key] = _Counted(mark, monotonic(), value)
+            self._kept[key] = CachedCount(mark, monotonic(), value)
             while len(self._kept) > MOST:
                 self._kept.popitem(last=False)
         return value
@@ -63,5 +67,5 @@ class CountCache:
         """Count everything of a memory anew, as it was just changed here."""
         scope = scope_of(memory)
         with self._lock:
-            for key in [key for key in self._kept if isinstance(key, tuple) and key[1] == scope]:
+            for key in [key for key in self._kept if key[1] == scope]:
                 del self._kept[key]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from memoranda.http.explorer.pages import GoTo, Page, Visit
+from memoranda.http.explorer.pages import Page, PageRequest, Redirect
 from memoranda.model.models import Entity
 from memoranda.serving.existing import require_entity
 
@@ -28,10 +28,10 @@ class EntityPair:
     records: int
 
 
-def show_all(visit: Visit) -> Page:
+def show_all(request: PageRequest) -> Page:
     """Show the entities, most mentioned first, and a graph of the first of them."""
-    memory, wanted = visit.memory, visit.text("type")
-    found = visit.counts.get(
+    memory, wanted = request.memory, request.text("type")
+    found = request.counts.get(
         memory, ("entities", wanted), lambda: memory.entities(type=wanted, limit=LISTED)
     )
     texts = [each.content for each in memory.records(newest_first=True, limit=LOOKED_AT)]
@@ -39,22 +39,22 @@ def show_all(visit: Visit) -> Page:
     return Page("entities", values, {"drawn": found[:DRAWN]})
 
 
-def show(visit: Visit) -> Page:
+def show(request: PageRequest) -> Page:
     """Show an entity with what is said of it."""
-    memory, name = visit.memory, visit.required("name")
-    found = visit.counts.get(memory, ("entity", name), lambda: require_entity(memory, name))
-    return Page("entity", {"entity": found}, {"zone": visit.zone})
+    memory, name = request.memory, request.required("name")
+    found = request.counts.get(memory, ("entity", name), lambda: require_entity(memory, name))
+    return Page("entity", {"entity": found}, {"zone": request.zone})
 
 
-def merge(visit: Visit) -> Page | GoTo:
+def merge(request: PageRequest) -> Page | Redirect:
     """Show what two entities are, and make them one if that is confirmed."""
-    memory = visit.memory
-    first, second = (require_entity(memory, visit.required(each)) for each in ("name", "other"))
-    if not visit.text("confirmed"):
-        return Page("merge", {"entity": first, "other": second}, {"zone": visit.zone})
+    memory = request.memory
+    first, second = (require_entity(memory, request.required(each)) for each in ("name", "other"))
+    if not request.text("confirmed"):
+        return Page("merge", {"entity": first, "other": second}, {"zone": request.zone})
     merged = memory.merge_entities(first.name, second.name)
-    visit.counts.forget(memory)
-    return GoTo("/entity", "merged", {"name": merged.name})
+    request.counts.forget(memory)
+    return Redirect("/entity", "merged", {"name": merged.name})
 
 
 def count_pairs(entities: Sequence[Entity], texts: Sequence[str]) -> list[EntityPair]:

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 
 from memoranda.errors import Conflict
-from memoranda.http.explorer.pages import GoTo, Page, Visit
+from memoranda.http.explorer.pages import Page, PageRequest, Redirect
 from memoranda.model.checks import content_hash
 from memoranda.model.notes import HistoryEntry
 from memoranda.notes.document import parse
@@ -31,44 +31,44 @@ class NoteEdit:
         return "forgotten" if self.after is None else "corrected"
 
 
-def show(visit: Visit) -> Page:
+def show(request: PageRequest) -> Page:
     """Show MEMORY.md, and a month of the history."""
-    return _page(visit, visit.memory.notes.context_text(make=True))
+    return _page(request, request.memory.notes.context_text(make=True))
 
 
-def save(visit: Visit) -> Page | GoTo:
+def save(request: PageRequest) -> Page | Redirect:
     """Show what an edited MEMORY.md would do, or do it.
 
     Raises:
         Conflict: it was changed since it was opened.
     """
-    draft = (visit.text("text") or "").replace("\r\n", "\n")
-    before = visit.memory.notes.context_text(make=True)
-    if visit.required("seen") != content_hash(before):
+    draft = (request.text("text") or "").replace("\r\n", "\n")
+    before = request.memory.notes.context_text(make=True)
+    if request.required("seen") != content_hash(before):
         message = "MEMORY.md was changed since you opened it; open it again, and edit that"
         raise Conflict(message)
-    if visit.text("confirmed"):
-        visit.memory.notes.write_memory(draft)
-        return GoTo("/notes", "saved")
-    return _page(visit, before, draft)
+    if request.text("confirmed"):
+        request.memory.notes.write_memory(draft)
+        return Redirect("/notes", "saved")
+    return _page(request, before, draft)
 
 
-def _page(visit: Visit, text: str, draft: str | None = None) -> Page:
-    entries = visit.memory.notes.history()
-    months = sorted({_month(visit, each) for each in entries}, reverse=True)
-    month = visit.text("month") or next(iter(months), None)
+def _page(request: PageRequest, text: str, draft: str | None = None) -> Page:
+    entries = request.memory.notes.history()
+    months = sorted({_month(request, each) for each in entries}, reverse=True)
+    month = request.text("month") or next(iter(months), None)
     values = {
         "text": text,
         "edits": None if draft is None else list(read_edits(text, draft)),
         "months": months,
         "month": month,
-        "entries": [each for each in entries if _month(visit, each) == month],
+        "entries": [each for each in entries if _month(request, each) == month],
     }
     shown = {
-        "edit": visit.text("edit") or draft,
+        "edit": request.text("edit") or draft,
         "draft": text if draft is None else draft,
         "seen": content_hash(text),
-        "zone": visit.zone,
+        "zone": request.zone,
     }
     return Page("notes", values, shown)
 
@@ -82,5 +82,5 @@ def read_edits(before: str, after: str) -> Iterator[NoteEdit]:
             yield from (NoteEdit(*pair) for pair in zip_longest(old[i:j], new[k:m]))
 
 
-def _month(visit: Visit, entry: HistoryEntry) -> str:
-    return entry.at.astimezone(visit.zone).date().isoformat()[:MONTH]
+def _month(request: PageRequest, entry: HistoryEntry) -> str:
+    return entry.at.astimezone(request.zone).date().isoformat()[:MONTH]

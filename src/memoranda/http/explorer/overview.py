@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import pairwise
 
-from memoranda.http.explorer.pages import Page, Visit
+from memoranda.http.explorer.pages import Page, PageRequest
 from memoranda.http.explorer.review import find_faults
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind
@@ -20,7 +20,7 @@ NEWEST = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class MonthlyCount:
     """How many records were recorded in a month."""
 
     month: datetime
@@ -28,63 +28,65 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True)
-class Concern:
+class AttentionItem:
     """What a person should look at, and the page for it."""
 
     what: str
     page: str
 
 
-def show(visit: Visit) -> Page:
+def show(request: PageRequest) -> Page:
     """Show the memory as a whole."""
-    memory = visit.memory
+    memory = request.memory
     services, scope = services_of(memory), scope_of(memory)
     where = Filter(now=services.clock.now(), kinds=tuple(Kind))
-    counts = visit.counts.get(memory, "kinds", lambda: services.store.count(scope, where))
+    counts = request.counts.get(memory, "kinds", lambda: services.store.count(scope, where))
     return Page(
         "overview",
         {
             "records": {kind.value: counts.get(kind, 0) for kind in Kind},
             "conversations": len(memory.conversations()),
-            "growth": list(_growth(visit, where.now)),
-            "concerns": list(_concerns(visit)),
+            "growth": list(_growth(request, where.now)),
+            "concerns": list(_concerns(request)),
             "newest": memory.records(newest_first=True, limit=NEWEST),
             "upkeep": services.store.job_runs(),
             "usage": memory.usage(),
             "model": "none" if services.models.model is None else services.models.model.name,
         },
-        {"zone": visit.zone},
+        {"zone": request.zone},
     )
 
 
-def examine(visit: Visit) -> Page:
+def examine(request: PageRequest) -> Page:
     """Show what the doctor finds; it looks at the whole store, which takes a while."""
-    memory = visit.memory
-    return Page("doctor", {"checks": visit.counts.get(memory, "doctor", memory.doctor)})
+    memory = request.memory
+    return Page("doctor", {"checks": request.counts.get(memory, "doctor", memory.doctor)})
 
 
-def _growth(visit: Visit, now: datetime) -> Iterator[Growth]:
+def _growth(request: PageRequest, now: datetime) -> Iterator[MonthlyCount]:
     """Yield how many records each of the last months brought, the present one last."""
-    services, scope = services_of(visit.memory), scope_of(visit.memory)
-    starts = [now.astimezone(visit.zone).replace(day=1, hour=0, minute=0, second=0, microsecond=0)]
+    services, scope = services_of(request.memory), scope_of(request.memory)
+    starts = [
+        now.astimezone(request.zone).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    ]
     while len(starts) < MONTHS:
         starts.insert(0, (starts[0] - timedelta(days=1)).replace(day=1))
     for start, end in pairwise([*starts, now]):
         where = Filter.at_any_time(recorded_since=start, recorded_before=end)
         count = partial(services.store.count, scope, where)
-        found = visit.counts.get(visit.memory, start, count, lasting=end is not now)
-        yield Growth(start, sum(found.values()))
+        found = request.counts.get(request.memory, start, count, lasting=end is not now)
+        yield MonthlyCount(start, sum(found.values()))
 
 
-def _concerns(visit: Visit) -> Iterator[Concern]:
-    memory = visit.memory
+def _concerns(request: PageRequest) -> Iterator[AttentionItem]:
+    memory = request.memory
     if waiting := len(memory.sessions(pending=True)):
-        yield Concern(f"{pluralize(waiting, 'session')} not read for facts yet", "/upkeep")
-    if faults := len(find_faults(visit)):
-        yield Concern(f"{pluralize(faults, 'pair')} of facts contradict or repeat", "/review")
+        yield AttentionItem(f"{pluralize(waiting, 'session')} not read for facts yet", "/upkeep")
+    if faults := len(find_faults(request)):
+        yield AttentionItem(f"{pluralize(faults, 'pair')} of facts contradict or repeat", "/review")
     services, scope = services_of(memory), scope_of(memory)
     count = partial(services.derivations.waiting, scope)
-    if services.derivations.has_model and (unread := visit.counts.get(memory, "waiting", count)):
-        yield Concern(f"{pluralize(unread, 'record')} without a vector yet", "/upkeep")
+    if services.derivations.has_model and (unread := request.counts.get(memory, "waiting", count)):
+        yield AttentionItem(f"{pluralize(unread, 'record')} without a vector yet", "/upkeep")
     if not services.store.job_runs():
-        yield Concern("upkeep has not run on schedule yet", "/upkeep")
+        yield AttentionItem("upkeep has not run on schedule yet", "/upkeep")

@@ -35,7 +35,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Visit:
+class PageRequest:
     """What a signed-in person asks for.
 
     Attributes:
@@ -120,7 +120,7 @@ class Page:
     status: int = 200
 
 
-class GoTo(NamedTuple):
+class Redirect(NamedTuple):
     """Sends the browser to another page, which says what was done."""
 
     path: str
@@ -133,8 +133,8 @@ class GoTo(NamedTuple):
         return address(self.path, **self.fields, done=self.done)
 
 
-Made = Page | GoTo | Response
-Handler = Callable[[Visit], Made]
+PageResult = Page | Redirect | Response
+Handler = Callable[[PageRequest], PageResult]
 
 
 def make_environment() -> Environment:

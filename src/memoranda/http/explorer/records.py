@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memoranda.errors import NotFound
 from memoranda.http.explorer import charts
-from memoranda.http.explorer.pages import GoTo, Page, Visit
+from memoranda.http.explorer.pages import Page, PageRequest, Redirect
 from memoranda.maintenance.decay import confidence as confidence_at
 from memoranda.maintenance.decay import retirement_date
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind, Record, is_active
 from memoranda.model.query import Filter, Order, RecordRelation
 from memoranda.records.erasing import ErasurePlan
+from memoranda.serving.existing import require_record
 
 # Turns of a conversation that stand before and after a source.
 AROUND = 2
@@ -29,9 +29,9 @@ class SourcePlace:
     turns: tuple[Record, ...]
 
 
-def show(visit: Visit) -> Page:
+def show(request: PageRequest) -> Page:
     """Show a record with its sources, versions, decay, entities and history."""
-    record, memory = find_record(visit), visit.memory
+    record, memory = find_record(request), request.memory
     services, scope = services_of(memory), scope_of(memory)
     now = services.clock.now()
     named = services.names(scope).extract(record.content)
@@ -42,77 +42,74 @@ def show(visit: Visit) -> Page:
         "confidence": confidence_at(record, now),
         "fades_on": fades_on,
         "curve": charts.decay_curve(record, now, fades_on),
-        "sources": list(_sources(visit, record)),
-        "versions": _related(visit, record, RecordRelation.VERSIONS, RecordRelation.REPLACED),
+        "sources": list(_sources(request, record)),
+        "versions": _related(request, record, RecordRelation.VERSIONS, RecordRelation.REPLACED),
         "entities": list(dict.fromkeys(each.text for each in named if each.type != "date")),
         "history": memory.history(record.id),
     }
-    return Page("record", values, {"now": now, "zone": visit.zone})
+    return Page("record", values, {"now": now, "zone": request.zone})
 
 
-def find_record(visit: Visit) -> Record:
+def find_record(request: PageRequest) -> Record:
     """Return the record that a page is about.
 
     Raises:
         NotFound: there is no such record.
     """
-    found = visit.memory.get(visit.required("id"))
-    if found is None:
-        raise NotFound(f"there is no record {visit.required('id')!r}")
-    return found
+    return require_record(request.memory, request.required("id"))
 
 
-def preview_erasure(visit: Visit) -> Page:
+def preview_erasure(request: PageRequest) -> Page:
     """Show what goes with a record, before it is erased."""
-    record, services = find_record(visit), services_of(visit.memory)
-    scope = scope_of(visit.memory)
+    record, services = find_record(request), services_of(request.memory)
+    scope = scope_of(request.memory)
     # All that is kept is read for them.
-    plan = services.eraser(scope).preview([record.id]) if visit.text("copies") else ErasurePlan()
+    plan = services.eraser(scope).preview([record.id]) if request.text("copies") else ErasurePlan()
     places = [each.id for each in plan.places]
     values = {
         "record": record,
-        "versions": _related(visit, record, RecordRelation.VERSIONS),
-        "derived": _related(visit, record, RecordRelation.DERIVED),
-        "copies": plan if visit.text("copies") else None,
+        "versions": _related(request, record, RecordRelation.VERSIONS),
+        "derived": _related(request, record, RecordRelation.DERIVED),
+        "copies": plan if request.text("copies") else None,
     }
     known = services.store.get(scope, [*plan.copies, *places, *plan.independent])
-    return Page("erase", values, {"known": known, "zone": visit.zone})
+    return Page("erase", values, {"known": known, "zone": request.zone})
 
 
-def correct(visit: Visit) -> GoTo:
+def correct(request: PageRequest) -> Redirect:
     """Replace what a record says."""
-    new = visit.memory.correct(visit.required("id"), visit.required("content"))
-    return GoTo(f"/records/{new.id}", "corrected")
+    new = request.memory.correct(request.required("id"), request.required("content"))
+    return Redirect(f"/records/{new.id}", "corrected")
 
 
-def confirm(visit: Visit) -> GoTo:
+def confirm(request: PageRequest) -> Redirect:
     """Believe a record fully and for ever."""
-    return GoTo(f"/records/{visit.memory.confirm(visit.required('id')).id}", "confirmed")
+    return Redirect(f"/records/{request.memory.confirm(request.required('id')).id}", "confirmed")
 
 
-def forget(visit: Visit) -> GoTo:
+def forget(request: PageRequest) -> Redirect:
     """Stop believing a record."""
-    return GoTo(f"/records/{visit.memory.forget(visit.required('id')).id}", "forgotten")
+    return Redirect(f"/records/{request.memory.forget(request.required('id')).id}", "forgotten")
 
 
-def erase(visit: Visit) -> Page:
+def erase(request: PageRequest) -> Page:
     """Erase a record, and show the receipt."""
-    receipt = visit.memory.forget(visit.required("id"), erase=True)
-    visit.counts.forget(visit.memory)
+    receipt = request.memory.forget(request.required("id"), erase=True)
+    request.counts.forget(request.memory)
     return Page("erased", {"receipt": receipt})
 
 
-def _related(visit: Visit, record: Record, *relations: RecordRelation) -> list[Record]:
+def _related(request: PageRequest, record: Record, *relations: RecordRelation) -> list[Record]:
     """Return the records that are bound to one, the oldest first."""
-    store, scope = services_of(visit.memory).store, scope_of(visit.memory)
+    store, scope = services_of(request.memory).store, scope_of(request.memory)
     ids = {other for each in relations for other in store.related(scope, [record.id], each)}
     found = store.get(scope, sorted(ids - {record.id}))
     return sorted(found.values(), key=lambda each: each.created_at)
 
 
-def _sources(visit: Visit, record: Record) -> Iterator[SourcePlace]:
+def _sources(request: PageRequest, record: Record) -> Iterator[SourcePlace]:
     """Yield the turns that a record rests on, each in its place in the conversation."""
-    store, scope = services_of(visit.memory).store, scope_of(visit.memory)
+    store, scope = services_of(request.memory).store, scope_of(request.memory)
     own = [record.id] if record.kind is Kind.EPISODE else []
     for source in store.get(scope, [*own, *record.source_ids[:MOST_SOURCES]]).values():
         turns = [source]

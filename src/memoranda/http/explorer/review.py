@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memoranda.errors import InvalidInput
-from memoranda.http.explorer.pages import SHOWN, GoTo, Page, Visit
+from memoranda.http.explorer.pages import SHOWN, Page, PageRequest, Redirect
 from memoranda.learning.claims import ASKED, ORIGIN
 from memoranda.maintenance.audit import Finding, audit
 from memoranda.maintenance.facts import CATEGORY
@@ -24,7 +24,7 @@ CONFIRMED = "confirmed"
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class ReviewItem:
     """A fact that waits for a person's word.
 
     Attributes:
@@ -38,26 +38,28 @@ class Suggestion:
     other: Record | None = None
 
 
-def show(visit: Visit) -> Page:
+def show(request: PageRequest) -> Page:
     """Show what waits for a person's word, contradictions first."""
-    waiting = list(_suggestions(visit))
-    return Page("review", {"waiting": waiting[:SHOWN], "count": len(waiting)}, {"zone": visit.zone})
+    waiting = list(_suggestions(request))
+    return Page(
+        "review", {"waiting": waiting[:SHOWN], "count": len(waiting)}, {"zone": request.zone}
+    )
 
 
-def decide(visit: Visit) -> GoTo:
+def decide(request: PageRequest) -> Redirect:
     """Do what a person decided about a fact.
 
     Raises:
         InvalidInput: there is no such decision.
     """
-    memory, this, other = visit.memory, visit.required("id"), visit.text("other")
-    match visit.required("decision"):
+    memory, this, other = request.memory, request.required("id"), request.text("other")
+    match request.required("decision"):
         case "keep":
             for each in filter(None, (this, other)):
                 memory.confirm(each)
             done = "kept"
         case "change":
-            memory.confirm(memory.correct(this, visit.required("content")).id)
+            memory.confirm(memory.correct(this, request.required("content")).id)
             done = "corrected"
         case "merge" if other is not None:
             memory.confirm(this)
@@ -68,43 +70,43 @@ def decide(visit: Visit) -> GoTo:
             done = "forgotten"
         case unknown:
             raise InvalidInput(f"decision={unknown!r:.40} is none of keep, change, merge, forget")
-    return GoTo("/review", done)
+    return Redirect("/review", done)
 
 
-def find_faults(visit: Visit) -> list[tuple[str, Finding]]:
+def find_faults(request: PageRequest) -> list[tuple[str, Finding]]:
     """Return what of the newest facts contradicts or repeats another, each with what it does."""
 
     def look() -> list[tuple[str, Finding]]:
-        found = audit(_newest(visit), now=services_of(visit.memory).clock.now(), present=())
+        found = audit(_newest(request), now=services_of(request.memory).clock.now(), present=())
         by_kind = found.findings
         return [(how, each) for kind, how in FAULTS.items() for each in by_kind[kind]]
 
-    return visit.counts.get(visit.memory, "faults", look)
+    return request.counts.get(request.memory, "faults", look)
 
 
-def _newest(visit: Visit) -> list[Record]:
-    found = visit.memory.records(kind="fact", newest_first=True, limit=LOOKED_AT)
+def _newest(request: PageRequest) -> list[Record]:
+    found = request.memory.records(kind="fact", newest_first=True, limit=LOOKED_AT)
     return [each for each in found if each.superseded_by is None]
 
 
-def _suggestions(visit: Visit) -> Iterator[Suggestion]:
+def _suggestions(request: PageRequest) -> Iterator[ReviewItem]:
     """Yield what no person has confirmed yet, each fact once."""
-    records = {each.id: each for each in _newest(visit)}
-    trails = services_of(visit.memory).store.trails(scope_of(visit.memory), list(records))
+    records = {each.id: each for each in _newest(request)}
+    trails = services_of(request.memory).store.trails(scope_of(request.memory), list(records))
     asked = {
         name
         for name, trail in trails.items()
         if all(each.reason != CONFIRMED for each in trail.changes)
     }
-    for how, finding in find_faults(visit):
+    for how, finding in find_faults(request):
         first, *others = [each for each in finding.ids if each in records]
         for other in others:
             if {first, other} & asked:
                 asked -= {first, other}
                 # What was said last is the one that is kept, as a rule.
                 older, newer = sorted((first, other))
-                yield Suggestion(records[newer], how, records[older])
+                yield ReviewItem(records[newer], how, records[older])
     for record in records.values():
         if record.id in asked and record.origin == ORIGIN:
             is_asked = record.metadata.get(CATEGORY) in ASKED
-            yield Suggestion(record, "you asked to keep it" if is_asked else "learned from a talk")
+            yield ReviewItem(record, "you asked to keep it" if is_asked else "learned from a talk")

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from memoranda.errors import NotFound
-from memoranda.http.explorer.pages import SHOWN, Page, Visit, address
+from memoranda.http.explorer.pages import SHOWN, Page, PageRequest, address
 from memoranda.memory import services_of
 from memoranda.model.models import Hit, Kind, Record, ended, is_active
 from memoranda.records.drafts import RecordFilters
 from memoranda.rendering.forms import explain_hit
 from memoranda.search.recall import find_near_best
+from memoranda.serving.existing import require_record
 
 # Hits among which one is looked for that is missing.
 DEEPEST = 300
@@ -20,7 +20,7 @@ FILTERS = ("kind", "tag", "session", "since", "until")
 
 
 @dataclass(frozen=True, slots=True)
-class Absence:
+class MissingHit:
     """Why a record is not among the first hits.
 
     Attributes:
@@ -36,23 +36,23 @@ class Absence:
     reasons: tuple[str, ...]
 
 
-def show(visit: Visit) -> Page:
+def show(request: PageRequest) -> Page:
     """Show what answers a question; without one, the newest records first."""
-    query, filters = visit.text("q"), read_filters(visit)
-    offset, as_of = visit.number("offset", 0, least=0), visit.moment("as_of")
+    query, filters = request.text("q"), read_filters(request)
+    offset, as_of = request.number("offset", 0, least=0), request.moment("as_of")
     hits: list[Hit] = []
     found = 0
     records: list[Record] = []
     if query:
-        hits = visit.memory.search(query, as_of=as_of, limit=SHOWN, offset=offset, **filters)
+        hits = request.memory.search(query, as_of=as_of, limit=SHOWN, offset=offset, **filters)
         found = len(hits)
-        if not offset and not visit.text("all"):
+        if not offset and not request.text("all"):
             hits = find_near_best(hits)
     else:
-        after = visit.text("after")
-        records = visit.memory.records(newest_first=True, limit=SHOWN, after=after, **filters)
-    wanted = visit.text("id")
-    missing = explain_absence(visit, query, wanted.strip()) if query and wanted else None
+        after = request.text("after")
+        records = request.memory.records(newest_first=True, limit=SHOWN, after=after, **filters)
+    wanted = request.text("id")
+    missing = explain_missing(request, query, wanted.strip()) if query and wanted else None
     next_page: dict[str, Any] = {"offset": offset + SHOWN} if len(hits) == SHOWN else {}
     if len(records) == SHOWN:
         next_page = {"after": records[-1].id}
@@ -63,7 +63,7 @@ def show(visit: Visit) -> Page:
         "missing": missing,
         "next": next_page,
     }
-    fields = visit.echo("q", *FILTERS, "as_of", "id")
+    fields = request.echo("q", *FILTERS, "as_of", "id")
     shown = {
         "hits": hits,
         "fields": fields,
@@ -71,46 +71,44 @@ def show(visit: Visit) -> Page:
         "more": address("/search", **fields, **next_page),
         "rest": address("/search", **fields, all="yes") if len(hits) < found else "",
         "top": max((sum(arm.share for arm in hit.why.arms.values()) for hit in hits), default=0),
-        "zone": visit.zone,
+        "zone": request.zone,
     }
     return Page("search", values, shown)
 
 
-def read_filters(visit: Visit) -> RecordFilters:
+def read_filters(request: PageRequest) -> RecordFilters:
     """Return the filters that the fields of a page name, as the verbs of a memory take them."""
     found = {
-        "kind": visit.text("kind"),
-        "session": visit.text("session"),
-        "tags": [each.strip() for each in visit.all("tag")] or None,
-        "since": visit.moment("since"),
-        "until": visit.moment("until", end_of_day=True),
+        "kind": request.text("kind"),
+        "session": request.text("session"),
+        "tags": [each.strip() for each in request.all("tag")] or None,
+        "since": request.moment("since"),
+        "until": request.moment("until", end_of_day=True),
     }
     given = {name: value for name, value in found.items() if value is not None}
     return cast("RecordFilters", given)
 
 
-def explain_absence(visit: Visit, query: str, id: str) -> Absence:
+def explain_missing(request: PageRequest, query: str, id: str) -> MissingHit:
     """Return why a record is not among the first hits of a query.
 
     Raises:
         NotFound: there is no such record.
     """
-    memory, filters = visit.memory, read_filters(visit)
-    record = memory.get(id)
-    if record is None:
-        raise NotFound(f"there is no record {id!r}")
-    as_of = visit.moment("as_of")
+    memory, filters = request.memory, read_filters(request)
+    record = require_record(memory, id)
+    as_of = request.moment("as_of")
     found = memory.search(query, limit=DEEPEST, min_score=0, as_of=as_of, **filters)
     place = next((at for at, hit in enumerate(found, 1) if hit.record.id == id), None)
     hit = None if place is None else found[place - 1]
-    return Absence(record, place, hit, tuple(_reasons(visit, record, hit, filters)))
+    return MissingHit(record, place, hit, tuple(_reasons(request, record, hit, filters)))
 
 
 def _reasons(
-    visit: Visit, record: Record, hit: Hit | None, filters: RecordFilters
+    request: PageRequest, record: Record, hit: Hit | None, filters: RecordFilters
 ) -> Iterator[str]:
-    memory = visit.memory
-    moment = visit.moment("as_of") or services_of(memory).clock.now()
+    memory = request.memory
+    moment = request.moment("as_of") or services_of(memory).clock.now()
     if not is_active(record, moment):
         yield ended(record)
     if record.created_at > moment:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from memoranda.http.explorer.pages import Page, Visit
+from memoranda.http.explorer.pages import Page, PageRequest
 from memoranda.settings.configure import Setting, list_settings, split_name
 from memoranda.settings.fields import groups
 
 
-def show(visit: Visit) -> Page:
+def show(request: PageRequest) -> Page:
     """Show the settings by group; those whose name or meaning has the words."""
-    words, changed = (visit.text("q") or "").casefold(), visit.text("changed")
+    words, changed = (request.text("q") or "").casefold(), request.text("changed")
     found: dict[str, list[Setting]] = {name: [] for name in groups()}
-    for each in list_settings(visit.memory.settings):
+    for each in list_settings(request.memory.settings):
         if words in f"{each.name} {each.meaning}".casefold() and not (
             changed and each.source == "default"
         ):

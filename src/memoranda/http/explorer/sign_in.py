@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
-from memoranda.http.explorer.pages import GoTo, Visit
+from memoranda.http.explorer.pages import PageRequest, Redirect
 from memoranda.serving.tokens import TokenService
 
 SIGN_IN = "/sign-in"
@@ -48,7 +48,7 @@ def keep_session(answer: Response, request: Request, secret: str) -> None:
     )
 
 
-def sign_out(visit: Visit) -> GoTo:
+def sign_out(visit: PageRequest) -> Redirect:
     """End the session; its cookie opens nothing from now on."""
     TokenService.of(visit.memory).revoke(visit.visitor.id)
-    return GoTo(SIGN_IN, "signed_out")
+    return Redirect(SIGN_IN, "signed_out")

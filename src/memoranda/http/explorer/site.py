@@ -20,7 +20,14 @@ from starlette.responses import RedirectResponse, Response
 from memoranda.http.explorer import sign_in as session
 from memoranda.http.explorer.chat_sessions import ChatSessions
 from memoranda.http.explorer.counting import CountCache
-from memoranda.http.explorer.pages import GoTo, Handler, Made, Page, Visit, render_html
+from memoranda.http.explorer.pages import (
+    Handler,
+    Page,
+    PageRequest,
+    PageResult,
+    Redirect,
+    render_html,
+)
 from memoranda.http.problems import ABOUT_REQUEST, FAILED, status_of
 from memoranda.memory import Memory, share
 from memoranda.model.tokens import ApiToken, TokenScope
@@ -56,7 +63,7 @@ async def send_asset(request: Request) -> Response:
 
 
 @dataclass(frozen=True)
-class Site:
+class PageServer:
     """Answers requests.
 
     Attributes:
@@ -92,7 +99,7 @@ class Site:
                 fields += await self._read_form(request, secret)
             _require(needed, visitor)
             memory = share(self.memory, visitor.user, None)
-            visit = Visit(visitor, memory, fields, self.counts, self.chats)
+            visit = PageRequest(visitor, memory, fields, self.counts, self.chats)
             made = await run_in_threadpool(handler, visit)
         except HTTPException as error:
             made = _error_page(error.status_code, error.detail)
@@ -116,10 +123,10 @@ class Site:
             raise HTTPException(HTTPStatus.FORBIDDEN, message)
         return given
 
-    def _send(self, request: Request, made: Made) -> Response:
+    def _send(self, request: Request, made: PageResult) -> Response:
         """Return what was made as the answer to a request."""
         nonce = secrets.token_urlsafe(16)
-        if isinstance(made, GoTo):
+        if isinstance(made, Redirect):
             answer: Response = RedirectResponse(made.address, HTTPStatus.SEE_OTHER)
         elif isinstance(made, Page) and _wants_twin(request):
             kind = "problem+json" if made.status >= HTTPStatus.BAD_REQUEST else "json"
@@ -137,11 +144,11 @@ class Site:
     # Signing in
 
     def _ask_to_sign_in(self, request: Request) -> Response:
-        made: Made = _error_page(HTTPStatus.UNAUTHORIZED, f"sign in at {session.SIGN_IN}")
+        made: PageResult = _error_page(HTTPStatus.UNAUTHORIZED, f"sign in at {session.SIGN_IN}")
         is_page = request.method == "GET" and "hx-request" not in request.headers
         if is_page and not _wants_twin(request):
             there = f"{request.url.path}?{request.url.query}".removesuffix("?")
-            made = GoTo(session.SIGN_IN, fields={"next": there})
+            made = Redirect(session.SIGN_IN, fields={"next": there})
         return self._send(request, made)
 
     async def show_sign_in(self, request: Request) -> Response:
@@ -159,7 +166,7 @@ class Site:
             problem = "This token is not known, has expired or was revoked."
             page = Page("sign_in", {}, {"next": there, "problem": problem}, HTTPStatus.UNAUTHORIZED)
             return self._send(request, page)
-        answer = self._send(request, GoTo(there))
+        answer = self._send(request, Redirect(there))
         session.keep_session(answer, request, opened)
         return answer
 

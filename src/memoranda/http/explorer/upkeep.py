@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from memoranda.http.explorer.pages import Page, Visit
+from memoranda.http.explorer.pages import Page, PageRequest
 from memoranda.maintenance.service import STAGES
 from memoranda.memory import services_of
 
 
-def show(visit: Visit) -> Page:
+def show(request: PageRequest) -> Page:
     """Show the stages of upkeep with their times and their last runs."""
-    return _page(visit)
+    return _page(request)
 
 
-def run(visit: Visit) -> Page:
+def run(request: PageRequest) -> Page:
     """Run a stage, or show what it would do."""
-    report = visit.memory.maintain([visit.required("stage")], dry_run=not visit.text("confirmed"))
-    return _page(visit, *report.stages)
+    report = request.memory.maintain(
+        [request.required("stage")], dry_run=not request.text("confirmed")
+    )
+    return _page(request, *report.stages)
 
 
-def _page(visit: Visit, *reports: object) -> Page:
-    settings = visit.memory.settings.schedule
+def _page(request: PageRequest, *reports: object) -> Page:
+    settings = request.memory.settings.schedule
     values = {
         "stages": {stage: getattr(settings, stage) for stage in STAGES},
-        "runs": {run.job: run for run in services_of(visit.memory).store.job_runs()},
-        "pending": len(visit.memory.sessions(pending=True)),
+        "runs": {run.job: run for run in services_of(request.memory).store.job_runs()},
+        "pending": len(request.memory.sessions(pending=True)),
         "reports": reports,
     }
-    return Page("upkeep", values, {"zone": visit.zone})
+    return Page("upkeep", values, {"zone": request.zone})
