@@ -1,6 +1,6 @@
 """Law 18: what ends what. A narrower or other thing never ends a known one; the same one does."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,9 +8,8 @@ from rule_facts import learned
 from tables import each_row
 
 from memoranda.facts.values import same_value
-from memoranda.learning.claims import Category, Claim, Relation
-from memoranda.learning.judge import judge_line, judge_text
-from memoranda.learning.known_facts import stated_facts
+from memoranda.learning.claims import Relation
+from memoranda.learning.judge import judge_text
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 WORDS = ["pine", "nuts", "decaf", "coffee", "new", "jersey", "ana", "maria"]
@@ -128,21 +127,3 @@ def test_a_sentence_repeats_another_only_if_nothing_tells_them_apart(old, new, a
 def test_a_text_repeats_itself(text):
     """In any script."""
     assert judge_text(text, text) is Relation.DUPLICATE
-
-
-@each_row
-def test_a_line_of_notes_is_replaced_by_what_ends_its_one_fact(line, said, relation):
-    """A line that states two things ends in none of them.
-
-    The user lives in Porto. | The user lives in Lisbon. | update
-    The user lives in Porto. | The user is living in Porto. | duplicate
-    The user lives in Porto and works at Lupo. | The user lives in Lisbon. | none
-    The user is allergic to nuts. | The user is not allergic to pine nuts. | none
-    """
-    [fact] = stated_facts(said)
-    times = {"said_at": AT, "event_time": AT + timedelta(days=1)}
-    claim = Claim(
-        content=said, subject="user", category=Category.STATE, sources=("e",), speaker="user",
-        fact=fact, **times,
-    )  # fmt: skip
-    assert judge_line(line, claim) == relation

@@ -20,12 +20,13 @@ from noting import (
     system_of,
     talking,
 )
+from tables import each_row
 
 from memoranda import Settings
 from memoranda.learning.llm.model_stages import ClaimsAnswer, instructions
 from memoranda.model.chat import ChatReply
 from memoranda.model.notes import MEMORY_BYTES
-from memoranda.model.usage import Usage
+from memoranda.model.usage import Reply, Usage
 from memoranda.notes.model_summarizer import Consolidation
 from memoranda.notes.sync import MOST_FACTS
 from memoranda.testing.models import ScriptedLLM
@@ -112,6 +113,32 @@ def test_only_notes_that_are_too_long_are_to_be_shortened(tmp_path, size):
         assert 300 < memory_file(memory).stat().st_size < MEMORY_BYTES
     assert (SHORTEN in told) is (size == 300)
     assert (f"shorter than {size} bytes" in told) is (size == 300)
+
+
+class Broken:
+    """A model that somebody injected, and that does not what a model does."""
+
+    name = "broken"
+
+    def __init__(self, deed):
+        """Do ``deed`` when asked."""
+        self.deed = deed
+
+    async def ask(self, _instructions, _prompt, _answer):
+        """Raise or return something."""
+        if isinstance(self.deed, BaseException):
+            raise self.deed
+        return self.deed
+
+
+@each_row("deed", [ValueError("odd"), SystemExit(3), None, {}, "text", Reply("text", Usage())])
+def test_whatever_a_model_raises_or_gives_the_last_words_are_kept(tmp_path, deed):
+    """S2.32: the history gets a raw entry, and the session waits for the model."""
+    with closing(noting(tmp_path / f"{deed!r:.5}.db", llm=Broken(deed))) as memory:
+        chat = memory.conversation("one")
+        chat.add("user", "I live in Porto.")
+        chat.end()
+        assert ["[raw-fallback]" in entry.text for entry in memory.notes.history()] == [True]
 
 
 def test_the_window_of_the_specification_is_fifty_messages(tmp_path):

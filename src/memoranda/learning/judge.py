@@ -16,7 +16,7 @@ from memoranda.facts.reader import INSTRUCTION, FactStatement
 from memoranda.facts.requests import replaces
 from memoranda.facts.values import is_part_of_name, same_value, stems, value_phrases
 from memoranda.learning.claims import Claim, Relation
-from memoranda.learning.known_facts import quoted_words, stated_facts
+from memoranda.learning.known_facts import quoted_words
 from memoranda.model.models import Record
 from memoranda.text.patterns import LanguageData, compile_pattern, load
 from memoranda.text.terms import TermAnalyzer, fold, normalize
@@ -95,15 +95,6 @@ def is_outdated(old: Record, claim: Claim) -> bool:
     words = _without_numbers(told)
     numbered = len(words) < len(_plain_words(told))
     return numbered and words == _without_numbers(now)[: len(words)]
-
-
-def judge_line(line: str, claim: Claim) -> Relation:
-    """Return how a claim stands to a line of notes; one that states several facts ends in none."""
-    stated = stated_facts(line)
-    relation = None
-    if claim.fact is not None and len(stated) == 1:
-        relation = judge_fact(stated[0], claim.fact)
-    return judge_text(line, claim.content) if relation is None else relation
 
 
 def is_carried(old: Record, new: FactStatement) -> bool:

@@ -1,8 +1,7 @@
 """Writes a history entry and an update of MEMORY.md with a language model (S2.16 to S2.23).
 
-Models answer "No changes.", forget half of what they copy, or make something up. So a new text of
-MEMORY.md is taken only if most of the old lines are still said in it. Above the size that the file
-may have, where the model was asked to leave lines out, one is enough; the former text is kept.
+Models answer "No changes.", or make something up. So a shorter text of MEMORY.md is taken only if
+an old line is still said in it, and without what nobody said; the former text is kept.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from memoranda.notes.history_entries import HistoryEntryWriter
 from memoranda.text.lines import cut, one_line, stamp
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import CLOSING, OPENING, without_recalled
-from memoranda.text.secrets import has_secret, mask_secrets
+from memoranda.text.secrets import mask_secrets
 
 EMPTY = "(empty)"
 # Characters of an entry: it tells a talk in one paragraph.
@@ -113,44 +112,21 @@ def _one_paragraph(written: str) -> str:
     return _STAMP.sub("", mask_secrets(one_line(_STAMP.sub("", "\n".join(lines)))))
 
 
-# What may take the place of MEMORY.md
-
-
-def accept_update(memory: str, update: str, *, most_bytes: int) -> str | None:
-    """Return a model's new text of MEMORY.md, secrets masked; ``None`` if it may not be written.
-
-    Args:
-        memory: the file as it was shown to the model.
-        update: the text that the model gave.
-        most_bytes: size above which the model was asked to make the file shorter.
-    """
-    lines = update.strip().splitlines()
-    text = "".join(f"{mask_secrets(line) if has_secret(line) else line}\n" for line in lines)
-    before, after = parse(memory), parse(text)
-    if not memory.strip():
-        return text if after.bullets or after.headings else None
-    new = {item.text: telling_terms(item.text) for item in after.items}
-    told = sum(_line_for(item.text, lines=new) is not None for item in before.items)
-    is_long = len(memory.encode("utf-8", "replace")) > most_bytes
-    wanted = 1 if is_long else (len(before.items) + 1) // 2
-    return text if told >= max(1, wanted) and (after.bullets or not before.bullets) else None
-
-
 def read_compression(
-    memory: str, update: str, turns: Sequence[Turn], *, most_bytes: int
+    memory: str, update: str, turns: Sequence[Turn]
 ) -> tuple[str, Callable[[str], str | None]] | None:
     """Return a model's shorter text of a MEMORY.md that is too long, without what nobody said.
 
-    With it comes what gives the bullet of it that says an old line, if one does.
+    With it comes what gives the bullet of it that says an old line, if one does. Secrets are
+    masked; a text that says no old line is none.
 
     Args:
         memory: the file as it was shown to the model.
         update: the text that the model gave.
         turns: the conversation that the model was shown.
-        most_bytes: the size that the file may have.
     """
-    text = accept_update(memory, update, most_bytes=most_bytes)
-    if text is None or len(text) >= len(memory):
+    text = "".join(f"{mask_secrets(line)}\n" for line in update.strip().splitlines())
+    if len(text) >= len(memory):
         return None
     evidence = "\n".join([memory, *(turn.text for turn in turns if turn.person)])
     words = known_terms(evidence)
@@ -162,8 +138,10 @@ def read_compression(
 
     document = parse(text)
     left = document.patch({item: None for item in document.items if not holds(item.text)})
-    told = {item.text: telling_terms(item.text) for item in left.bullets}
-    return (left.render(), partial(_line_for, lines=told)) if left.items else None
+    line_for = partial(
+        _line_for, lines={each.text: telling_terms(each.text) for each in left.bullets}
+    )
+    return (left.render(), line_for) if any(map(line_for, known)) else None
 
 
 def _line_for(old: str, *, lines: Mapping[str, set[str]]) -> str | None:

@@ -96,26 +96,6 @@ class Notes:
         """
         return self._files.write(MEMORY_FILE, storable(content, "content"))
 
-    def replace_memory(self, old: str, new: str) -> bool:
-        """Put ``new`` in the place of a MEMORY.md that says ``old``, and keep what it loses.
-
-        Where ``new`` lacks a line of ``old``, the old text is kept beside it, in a file with the
-        time in its name. Returns whether the file said ``old`` to the last moment; if not, nothing
-        is written.
-
-        Raises:
-            InvalidInput: ``new`` holds a NUL character or a lone surrogate.
-        """
-        text = storable(new, "new")
-        with self.locked():
-            if self._files.read(MEMORY_FILE) != old:
-                return False
-            if not set(filter(None, map(str.strip, old.splitlines()))) <= set(
-                map(str.strip, text.splitlines())
-            ):
-                self._files.write(self._copy_name(), old)
-            return self._files.swap(MEMORY_FILE, old, text)
-
     def _copy_name(self) -> str:
         """Return a name that no former text of MEMORY.md has: ``MEMORY-2026-03-02T090000Z.md``."""
         moment = iso(require_aware(self._clock.now(), "clock"))

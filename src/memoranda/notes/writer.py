@@ -195,7 +195,7 @@ class HistoryWriter:
         owner = self.records.scope.user
         claims = ClaimChecker(turns, (), self.entry_writer.dates, owner).check_lines(lines)
         if notes.is_over(memory):
-            shorter = read_compression(memory, update, turns, most_bytes=most)
+            shorter = read_compression(memory, update, turns)
             if shorter is not None:
                 notes.compress(memory, *shorter)
         return made.history_entry, self.plan_claims(span.session, claims)
