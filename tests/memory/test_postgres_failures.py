@@ -138,7 +138,7 @@ def test_searches_and_failed_writes_leave_a_connection_that_stores(location):
             memory.search(TEXT)
         memory.remember(TEXT)
         with pytest.raises(IndexError), memory._services.store.transact() as connection:
-            connection.rows("SELECT")[1]
+            connection.all("SELECT")[1]
         memory.remember("Cleo likes water")
         assert len(contents(memory)) == 3
 
@@ -154,7 +154,7 @@ def test_a_write_that_lost_its_connection_is_there_whole_or_not_at_all(location)
         def lose():
             with store.write(scope) as tx:
                 tx.carry_out([memory._records.plan(Draft(content=TEXT))])
-                tx.connection.rows(KILL)
+                tx.connection.all(KILL)
 
         with pytest.raises(StoreUnreachable):
             lose()

@@ -23,8 +23,25 @@ from memoranda.model.checks import content_hash
 from memoranda.model.models import Scope
 from memoranda.model.query import IndexVersion
 from memoranda.store.sql.database import tables
-from memoranda.store.sql.health import DERIVED, MOST_NAMED
+from memoranda.store.sql.health import MOST_NAMED
 
+# The tables of which each row is made of rows of others.
+DERIVED = {
+    *("derivations", "vectors", "token_vectors", "record_sources"),
+    *("entities", "entity_names", "entity_name_keys", "record_entities"),
+}
+# What makes the rows of a table unreadable.
+UNREADABLE = (
+    ("records", "metadata = '{'"),
+    ("records", "tags = '['"),
+    ("records", "kind = 'nonsense'"),
+    ("conversations", "created_at = 'then'"),
+    ("messages", "tool_calls = '['"),
+    ("prunings", "spans = '['"),
+    ("sessions", "first_seen_at = 'then'"),
+    ("history", "detail = '{'"),
+    ("notes_bases", "lines = '[['"),
+)
 # Wrong derived rows by what ``verify`` says of them: ``rebuild`` makes these anew.
 WRONG = {
     "full-text rows without a record": (
@@ -146,15 +163,33 @@ def test_a_table_that_lacks_something_is_told_with_the_remedy(filled):
     assert count_rows(filled) == before
 
 
-def test_a_rebuild_that_would_lose_rows_is_undone(filled):
-    """Whatever takes a canonical row away meanwhile: the rebuild says so, and is rolled back."""
-    before = count_rows(filled)
-    plant(
-        filled, "CREATE TRIGGER thief AFTER DELETE ON record_sources BEGIN DELETE FROM history; END"
-    )
-    with pytest.raises(StoreError, match=r"0 of \d+ rows in history.*nothing was changed"):
-        filled.rebuild()
-    assert count_rows(filled) == before
+def test_rows_that_cannot_be_read_are_named(path, filled, open_store):
+    """Each with its table, its id and what is wrong with it."""
+    filled.close()
+    sound = path.read_bytes()
+    for table, change in UNREADABLE:
+        path.write_bytes(sound)
+        store = open_store()
+        plant(store, f"UPDATE {table} SET {change}")  # noqa: S608 - a test
+        told = [line for line in store.verify() if line.startswith(f"rows of {table} that cannot")]
+        assert [f": {change.partition(' ')[0]} cannot be read" in line for line in told] == [True]
+        store.close()
+
+
+def test_a_read_of_a_damaged_row_says_what_to_do(path, filled, open_store):
+    """No row is passed over in silence; taken out, the others are read again."""
+    filled.close()
+    sound = path.read_bytes()
+    for change in ("content = CAST(x'ff' AS TEXT)", "metadata = '{'", "source_ids = '{'"):
+        path.write_bytes(sound)
+        store = open_store()
+        plant(store, f"UPDATE records SET {change} WHERE key = 1")  # noqa: S608 - a test
+        with pytest.raises(StoreError, match=r"cannot be read.*memoranda doctor.*reliability\.md"):
+            store.records(ANA, ALL)
+        assert any("cannot be" in line for line in store.verify())
+        plant(store, "DELETE FROM records WHERE key = 1")
+        assert len(store.records(ANA, ALL)) == 3
+        store.close()
 
 
 def test_a_rebuild_finds_records_by_sources_and_names_by_keys(filled):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from memoranda.errors import StoreError
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.query import Filter, Order, Subset
 from memoranda.store.sql.store import Store
@@ -22,13 +21,8 @@ def record_pages(
     All memory, or only records of ``kinds``.
     """
     where, after = Filter(now=now, retired=True, kinds=kinds), None
-    seen: set[str] = set()
     while page := store.records(scope, where, limit=PAGE, after=after):
         after = page[-1].id
-        if after in seen:  # Or this would never end.
-            message = f"{store.location} is damaged: {after} comes twice; restore a backup"
-            raise StoreError(message)
-        seen.add(after)
         yield page
 
 

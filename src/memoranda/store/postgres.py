@@ -93,12 +93,7 @@ MACROS = {
     ),
     # No value is converted where it is compared: under a policy that would use no index.
     "ints": "SELECT unnest(CAST(translate({0}, '[]', '{{}}') AS bigint[])) AS value",
-    "members": (
-        'SELECT value COLLATE "C" AS value FROM jsonb_array_elements_text('
-        "CASE WHEN {0} IS JSON ARRAY AND pg_input_is_valid({0}, 'jsonb') "
-        "THEN CAST({0} AS jsonb) END) AS elements (value)"
-    ),
-    # Of JSON, too, some is no jsonb: a text in it has a NUL character.
+    # Some JSON is no jsonb: a text in it has a NUL character.
     "compared": (
         "EXISTS (SELECT 1 FROM jsonb_each(CAST({1} AS jsonb)) wanted CROSS JOIN LATERAL (SELECT "
         "CASE WHEN pg_input_is_valid({0}, 'jsonb') THEN CAST({0} AS jsonb) -> wanted.key END) "
@@ -159,7 +154,7 @@ WITH held AS MATERIALIZED ({} FOR NO KEY UPDATE) SELECT held.*, nextval('record_
     def _execute(self, sql: str, values: database.Values) -> psycopg.Cursor[database.Row]:
         return self.raw.execute(in_postgres(sql), values, binary=True)
 
-    def rows(self, sql: str, values: database.Values = database.NONE) -> list[database.Row]:
+    def all(self, sql: str, values: database.Values = database.NONE) -> list[database.Row]:
         """Return every row."""
         return self._execute(sql, values).fetchall()
 
@@ -188,7 +183,7 @@ WITH held AS MATERIALIZED ({} FOR NO KEY UPDATE) SELECT held.*, nextval('record_
         key, self._next_key = self._next_key, None
         if key is not None and count == 1:
             return [key]
-        return [key for (key,) in self.rows(NEXT_KEYS, {"count": count})]
+        return [key for (key,) in self.all(NEXT_KEYS, {"count": count})]
 
     def keep_last_key(self) -> None:
         """Do nothing: a sequence gives no number twice."""
@@ -244,7 +239,7 @@ class PostgresStore(Store):
 
     BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     full_text = postgres_terms.TermCounts()
-    damage = psycopg.errors.DataCorrupted
+    damage = (psycopg.errors.DataCorrupted,)
 
     def __init__(
         self,

@@ -113,6 +113,9 @@ class ErrorTranslator:
         if isinstance(error, UnicodeEncodeError):
             message = f"{error.object!r:.80} holds a lone surrogate, which no UTF-8 can hold"
             raise errors.InvalidInput(message) from error
+        if isinstance(error, UnicodeDecodeError):
+            message = database.DAMAGED_ROW.format(self._path, error)
+            raise errors.StoreError(message) from error
         if isinstance(error, apsw.Error):
             meaning, message = next(MEANINGS[each] for each in MEANINGS if isinstance(error, each))
             name = type(error).__name__
@@ -126,7 +129,6 @@ DIALECT = database.Dialect(
     {
         "texts": "SELECT value FROM json_each({0})",
         "ints": "SELECT value FROM json_each({0})",
-        "members": "SELECT value FROM json_each(CASE WHEN json_valid({0}) THEN {0} END)",
         "compared": (
             "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({0}) THEN {0} END) a "
             "JOIN json_each({1}) b ON a.key = b.key AND (a.value {2} b.value OR a.type = 'null') "
@@ -189,18 +191,9 @@ class SqliteConnection(database.SqlConnection):
         time.sleep(ASK_EVERY)
         return True
 
-    def rows(self, sql: str, values: database.Values = database.NONE) -> list[Any]:
-        """Return every row; ``None`` for one with bytes where text belongs: in all but vectors."""
-        cursor, found = self.raw.execute(in_sqlite(sql), values), list[Any]()
-        while True:
-            try:
-                found.extend(cursor)
-                break
-            except UnicodeDecodeError:  # What came before is in the list; the cursor goes on.
-                found.append(None)
-        if "vectors" in sql:
-            return found
-        return [None if row is None or bytes in map(type, row) else row for row in found]
+    def all(self, sql: str, values: database.Values = database.NONE) -> list[database.Row]:
+        """Return every row."""
+        return self.raw.execute(in_sqlite(sql), values).fetchall()
 
     def run(self, sql: str, values: database.Values = database.NONE) -> None:
         """Carry out a statement."""
@@ -342,7 +335,7 @@ class SqliteStore(Store):
 
     BEGIN_SNAPSHOT = "BEGIN"
     full_text: database.FullText = Fts5()
-    damage = apsw.CorruptError
+    damage = apsw.CorruptError, UnicodeDecodeError
     _file: tuple[int, ...] = ()
 
     def __init__(

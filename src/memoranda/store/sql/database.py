@@ -4,7 +4,6 @@ Statements are written once: parameters as ``:name``, ``CAST(:x AS text) IS NULL
 cannot be guessed, and these macros, which a :class:`Dialect` puts into its own words:
 
 - ``@texts(x)``, ``@ints(x)``: a query with the elements of a JSON list as its column ``value``;
-- ``@members(x)``: the same of a column, which gives none where it holds no JSON: it was damaged;
 - ``@compared(x, y, <)``: whether the JSON object x has under the name of the only member of the
   JSON object y a value of the same type that stands so to it; or, for ``=``, the same value;
 - ``@numbers(x)``, ``@listed(x)``, ``@joined(x)``: of all rows together the numbers x, with commas
@@ -27,7 +26,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from memoranda.errors import SchemaTooNew, StoreClosed, StoreUnreachable
+from memoranda.errors import SchemaTooNew, StoreClosed, StoreError, StoreUnreachable
 from memoranda.model.query import Postings
 from memoranda.store.sql.rows import DAMAGE, insertion
 
@@ -41,6 +40,11 @@ SET_META = """
 INSERT INTO meta (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
+# Of a row that another program changed, or a bad disk.
+DAMAGED_ROW = (
+    "{} holds a row that cannot be read ({}); memoranda doctor names it: restore a backup, or take "
+    "the row out, see docs/reliability.md"
+)
 Row = tuple[Any, ...]
 Values = Mapping[str, Any]
 NONE: Values = {}
@@ -50,7 +54,7 @@ FOLDER = Path(__file__).parent
 COMMENT = re.compile(r" *--[^\n]*")
 DROPPED = re.compile(r"^DROP TABLE (\w+);", re.MULTILINE)
 MACRO = re.compile(
-    r"@(texts|ints|members|compared|numbers|listed|joined|skip_locked)\(([^()]*)\)"
+    r"@(texts|ints|compared|numbers|listed|joined|skip_locked)\(([^()]*)\)"
     r"|\b(least|greatest)\("
 )
 
@@ -148,9 +152,6 @@ def user_tables() -> tuple[str, ...]:
     return tuple(table for table, rows in found if "\n    user_key " in rows and table in tables())
 
 
-NO_UTF8 = "it holds bytes that are not UTF-8 text"
-
-
 @cache
 def warn_once(message: str) -> None:
     """Log a warning, once in a process."""
@@ -175,39 +176,27 @@ class SqlConnection(ABC):
         self.raw, self.location = raw, location
 
     @abstractmethod
-    def rows(self, sql: str, values: Values = NONE) -> list[Any]:
-        """Return every row; ``None`` for one with text that is not UTF-8."""
-
     def all(self, sql: str, values: Values = NONE) -> list[Row]:
-        """Return every row whose text is UTF-8."""
-        found = self.rows(sql, values)
-        if None in found:
-            self.warn_of_damage()
-            found = [row for row in found if row is not None]
-        return found
+        """Return every row."""
 
-    def made(self, make: Callable[[Row], T], sql: str, values: Values = NONE) -> list[T | None]:
-        """Return what ``make`` makes of every row; ``None`` for one that cannot be read.
+    def made(self, make: Callable[[Row], T], sql: str, values: Values = NONE) -> list[T]:
+        """Return what ``make`` makes of every row.
 
         This is the one place where rows become values of the model.
 
         Args:
-            make: makes a value of a row, or raises one of ``DAMAGE``, as it does of ``None``.
+            make: makes a value of a row, or raises one of ``DAMAGE``.
             sql: a query.
             values: its parameters.
-        """
-        made: list[T | None] = []
-        for row in self.rows(sql, values):
-            try:
-                made.append(make(row))
-            except DAMAGE:
-                self.warn_of_damage()
-                made.append(None)
-        return made
 
-    def warn_of_damage(self) -> None:
-        """Warn of rows that cannot be read."""
-        warn_once(f"{self.location}: damaged rows are left out; memoranda doctor lists them")
+        Raises:
+            StoreError: a row cannot be read.
+        """
+        found = self.all(sql, values)
+        try:
+            return [make(row) for row in found]
+        except DAMAGE as error:
+            raise StoreError(DAMAGED_ROW.format(self.location, error)) from error
 
     def one(self, sql: str, values: Values = NONE) -> Row | None:
         """Return the first row, or ``None``."""
@@ -360,7 +349,7 @@ class Database(ABC, Generic[C]):
     BEGIN_SNAPSHOT: ClassVar[str]
     full_text: FullText
     in_memory = reads_at_once = False
-    damage: ClassVar[type[Exception]]
+    damage: ClassVar[tuple[type[Exception], ...]]
 
     def __init__(self, location: str) -> None:
         """Hold no connection yet."""

@@ -13,12 +13,10 @@ from memoranda.model import query
 from memoranda.model.models import Kind, Scope
 from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.reads import SqlReads
-from memoranda.store.sql.rows import DAMAGE, STORED_FLOAT, Row, dump
+from memoranda.store.sql.rows import STORED_FLOAT, Row, dump
 
 MODEL = "embedding_model"
 DIMENSIONS = "embedding_dimensions"
-# More than any model gives.
-MOST_DIMENSIONS = 100_000
 # An IndexVersion, the last write that removed rows, and whether there are items.
 NEWEST = """
 SELECT revision, coalesce((SELECT max(r.key) FROM records r WHERE r.user_key = :user), 0),
@@ -234,10 +232,7 @@ class IndexReads(SqlReads):
 def vector_model(connection: SqlConnection) -> tuple[str, int] | None:
     """Return name and dimensions of the stored vectors' model."""
     meta: dict[str, Any] = dict(connection.all("SELECT name, value FROM meta"))
-    name, dimensions = meta.get(MODEL), str(meta.get(DIMENSIONS))
-    # None yet, or damaged: the vectors are made anew.
-    found = int(dimensions[:9]) if dimensions.isdecimal() else 0
-    return (name, found) if isinstance(name, str) and 0 < found <= MOST_DIMENSIONS else None
+    return (meta[MODEL], int(meta[DIMENSIONS])) if MODEL in meta else None
 
 
 class IndexReader:
@@ -257,28 +252,15 @@ class IndexReader:
         self.numbers: defaultdict[str | None, int] = defaultdict(lambda: len(self.numbers))
 
     def rows(self, which: str, first: int, last: int, **values: Any) -> query.IndexRows:
-        """Return the records after ``first``, through ``last``, that a condition chooses.
-
-        Without those that are damaged, which are looked for by halves.
-        """
+        """Return the records after ``first``, through ``last``, that a condition chooses."""
         if first >= last:
             return no_rows()
         given = {**self._values, "first": first, "last": last, **values}
-        try:
-            found = self._connection.rows(INDEX_ROWS.format(which=which), given)
-            return self._gathered(found[0]) if found else no_rows()
-        except DAMAGE:
-            if last - first == 1:
-                self._connection.warn_of_damage()
-                return no_rows()
-        middle = (first + last) // 2
-        halves = ((first, middle), (middle, last))
-        import numpy as np  # noqa: PLC0415 - it takes long to load
-
-        return np.concatenate([self.rows(which, *half, **values) for half in halves])
+        found = self._connection.made(self._gathered, INDEX_ROWS.format(which=which), given)
+        return found[0] if found else no_rows()
 
     def _gathered(self, row: Row) -> query.IndexRows:
-        """Return what ``INDEX_ROWS`` found as an array, in order; raise where it is damaged."""
+        """Return what ``INDEX_ROWS`` found as an array, in order."""
         import numpy as np  # noqa: PLC0415 - it takes long to load
 
         ordinals = np.fromstring(row[0], np.int64, sep=",")
@@ -295,15 +277,13 @@ class IndexReader:
                 made[name] = made["event"] + (name == "over")
             if name in SPARSE:
                 places = np.searchsorted(made["ordinal"], np.fromstring(keys or "", int, sep=","))
-            if len(column) != len(places):
-                raise ValueError(name)
             made[name][places] = column
         return made
 
     def vectors(self, which: str, seq: int = 0, keys: str = "[]") -> list[VectorPart]:
         """Return records that a condition chooses with their vectors, in one part or none.
 
-        Without those of another length than the model's, which are damaged.
+        Without those of another length than the model's.
         """
         import numpy as np  # noqa: PLC0415 - it takes long to load
 

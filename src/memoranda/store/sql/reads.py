@@ -259,7 +259,7 @@ class SqlReads:
         """Let all reads of this thread inside the block see one moment."""
         raise NotImplementedError
 
-    def _rows(
+    def _made(
         self,
         scope: Scope | None,
         sql: str,
@@ -269,7 +269,7 @@ class SqlReads:
         where: Filter | None = None,
         **values: Any,
     ) -> list[Any]:
-        """Return what ``make`` makes of the rows of a statement; ``None`` for a damaged one.
+        """Return what ``make`` makes of the rows of a statement.
 
         Args:
             scope: whose rows; ``None`` is those of all users.
@@ -284,10 +284,6 @@ class SqlReads:
             mine = owned(scope, user, owner) if where is None else matching(scope, user, where)
             sql = sql.replace("{records}", mine.source).replace("{mine}", mine.sql)
             return connection.made(make, sql, mine.values | values)
-
-    def _made(self, scope: Scope | None, sql: str, *args: Any, **values: Any) -> list[Any]:
-        """Return the same without the rows that are damaged."""
-        return [each for each in self._rows(scope, sql, *args, **values) if each is not None]
 
     # Records
 
@@ -326,23 +322,15 @@ class SqlReads:
         sql = sql.replace("{beyond}", "" if after is None else beyond)
         if where.waiting is not None:  # In this order SQLite finds the first without all others.
             sql = sql.replace("ORDER BY r.key", "ORDER BY w.record_key")
-        most = BEYOND if limit is None else limit
-        found: list[Record] = []
-        while True:  # A page that damaged rows leave short is filled: it is no last page.
-            page: dict[str, Any] = {"limit": most - len(found), "offset": offset, "after": after}
-            made = self._rows(
-                scope, sql, lambda row: rows.record(row[0], row[1:]), where=where, **page
-            )
-            found += [each for each in made if each is not None]
-            offset += len(made)
-            if len(found) == most or len(made) < page["limit"]:
-                return found
+        page: dict[str, Any] = {"offset": offset, "after": after}
+        page["limit"] = BEYOND if limit is None else limit
+        return self._made(scope, sql, rows.owned_record, where=where, **page)
 
     def ids(self, scope: Scope, beginning: str, *, limit: int) -> list[str]:
         """Return the ids, in order, of records that begin with a text, active or not."""
         sql = """SELECT r.id FROM records r WHERE {mine}
             AND substr(r.id, 1, CAST(:length AS integer)) = :beginning ORDER BY r.id LIMIT :limit"""
-        given = {"length": len(beginning), "beginning": beginning, "limit": limit}
+        given: dict[str, Any] = {"length": len(beginning), "beginning": beginning, "limit": limit}
         return self._made(scope, sql, lambda row: row[0], **given)
 
     def count(self, scope: Scope | None, where: Filter) -> dict[Kind, int]:
@@ -419,7 +407,7 @@ class SqlReads:
     ) -> list[Entity]:
         """Return the entities of matching records, most mentioned first, then by name."""
         sql = ENTITIES.replace("{chosen}", OF_TYPE if name is None else NAMED)
-        asked = {"type": type, "folded": self.names.fold(name or "")}
+        asked: dict[str, Any] = {"type": type, "folded": self.names.fold(name or "")}
         found: dict[str, Entity] = {}
         records: defaultdict[str, set[str]] = defaultdict(set)
         for id_, known, kind, spelling, keys in self._made(scope, sql, where=where, **asked):

@@ -70,13 +70,7 @@ OPTIONAL_TIME = Codec(optional_ms, optional_time)
 
 def read_strings(text: str) -> tuple[str, ...]:
     """Return the texts of a JSON list."""
-    if text == EMPTY_LIST:
-        return ()
-    found = json.loads(text)
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        message = "it is not a list of texts"
-        raise TypeError(message)
-    return tuple(found)
+    return () if text == EMPTY_LIST else tuple(json.loads(text))
 
 
 def read_object(text: str) -> Mapping[str, Any]:
@@ -263,6 +257,11 @@ def insertion(table: str, columns: Sequence[str], source: str = "VALUES ({})", *
 def record(user: str, row: Row) -> models.Record:
     """Make the record of ``user`` from a row of ``RECORD``'s columns."""
     return models.Record(user=user, **RECORDS.fields(row))
+
+
+def owned_record(row: Row) -> models.Record:
+    """Make a record from a row of its user's name and ``RECORD``'s columns."""
+    return record(row[0], row[1:])
 
 
 def conversation(row: Row) -> models.ConversationInfo:

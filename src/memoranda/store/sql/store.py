@@ -373,16 +373,11 @@ class Store(database.Database[Any], TransferReads, IndexReads, AccessReads):
             if connection.value(IS_WAITED, values) is None:
                 return []
         with self.transact() as connection:
-            while claimed := connection.all(CLAIM_RECORDS, values):
-                users, keys = map(set, zip(*claimed, strict=True))
-                made = connection.made(
-                    lambda row: rows.record(row[0], row[1:]),
-                    CLAIMED_RECORDS,
-                    {"users": dump(sorted(users)), "keys": dump(sorted(keys))},
-                )
-                if found := [each for each in made if each is not None]:
-                    return found
-        return []
+            claimed = connection.all(CLAIM_RECORDS, values)
+            users, keys = ({row[place] for row in claimed} for place in (0, 1))
+            listed = {"users": dump(sorted(users)), "keys": dump(sorted(keys))}
+            made: list[Record] = connection.made(rows.owned_record, CLAIMED_RECORDS, listed)
+        return made
 
     def purge(self) -> str | None:
         """Overwrite the remains of erased text in free space; return why they could not all be."""
