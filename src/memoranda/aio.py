@@ -7,7 +7,7 @@ No logic is here. What a verb does, takes and raises stands in :class:`memoranda
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from functools import partial, wraps
 from pathlib import Path
 from threading import RLock
@@ -22,6 +22,7 @@ from memoranda.model.events import Callback
 from memoranda.model.models import UNSET, Unset
 from memoranda.model.ports import ConversationOptions
 from memoranda.notes.sync import SyncedNotes
+from memoranda.records.files import Files
 from memoranda.settings.settings import Settings
 from memoranda.tools import AsyncTool, ToolList
 
@@ -70,6 +71,20 @@ class AsyncNotes(_PartOfMemory):
     search = in_thread(SyncedNotes.search)
     history = in_thread(SyncedNotes.history)
     sync = in_thread(SyncedNotes.sync)
+
+
+class AsyncFiles(_PartOfMemory):
+    """Versioned text files for code that must not block; see ``Memory.files``."""
+
+    read = in_thread(Files.read)
+    write = in_thread(Files.write)
+    move = in_thread(Files.move)
+    delete = in_thread(Files.delete)
+    erase = in_thread(Files.erase)
+    versions = in_thread(Files.versions)
+    list_files = in_thread(Files.list_files)
+    search = in_thread(Files.search)
+    find_operation = in_thread(Files.find_operation)
 
 
 class AsyncAdmin(_PartOfMemory):
@@ -219,6 +234,10 @@ class AsyncMemory:
     def admin(self) -> AsyncAdmin:
         """The users of the whole store: lists and deletes them. Not for agents."""
         return AsyncAdmin(lambda: self._opened().admin)
+
+    def files(self, namespace: Iterable[str] = ("files",)) -> AsyncFiles:
+        """Return the text files with versions that are kept under a namespace, as items."""
+        return AsyncFiles(lambda: self._opened().files(namespace))
 
     def on(self, event: str, callback: Callback) -> None:
         """Call ``callback`` after each ``event``: remembered, corrected or forgotten."""

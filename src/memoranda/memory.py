@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from memoranda.maintenance.service import Maintenance
     from memoranda.maintenance.users import Admin
     from memoranda.notes.sync import SyncedNotes
+    from memoranda.records.files import Files
     from memoranda.settings.settings import Settings
     from memoranda.tools import Tool, ToolList
     from memoranda.tools.agent import AgentTools
@@ -377,6 +378,21 @@ class Memory:
             None if ids is None else list(checks.several(ids, "ids")),
             where=replace(where, retired=erase) if narrowed else None,
             erase=erase,
+        )
+
+    def files(self, namespace: Iterable[str] = ("files",)) -> Files:
+        """Return the text files with versions that are kept under a namespace, as items.
+
+        Raises:
+            InvalidInput: it is no namespace for files.
+        """
+        from memoranda.records.files import Files, parse_files_namespace  # noqa: PLC0415
+
+        return Files(
+            namespace=parse_files_namespace(namespace),
+            records=self._records,
+            admit=self._admit,
+            find=self.search,
         )
 
     def set_context(self, key: str, value: str) -> Record:

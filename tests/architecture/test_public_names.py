@@ -42,7 +42,7 @@ OWN = {(Conversation, "count"), (Memory, "open")}
 # What is a property of a conversation that waits for no disk.
 READ = {"messages", "prunings", "session", "system", "tombstones"}
 # Synchronous on both sides, because they read and write nothing.
-IMMEDIATE = {"as_user", "on", "tools", "consolidator_tools"}
+IMMEDIATE = {"as_user", "files", "on", "tools", "consolidator_tools"}
 
 
 # Verb → its keyword arguments whose default is not None, and the others.
