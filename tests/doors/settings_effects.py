@@ -313,6 +313,7 @@ EFFECTS = {
     "storage.busy_timeout": effect(
         (60, 0.05), shown("stayed locked by another process"), (("wait", lock_store), DOG)
     ),
+    "storage.key": effect((None, "a secret"), shown("needs a build of SQLite with encryption")),
     "embedding.model": embedded(("none", MODEL), asked("model")),
     "embedding.dimensions": embedded((8, 16), asked("dimensions")),
     "embedding.base_url": embedded(

@@ -119,10 +119,13 @@ class StorageSettings(SettingsSection):
         busy_timeout: Seconds to wait while another process writes.
         durability: What a stored write survives. ``process``: that the process is killed;
             ``power``: also that the power fails, which makes each write wait for the disk.
+        key: Passphrase that encrypts an SQLite file. It needs apsw-sqlite3mc in place of apsw, and
+            leaves notes and exports readable.
     """
 
     busy_timeout: PositiveFloat = 60.0
     durability: Literal["process", "power"] = "process"
+    key: Annotated[SecretStr, Field(min_length=1)] | None = None
 
 
 class EmbeddingSettings(SettingsSection):

@@ -93,10 +93,16 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
     """Open the store at the :func:`place` of ``location``.
 
     Raises:
-        ConfigError: the location is of a kind that does not exist.
+        ConfigError: the location is of a kind that does not exist, or cannot be encrypted.
         StoreError: it cannot be opened.
     """
-    path = place(location, settings)
+    path, key = place(location, settings), settings.storage.key
+    if key and medium(path) != "file":
+        what = path.partition("://")[0]
+        message = (
+            f"storage.key encrypts an SQLite file, not {what}://; unset it, and encrypt the disk"
+        )
+        raise ConfigError(message)
     if path.startswith(FOLDER):
         folder = Path(path.removeprefix(FOLDER))
         opened: Store = _chroma().ChromaStore.share(folder, analyzer=TermAnalyzer(), names=names)
@@ -115,7 +121,7 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
         from memoranda.store.postgres import PostgresStore  # noqa: PLC0415 - extra `postgres`
 
         return PostgresStore(path, **common, exact_up_to=settings.retrieval.exact_up_to)
-    return SqliteStore(path, **common)
+    return SqliteStore(path, **common, key=key.get_secret_value() if key else None)
 
 
 def _make_folder(folder: Path) -> None:

@@ -60,9 +60,17 @@ SELECT (SELECT @numbers(doc) FROM records_terms WHERE term = one.value) FROM (@t
 DAMAGE = "SQLite"
 INDEX = "full-text index"
 DAMAGED = (
-    "{path} is damaged, or no database of memoranda's ({error}); choose another path, restore a "
-    "backup, or save what can be read: sqlite3 {path} .recover | sqlite3 saved.db, see "
-    "docs/reliability.md"
+    "{path} is damaged, encrypted (storage.key), or no database of memoranda's ({error}); choose "
+    "another path, restore a backup, or save what can be read: sqlite3 {path} .recover | "
+    "sqlite3 saved.db, see docs/reliability.md"
+)
+WRONG_KEY = (
+    "{path} cannot be read with this storage.key: the key is wrong, or the file is not encrypted, "
+    "or damaged; see docs/reliability.md"
+)
+NO_ENCRYPTION = (
+    "storage.key needs a build of SQLite with encryption in place of apsw: "
+    "pip install --force-reinstall --no-deps apsw-sqlite3mc"
 )
 LOCKED = "{path} stayed locked by another process; try again, or raise storage.busy_timeout"
 READ_ONLY = "{path} cannot be written; check the permissions of the file and its folder"
@@ -101,9 +109,9 @@ def missing_right(path: str) -> str | None:
 class ErrorTranslator:
     """Raises one of our errors in place of any of apsw, so that no driver's exception gets out."""
 
-    def __init__(self, path: str) -> None:
-        """Name ``path`` in the errors."""
-        self._path = path
+    def __init__(self, path: str, *, has_key: bool = False) -> None:
+        """Name ``path`` in the errors, and whether its file is opened with a key."""
+        self._path, self._has_key = path, has_key
 
     def __enter__(self) -> None:
         """Begin; every statement does, so this is quicker than a generator."""
@@ -121,6 +129,8 @@ class ErrorTranslator:
             name = type(error).__name__
             if meaning is errors.StoreReadOnly and (lacking := missing_right(self._path)):
                 message = f"{message.partition(';')[0]}; {lacking}"
+            if self._has_key and isinstance(error, apsw.NotADBError):
+                message = WRONG_KEY
             raise meaning(message.format(path=self._path, error=error, name=name)) from error
 
 
@@ -328,8 +338,10 @@ class SqliteStore(Store):
         busy_timeout: seconds to wait while another process writes.
         power_safe: wait at each commit until the disk has it, so that it also survives a
             power cut; without, it survives a killed process.
+        key: passphrase that encrypts the file.
 
     Raises:
+        ConfigError: there is a key, and the installed SQLite cannot encrypt.
         StoreError: the file cannot be used; it is left as it was.
     """
 
@@ -346,15 +358,19 @@ class SqliteStore(Store):
         names: NameMatcher,
         busy_timeout: float = database.BUSY_TIMEOUT,
         power_safe: bool = False,
+        key: str | None = None,
     ) -> None:
         """Open the writing connection, creating the file (mode 0600) if need be."""
         self.busy_timeout, self.power_safe = busy_timeout, power_safe
         self.in_memory = path == MEMORY
+        self._key = None if self.in_memory else key
+        if self._key and not hasattr(apsw, "mc_version"):  # Without it, the key would be ignored.
+            raise errors.ConfigError(NO_ENCRYPTION)
         self.reads_at_once = not self.in_memory
         # Connections are opened later, too, when the working folder may be another one.
         super().__init__(MEMORY if self.in_memory else str(Path(path).absolute()))
         self._make_locks()
-        self._errors = ErrorTranslator(self.location)
+        self._errors = ErrorTranslator(self.location, has_key=self._key is not None)
         if not self.in_memory:
             create_private(self.location)
         self._writer = self._open()
@@ -480,6 +496,8 @@ class SqliteStore(Store):
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
             raw = apsw.Connection(name, flags=flags, statementcachesize=STATEMENT_CACHE)
             try:
+                if self._key:
+                    raw.pragma("key", self._key)
                 # Else SQLite plans anew for every other value of a range or a limit.
                 raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
                 opened = SqliteConnection(raw, self.location, self.busy_timeout)
