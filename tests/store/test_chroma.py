@@ -26,7 +26,6 @@ from memoranda.errors import (
     StoreBusy,
     StoreClosed,
     StoreError,
-    StoreReadOnly,
 )
 from memoranda.model.changes import Close
 from memoranda.model.query import EmbeddedText, IndexVersion
@@ -489,21 +488,3 @@ def test_a_folder_of_before_is_refused(folder, opened):
         opened()
     with bare(folder) as client:
         assert [each.name for each in client.list_collections()] == ["journal"]
-
-
-def test_a_folder_that_may_only_be_read_is_read(folder, opened, monkeypatch):
-    """Chroma writes to read: a copy is looked at, nothing is written, and the error says why."""
-    store = opened()
-    User(store).remember("tea")
-    store.close()
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)
-    store = opened()
-    assert User(store).page() == ["tea"]
-    with pytest.raises(StoreReadOnly, match=f"this process may not write {folder}"):
-        User(store).remember("cake")
-    assert User(store).page() == ["tea"]
-    copy = store.folder._at
-    store.close()
-    assert not copy.exists()
-    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
