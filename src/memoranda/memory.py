@@ -259,7 +259,8 @@ class Memory:
     def correct(self, id: str, content: str, *, expected_version: str | None = None) -> Record:
         """Replace what a record says; return the record that supersedes it.
 
-        The old one is kept for :meth:`history` and ``as_of``, and no longer found.
+        The old one is kept for :meth:`history` and ``as_of``, and no longer found. A fact that
+        waits for approval is kept with the new text.
 
         Args:
             id: the record.
@@ -271,18 +272,27 @@ class Memory:
             Conflict: it has another version.
             InvalidInput: it is no longer believed, or the new text cannot be stored.
         """
-        old = self._records.require_active(self._records.existing(id))
-        draft = self._admit(draft_correction(old, content))
+        old = self._records.existing(id)
+        if self._records.is_proposal(id):
+            text = self._admit(Draft(content=checks.clean(content, "content")))["content"]
+            return self._services.keep_proposal(self._scope, old, text, version=expected_version)
+        draft = self._admit(draft_correction(self._records.require_active(old), content))
         return self._records.correct(old, draft, expected_version)
 
     def confirm(self, id: str, *, expected_version: str | None = None) -> Record:
         """Believe a record fully and for ever; return it.
+
+        A fact that waits for approval (``consolidation.approve``) is kept by that: the fact that it
+        becomes is returned, and what that takes the place of ends now.
 
         Raises:
             NotFound: there is no such record.
             Conflict: it is not of the expected version.
             InvalidInput: it was superseded or forgotten.
         """
+        if self._records.is_proposal(id):
+            held = self._records.existing(id)
+            return self._services.keep_proposal(self._scope, held, version=expected_version)
         return self._records.confirm(id, expected_version)
 
     def update(
@@ -651,7 +661,12 @@ class Memory:
         return collect_learned(report, self._services.store, self._scope)
 
     def facts(
-        self, query: str | None = None, *, everything: bool = False, limit: int = 100
+        self,
+        query: str | None = None,
+        *,
+        everything: bool = False,
+        waiting: bool = False,
+        limit: int = 100,
     ) -> list[Fact]:
         """Return facts with how far each is believed, since when, and what it replaced.
 
@@ -659,11 +674,15 @@ class Memory:
             query: those that answer it, best first; if not given, of each thousand that were
                 stored last, the last said first.
             everything: also those that were replaced, forgotten or faded.
+            waiting: instead those that wait for a person's approval, the latest first; ``confirm``
+                keeps one, and ``forget`` drops it.
             limit: how many at most.
 
         Raises:
             InvalidInput: an argument cannot be used.
         """
+        if waiting:
+            return self._facts.waiting(query, limit=limit)
         return self._facts.find(query, everything=everything, limit=limit)
 
     def trace_fact(self, id: str) -> Provenance:
@@ -1022,6 +1041,7 @@ def agent_tools(
         conversation=conversation,
         secrets=secrets or memory.settings.secrets.tools,
         decay_rate=memory.settings.consolidation.decay_rate,
+        approve=memory.settings.consolidation.approve,
     )
 
 

@@ -23,7 +23,7 @@ from memoranda.learning.stage_models import StageModels
 from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
-from memoranda.model.models import Message, Scope
+from memoranda.model.models import Message, Record, Scope
 from memoranda.model.ports import ENTITIES, Embedder, LanguageModel
 from memoranda.model.processes import BackgroundThread
 from memoranda.model.reports import RequestReceipt, StageReport
@@ -273,6 +273,14 @@ class Services:
             settings=self.settings.consolidation,
             stop=stop or Event(),
         )
+
+    def keep_proposal(
+        self, scope: Scope, held: Record, content: str | None = None, **how: Any
+    ) -> Record:
+        """Believe what a proposal of ``scope`` says, or ``content``; return the fact."""
+        from memoranda.learning.proposals import ProposalKeeper  # noqa: PLC0415 - see the module
+
+        return ProposalKeeper(self.consolidator(scope)).keep(held, content, **how)
 
     def consolidate(
         self, request: ConsolidationRequest, stop: Event | None = None, *, dry_run: bool = False

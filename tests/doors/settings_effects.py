@@ -447,6 +447,9 @@ ELSEWHERE = {
         "http.allowed_origins",
     ],
     HTTP + "test_what_is_too_large_or_no_json_is_refused": ["http.header_size", "http.body_size"],
+    "tests/learning/test_learning_approval.py::test_keeping_learns_it_then": [
+        "consolidation.approve"
+    ],
     LIMITS + "test_an_idle_connection_is_closed_after_its_requests": ["http.keep_alive"],
     LIMITS + "test_a_full_server_says_so_until_there_is_a_place": ["http.connections"],
     "tests/http/test_limits.py::test_a_slow_body_is_given_up": ["http.body_seconds"],

@@ -46,6 +46,9 @@ def list_facts(
     everything: Annotated[
         bool, Option("--all", help="Also those that were replaced or forgotten, or faded.")
     ] = False,
+    waiting: Annotated[
+        bool, Option("--waiting", help="Only those that wait for approval: confirm ID keeps one.")
+    ] = False,
     limit: options.Limit = 20,
 ) -> None:
     """List facts: how far each is believed, since when, and on whose word.
@@ -56,7 +59,8 @@ def list_facts(
         memoranda facts --limit 50
     """
     words = read_words(query) if query else None
-    found = session.memory().facts(words, everything=everything, limit=limit)
+    memory = session.memory()
+    found = memory.facts(words, everything=everything, waiting=waiting, limit=limit)
     session.show(found, known.show_facts(found, session.view))
 
 

@@ -29,6 +29,7 @@ class FactQuestion(RequestModel, json_schema_extra=example(query="where does Ana
 
     query: str | None = None
     everything: bool = False
+    waiting: bool = False
     limit: int = 100
 
 

@@ -76,6 +76,7 @@ class Claim:
         event_until: the first moment after it, where its time is known.
         confidence: 0 to 1.
         fact: its attribute and value, where they could be read.
+        asked: whether rules read that a person asked for it.
     """
 
     content: str
@@ -89,6 +90,7 @@ class Claim:
     person: bool = True
     fact: FactStatement | None = None
     event_until: datetime | None = None
+    asked: bool = False
 
 
 class Relation(StrEnum):

@@ -54,6 +54,8 @@ class ConsolidationPlan:
             other agents go by, who would not see what took its place.
         write: makes the action that stores a draft, with a fresh id: ``RecordPlanner.plan`` for a
             scope.
+        propose: makes the action that stores a claim's draft until a person keeps it. Then what
+            nobody asked for takes the place of nothing; ``None`` where nothing waits.
         now: the present.
         threshold: least share of telling words of a repetition.
         only: the one relation that counts; all, if not given.
@@ -66,6 +68,7 @@ class ConsolidationPlan:
     claims: Sequence[Claim]
     candidates: Sequence[Sequence[KnownFact]]
     write: Callable[[Draft], Insert]
+    propose: Callable[[Draft, FactStatement | None], Insert] | None = None
     now: datetime
     threshold: float = JACCARD
     agent: str | None = None
@@ -99,13 +102,17 @@ class ConsolidationPlan:
         """Plan what one claim changes."""
         if not _may_be_fact(claim):
             return
-        if claim.fact is not None and claim.fact.takes_back:
+        propose = None if claim.asked else self.propose
+        if claim.fact is not None and claim.fact.takes_back and propose is None:
             self._revoke(index, claim)
             return
         clashes = [*self._clashes(index, claim)]
         same = self._same(claim, [each for each, how in clashes if how is Relation.DUPLICATE])
         excluded = [each for each, how in clashes if how is Relation.UPDATE]
-        if same is None:
+        if same is None and propose is not None:
+            draft = _draft(claim, self.session, self.decay_rate, ())
+            self.actions.append(propose(draft, claim.fact))
+        elif same is None:
             claim = _name_as_known(claim, excluded)
             self._insert(claim, [*excluded, *self._carried(index, claim.fact, excluded)])
         elif fresh := tuple(each for each in claim.sources if each not in same.sources):

@@ -34,6 +34,7 @@ from memoranda.learning.exclusions import blank_exclusions
 from memoranda.learning.extractor import PageReading, RuleFactExtractor
 from memoranda.learning.known_facts import quoted_words, when_said
 from memoranda.learning.llm.model_stages import extract_claims
+from memoranda.learning.proposals import plan_proposal
 from memoranda.learning.speakers import name_speakers
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.changes import Close, Insert, RecordAccess, RecordChange, Reinforce, Supersede
@@ -207,6 +208,7 @@ class Consolidator:
         *,
         scope: Scope | None = None,
         only: Relation | None = None,
+        approved: bool = False,
     ) -> list[RecordChange]:
         """Return the plan for ``claims``, given the active facts.
 
@@ -215,14 +217,17 @@ class Consolidator:
             claims: what was drawn from it.
             scope: whose facts they become, if not this scope's.
             only: the one relation to known facts that counts; all, if not given.
+            approved: whether a person stands behind all of them, and none waits for that.
         """
         scope, now = scope or self.records.scope, self.records.now()
         known = KnownFactFinder(self.records.store, scope, now)
+        waits = self.settings.approve and not approved
         plan = ConsolidationPlan(
             session=session,
             claims=claims,
             candidates=[known.find(each) for each in claims],
             write=partial(self.records.planner.plan, scope, reason="consolidated"),
+            propose=partial(plan_proposal, self.records.of(scope)) if waits else None,
             threshold=self.settings.duplicate_at,
             now=now,
             agent=scope.agent,
@@ -245,7 +250,8 @@ class Consolidator:
         """
         retriever = self.searcher.retriever
         where = Filter(now=self.records.now(), kinds=(Kind.FACT,))
-        if not (changes and retriever.derivations.has_model):
+        # No fact that waits for approval ends another one.
+        if self.settings.approve or not (changes and retriever.derivations.has_model):
             return
         with suppress(EmbeddingError):
             # What is believed must not hang on how busy the machine is.
@@ -403,7 +409,8 @@ def _may_be_ended(record: Record, turn: Turn, text: str) -> bool:
 def _describe(action: RecordChange) -> str | None:
     match action:
         case Insert():
-            return f"+ {action.record.content}"
+            waits = f" ({action.reason})" if action.is_proposal else ""
+            return f"+ {action.record.content}{waits}"
         case Reinforce():
             return f"= {action.id} was said again"
         case Supersede():

@@ -15,7 +15,7 @@ from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import MASK, SAME, FactStatement, is_unreal, read_facts, read_instead
 from memoranda.facts.requests import asks_to_keep, find_memory_change, find_withheld
-from memoranda.learning.claims import Category, Claim, Turn
+from memoranda.learning.claims import ASKED, Category, Claim, Turn
 from memoranda.learning.exclusions import blank_exclusions, is_joke, is_order
 from memoranda.learning.requests import WITHHELD, ClaimDraft, RefusedRequest, read_requests
 from memoranda.learning.sentences import (
@@ -128,6 +128,7 @@ class RuleFactExtractor:
             event_until=event_until,
             confidence=_QUOTED if quoted else _SURE,
             fact=fact,
+            asked=draft.category in ASKED,
         )
 
 

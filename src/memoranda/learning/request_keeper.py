@@ -88,7 +88,7 @@ class RequestKeeper:
             return
         claims, refused = consolidator.rules.read_requests(turn, before=before)
         scope = replace(records.scope, agent=turn.agent)
-        actions = consolidator.plan(session, claims, scope=scope)
+        actions = consolidator.plan(session, claims, scope=scope, approved=True)
         ending = [each.id for each in actions if isinstance(each, Close)]
         ended = records.store.get(records.scope, ending)
         records.apply(actions)

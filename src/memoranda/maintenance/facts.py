@@ -13,7 +13,7 @@ from memoranda.errors import InvalidInput
 from memoranda.learning.known_facts import when_said
 from memoranda.maintenance import decay
 from memoranda.model.changes import Insert, Reinforce, Supersede
-from memoranda.model.checks import clean, limited
+from memoranda.model.checks import EPOCH, clean, limited
 from memoranda.model.models import Change, Kind, Record, Scope, is_active
 from memoranda.model.query import Filter, Order, RecordRelation
 from memoranda.model.reports import StageReport
@@ -22,7 +22,7 @@ from memoranda.search.search import Retriever
 from memoranda.store.sql.store import Store
 
 CATEGORY = "category"
-BELIEVED, SUPERSEDED, ENDED = "believed", "superseded", "ended"
+BELIEVED, SUPERSEDED, ENDED, WAITING = "believed", "superseded", "ended", "waiting"
 # Hits beyond the limit that are asked for, as some of them may be superseded.
 SPARE = 20
 # Facts that are read at once.
@@ -44,8 +44,8 @@ class Fact:
 
     Attributes:
         record: the fact.
-        state: ``believed``; ``superseded`` by another one, behind which it is still found; or
-            ``ended``: forgotten, corrected or faded.
+        state: ``believed``; ``superseded`` by another one, behind which it is still found;
+            ``ended``: forgotten, corrected or faded; or ``waiting`` for a person's approval.
         confidence: how far it is believed now, 0 to 1.
         category: what kind of statement it is, where that is known.
         said_at: when it was said first.
@@ -157,6 +157,21 @@ class FactService:
         self._look_up(chosen)
         return [*map(self._fact, chosen)]
 
+    def waiting(self, query: str | None, *, limit: int) -> list[Fact]:
+        """Return the facts that wait for approval, the latest first; those with words of a query.
+
+        Raises:
+            InvalidInput: the limit is none.
+        """
+        most, words = limited(limit, "limit"), (query or "").casefold().split()
+        found = [
+            each
+            for each in self._records.proposals()
+            if all(word in each.content.casefold() for word in words)
+        ]
+        self._look_up(found[:most])
+        return [*map(self._fact, found[:most])]
+
     def trace(self, id: str) -> Provenance:
         """Return where a fact comes from.
 
@@ -179,21 +194,24 @@ class FactService:
 
     def _state(self, record: Record) -> str:
         if not is_active(record, self._now):
-            return ENDED
+            # Only what was not believed at any moment may be one that waits.
+            never = record.valid_until == EPOCH
+            return WAITING if never and self._records.is_proposal(record.id) else ENDED
         return BELIEVED if record.superseded_by is None else SUPERSEDED
 
     def _fact(self, record: Record) -> Fact:
         """Return what can be said of a record now."""
         heir, kind = self._facts.get(record.superseded_by or ""), record.metadata.get(CATEGORY)
         state = self._state(record)
+        over = state in {ENDED, WAITING}
         return Fact(
             record=record,
             state=state,
-            confidence=record.confidence if state == ENDED else decay.confidence(record, self._now),
+            confidence=record.confidence if over else decay.confidence(record, self._now),
             category=kind if isinstance(kind, str) else None,
             said_at=when_said(record),
             said=max(1, len(record.source_ids)),
-            fades_on=None if state == ENDED else decay.retirement_date(record, self._threshold),
+            fades_on=None if over else decay.retirement_date(record, self._threshold),
             supersedes=tuple(map(_version, self._replaced.get(record.id, ()))),
             superseded_by=None if heir is None else _version(heir),
         )

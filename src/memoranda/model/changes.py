@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 from memoranda.model.models import Change, Kind, Mention, Record
 
+# Why a fact is stored that waits for a person's approval.
+PROPOSED = "waits for approval"
+
 
 @dataclass(frozen=True, slots=True)
 class SessionRecall:
@@ -39,6 +42,11 @@ class AuditTrail:
     changes: tuple[Change, ...] = ()
     recalls: tuple[SessionRecall, ...] = ()
 
+    @property
+    def is_proposal(self) -> bool:
+        """Whether it is a fact that nobody believes until a person keeps it."""
+        return self.reason == PROPOSED and self.closed_at is None
+
 
 @dataclass(slots=True)  # Not frozen, which would take three times the time to make.
 class Insert:
@@ -61,11 +69,17 @@ class Insert:
     trail: AuditTrail | None = None
 
     @property
+    def is_proposal(self) -> bool:
+        """Whether it adds a fact that nobody believes until a person keeps it."""
+        return self.reason == PROPOSED
+
+    @property
     def stands_alone(self) -> bool:
         """Whether what is stored is the record, and other rows have no part in it."""
         item = self.record
         linked = item.session_id is not None or item.source_ids or self.mentions
-        return not linked and item.kind is not Kind.ITEM and self.trail is None
+        alone = not linked and item.kind is not Kind.ITEM and self.trail is None
+        return alone and not self.is_proposal
 
 
 @dataclass(frozen=True, slots=True)

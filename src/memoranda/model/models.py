@@ -11,7 +11,7 @@ from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import Any, Self
 
-from memoranda.model.checks import content_hash
+from memoranda.model.checks import EPOCH, content_hash
 
 # Speakers that are no names.
 ROLES = frozenset({"user", "assistant", "system", "tool", "developer", "agent"})
@@ -735,6 +735,8 @@ def is_active(record: Record, at: datetime) -> bool:
 def ended(record: Record) -> str:
     """Return what to say of a record that is no longer believed."""
     after = f"; {record.superseded_by} took its place" if record.superseded_by else ""
+    if not after and record.valid_until == EPOCH:
+        return f"{record.id} is not believed: it waits for a person's approval, or was dropped"
     return f"{record.id} is no longer believed{after}"
 
 

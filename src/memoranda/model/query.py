@@ -117,6 +117,7 @@ class Subset(StrEnum):
     - decaying: facts that have a decay rate and were not retired.
     - unenriched: never enriched, and not retired (requirement S4.12).
     - noteworthy: facts that nothing took the place of and whose trust is not external.
+    - proposed: facts that were learned, and wait for a person's approval.
     """
 
     STANDING = "standing"
@@ -125,6 +126,7 @@ class Subset(StrEnum):
     DECAYING = "decaying"
     UNENRICHED = "unenriched"
     NOTEWORTHY = "noteworthy"
+    PROPOSED = "proposed"
 
 
 class Order(StrEnum):

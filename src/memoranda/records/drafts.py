@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, cast
 
 from memoranda.errors import InvalidInput
 from memoranda.model import checks
-from memoranda.model.changes import Insert
+from memoranda.model.changes import PROPOSED, Insert
 from memoranda.model.clock import Clock, IdFactory
 from memoranda.model.models import Hit, Kind, Record, Scope, Trust
 from memoranda.model.query import Filter, parse_metadata_filter
@@ -36,6 +36,8 @@ ALIASES = {
 KINDS: Mapping[str, Kind] = {**{kind.value: kind for kind in Kind}, **ALIASES}
 # Origins of what stands on its own word: sources it has only say it, too.
 STATED = frozenset({"api", "tool", "notes"})
+# The field of metadata that has what of a fact holds only from when a person keeps it.
+HELD = "held"
 # Whose word it is that a role says. Nobody knows who else stands behind a name.
 TRUST = {
     "user": Trust.PERSON,
@@ -184,6 +186,7 @@ class RecordPlanner:
             name: PARSERS[name](value, name) for name, value in draft.items() if name in PARSERS
         }
         made = parsed.pop("created_at", None) or now
+        ends = parsed.pop("valid_until", None) or self._retention.end(kind, made)
         role = parsed.pop("role", None)
         record = Record(
             id=self._ids.new(kind.prefix, now),
@@ -195,7 +198,8 @@ class RecordPlanner:
             session_id=parsed.pop("session", None),
             event_time=parsed.pop("event_time", None) or made,
             created_at=made,
-            valid_until=parsed.pop("valid_until", None) or self._retention.end(kind, made),
+            # What waits for approval has not been believed at any moment.
+            valid_until=checks.EPOCH if reason == PROPOSED else ends,
             strength=parsed.get("confidence", 1.0),
             strength_at=made,
             source_role=role,
@@ -230,11 +234,12 @@ def draft_correction(old: Record, content: str) -> Draft:
     drawn from them when these are erased.
     """
     told = old.origin in STATED
+    metadata = {name: value for name, value in old.metadata.items() if name != HELD}
     return Draft(
         content=content,
         kind=old.kind,
         tags=old.tags,
-        metadata=old.metadata,
+        metadata=metadata,
         supersedes=old.id,
         event_time=old.event_time,
         event_until=old.event_until,

@@ -9,11 +9,11 @@ from typing import Any
 
 from memoranda.errors import Conflict, InvalidInput, NotFound
 from memoranda.model.changes import Close, Insert, RecordChange, Reweigh, StoredRecord
-from memoranda.model.checks import clean
+from memoranda.model.checks import EPOCH, clean
 from memoranda.model.clock import Clock
 from memoranda.model.events import Events
 from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, Trust, ended, is_active
-from memoranda.model.query import Filter, Order
+from memoranda.model.query import Filter, Order, Subset
 from memoranda.records.drafts import Draft, RecordPlanner, parse_address
 from memoranda.records.erasing import Eraser
 from memoranda.store.sql.reads import SqlReads
@@ -80,7 +80,7 @@ class RecordService:
         records = []
         for record, is_new in stored:
             records.append(record)
-            if is_new and self.events["remembered"]:
+            if is_new and record.valid_until != EPOCH and self.events["remembered"]:
                 self.events.emit("remembered", record)
             if is_new and record.kind is Kind.EPISODE and record.position == 0:
                 self.start_session(self.scope, record.session_id)
@@ -114,17 +114,26 @@ class RecordService:
         closing = Close(
             old.id, self.now(), "corrected", superseded_by=new.record.id, only_open=True
         )
-        record = self.announce(self._change(old.id, version, [new, closing]))[0]
+        record = self.change(old.id, version, [new, closing])[0]
         self.events.emit("corrected", record)
         return record
 
-    def _change(
-        self, id: str, version: str | None, changes: Sequence[RecordChange]
-    ) -> list[StoredRecord]:
-        """Carry out changes if a record is still of this version, where one is given."""
+    def change(self, id: str, version: str | None, changes: Sequence[RecordChange]) -> list[Record]:
+        """Carry out changes, as :meth:`apply`, if a record is still of a version that is given."""
         with self.store.write(self.scope) as tx:
             self._require_version(tx, id, version)
-            return tx.carry_out(changes)
+            stored = tx.carry_out(changes)
+        return self.announce(stored)
+
+    def is_proposal(self, id: str) -> bool:
+        """Return whether a record is a fact that waits for a person's approval."""
+        trail = self.store.trails(self.scope, [clean(id, "id")]).get(id)
+        return trail is not None and trail.is_proposal
+
+    def proposals(self) -> list[Record]:
+        """Return the facts that wait for a person's approval, the latest first."""
+        where = Filter.at_any_time(kinds=(Kind.FACT,), subset=Subset.PROPOSED)
+        return self.store.records(self.scope, where, order=Order.LATEST, limit=None)
 
     def _require_version(self, reads: SqlReads, id: str, version: str | None) -> None:
         """Refuse to go on where a record is no longer of a version, if one is given.
@@ -169,7 +178,7 @@ class RecordService:
             raise InvalidInput(message)
         # Full confidence, and it never fades (requirement S4.64).
         full = Reweigh(id, self.now(), confidence=1.0, decay_rate=0.0, reason="confirmed")
-        self._change(id, version, [full])
+        self.change(id, version, [full])
         return self.existing(id)
 
     def forget(

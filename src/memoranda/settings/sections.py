@@ -314,6 +314,8 @@ class ConsolidationSettings(SettingsSection):
         duplicate_at: Share of common words from which two facts are one. The Jaccard index of their
             words.
         decay_rate: How fast a fact fades, per day, that nobody asked to keep. 0 is never.
+        approve: Whether facts wait until a person keeps them. Those that were learned, or stored by
+            an agent's tool; not what a person asked to keep.
     """
 
     automatic: bool = True
@@ -321,6 +323,7 @@ class ConsolidationSettings(SettingsSection):
     timeout: PositiveFloat = 30.0  # S2.30
     duplicate_at: Share = 0.75  # S4.22
     decay_rate: NonNegativeFloat = 0.1  # S4.53
+    approve: bool = False
 
 
 class NotesSettings(SettingsSection):

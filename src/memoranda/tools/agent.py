@@ -15,6 +15,7 @@ from memoranda.errors import InvalidInput, NotFound
 from memoranda.facts.requests import INSTRUCTIONS, asks_to_keep
 from memoranda.learning.exclusions import is_order
 from memoranda.learning.llm.claim_checking import says_no_more
+from memoranda.learning.proposals import plan_proposal
 from memoranda.model.checks import clean, json_text, parse_moment
 from memoranda.model.models import MEMORY_KINDS, Entity, Kind, Message, Record, Trust
 from memoranda.model.ports import RecallRequest
@@ -73,6 +74,7 @@ class AgentTools:
         conversation: opens a conversation to be read; the present one without an id.
         secrets: what becomes of secrets that a model would store.
         decay_rate: how fast a fact fades, per day, that the user did not ask to be kept.
+        approve: whether such a fact waits until a person keeps it.
     """
 
     records: RecordService
@@ -83,6 +85,7 @@ class AgentTools:
     conversation: Callable[[str | None], Conversation]
     secrets: SecretPolicy
     decay_rate: float
+    approve: bool = False
 
     def tools(self) -> ToolList[Tool]:
         """Return the tools as functions that return texts."""
@@ -165,12 +168,17 @@ class AgentTools:
             origin=ORIGIN,
             decay_rate=self.decay_rate if asking is None and memory_type == "fact" else 0.0,
         )
-        insert = self.records.plan(admit_draft(draft, self.secrets), unless_known=True)
+        draft = admit_draft(draft, self.secrets)
+        if self.approve and memory_type == "fact" and asking is None:
+            insert = plan_proposal(self.records, draft)
+        else:
+            insert = self.records.plan(draft, unless_known=True)
         stored = self.records.apply([insert])[0]
         if stored.id != insert.record.id:
             return ToolOutput(stored, f"Known already as {stored.id}.")
         shown = shorten(self.searcher.show(stored).content, LONGEST_SHOWN, placeholder="…")
-        return ToolOutput(stored, f"Remembered: {shown} ({stored.id})")
+        done = "Waits for the user's approval" if insert.is_proposal else "Remembered"
+        return ToolOutput(stored, f"{done}: {shown} ({stored.id})")
 
     def _parse_moment(self, text: str | None, name: str) -> datetime | None:
         """Return a time in ISO 8601; one without a zone is in the user's."""
@@ -210,7 +218,7 @@ class AgentTools:
         return ToolOutput(found, found.text or NOTHING)
 
     def correct_fact(self, *, memory_id: str, content: Content) -> ToolOutput:
-        """Return the fact that takes the place of the fact ``memory_id``.
+        """Return the fact that takes the place of the fact ``memory_id``, or would.
 
         Raises:
             NotFound: there is no such fact.
@@ -225,6 +233,9 @@ class AgentTools:
         # The agent's own word, whoever's the old one was: it is no evidence of what a person said.
         draft = draft_correction(old, text)
         draft |= {"role": ROLE, "origin": ORIGIN, "source_ids": ()}
+        if self.approve:
+            made = self.records.apply([plan_proposal(self.records, draft)])[0]
+            return ToolOutput(made, f"{made.id} waits for the user's approval; {old.id} holds.")
         made = self.records.correct(old, draft)
         return ToolOutput(made, f"Corrected: {made.id} takes the place of {old.id}.")
 

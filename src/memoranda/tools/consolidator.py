@@ -137,6 +137,7 @@ class ConsolidatorTools:
     ) -> str:
         """Let a newer fact take the place of an older one that is no longer true."""
         old, new = find_fact(self._records, old_id), find_fact(self._records, new_id)
+        self._records.require_active(new)
         if new.superseded_by is not None:
             raise InvalidInput(f"{new.superseded_by} took its place; name what is true now")
         if not _may_conflict(old, new):

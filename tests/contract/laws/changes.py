@@ -26,10 +26,11 @@ from steps import do
 
 from laws.base import Contract
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
-from memoranda.model.checks import to_ms
+from memoranda.model.changes import PROPOSED
+from memoranda.model.checks import EPOCH, to_ms
 from memoranda.model.erasure import erase_message
 from memoranda.model.models import Erasure, Kind, PlaceKind, TextPlace, ToolCall, Trust
-from memoranda.model.query import EmbeddedText, Filter, RecordRelation
+from memoranda.model.query import EmbeddedText, Filter, RecordRelation, Subset
 
 
 def changed(ana, since):
@@ -236,6 +237,30 @@ class BeliefContract(Contract):
         ana.close(ana.found(first))
         assert [len(learn(ana, "cake", created_at=moment(2))[1]) for _ in range(2)] == [0, 1]
         assert learn(ana, "cake", metadata={"n": 1})[1] == []
+
+    def test_a_proposal_waits_until_it_is_closed(self, ana):
+        """It waits once, with all of its sources, and no subset of what has ended has it."""
+        one, two = ana.remember("one", "two", kind=Kind.EPISODE)
+
+        def propose(*sources):
+            """Store a proposal; return its id, and whether it is new."""
+            made = record("tea", scope=ana.scope, valid_until=EPOCH, source_ids=sources)
+            ((stored, is_new),) = ana.apply(do.Insert(made, reason=PROPOSED, unless_known=True))
+            return stored.id, is_new
+
+        first, is_new = propose(one.id)
+        assert is_new
+        assert propose(two.id) == (first, False)
+        assert ana.found(replace(one, id=first)).source_ids == (one.id, two.id)
+        over = {"retired": True, "now": moment(9_000)}
+        assert ana.passing(subset=Subset.PROPOSED, **over) == ["tea"]
+        assert ana.passing(subset=Subset.ENDED, **over) == []
+        assert ana.passing(subset=Subset.OVER, **over) == []
+        assert ana.passing(now=moment(9_000)) == ["one", "two"]
+        assert ana.store.verify() == []
+        ana.close(ana.found(replace(one, id=first)))
+        assert ana.passing(subset=Subset.PROPOSED, **over) == []
+        assert propose(two.id)[1]
 
     def test_updating_changes_what_is_given(self, ana):
         """What is not given stays, nothing clears; readers and history learn of it, in place."""

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from explorer_pages import TALK, Elements, csrf_of, send
+from http_server import serving
 from tables import each_row
 
 from memoranda.http.explorer.app import FORMS
@@ -102,6 +103,26 @@ def test_review_decides(ana, post, served, decision, left):
     assert sorted(held) == sorted(left.split(", "))
     if decision != "forget":
         assert ana.get("/review.json").json()["count"] == 0
+
+
+def test_what_waits_is_kept_from_the_queue():
+    """A fact that waits for approval says what it would replace, which keeping it ends."""
+    with serving(consolidation={"approve": True, "automatic": False}) as served:
+        memory = served.memory
+        memory.remember("The user lives in Oslo.")
+        memory.conversation("s").add("user", "I moved to Lima.")
+        served.clock.advance(timedelta(days=1))
+        memory.consolidate()
+        with served.client(None, Origin=served.url) as ana:
+            ana.post("/sign-in", data={"token": served.token()})
+            (item,) = ana.get("/review.json").json()["waiting"]
+            told = item["record"]["content"], item["replaces"], item["other"]["content"]
+            assert told == ("The user lives in Lima.", True, "The user lives in Oslo.")
+            assert "wait for your approval" in ana.get("/").text
+            assert "waits for approval" in ana.get(f"/records/{item['record']['id']}").text
+            send(ana, "/review", id=item["record"]["id"], decision="keep")
+        held = [each for each in memory.records(kind="fact") if not each.superseded_by]
+        assert [each.content for each in held] == ["The user lives in Lima."]
 
 
 def test_many_records_are_exported_and_forgotten(ana, post, served):

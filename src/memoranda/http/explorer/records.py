@@ -39,6 +39,7 @@ def show(request: PageRequest) -> Page:
     values = {
         "record": record,
         "active": is_active(record, now),
+        "waits": services.records(scope).is_proposal(record.id),
         "confidence": confidence_at(record, now),
         "fades_on": fades_on,
         "curve": charts.decay_curve(record, now, fades_on),

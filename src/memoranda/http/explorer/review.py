@@ -1,4 +1,4 @@
-"""The review queue: facts learned lately that a person may keep, change, merge or forget."""
+"""The review queue: facts that were learned, which a person may keep, change, merge or forget."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from memoranda.maintenance.audit import Finding, audit
 from memoranda.maintenance.facts import CATEGORY
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Record
+from memoranda.serving.existing import require_record
 
 # The newest facts, among which the queue is looked for.
 LOOKED_AT = 200
@@ -21,6 +22,7 @@ FAULTS = {
     "near duplicates": "says nearly the same as",
 }
 CONFIRMED = "confirmed"
+WAITS = "waits for your approval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +33,13 @@ class ReviewItem:
         record: the fact.
         reason: why it is asked about.
         other: the fact that it contradicts or repeats, where it does.
+        replaces: whether keeping it ends the other one.
     """
 
     record: Record
     reason: str
     other: Record | None = None
+    replaces: bool = False
 
 
 def show(request: PageRequest) -> Page:
@@ -55,15 +59,17 @@ def decide(request: PageRequest) -> Redirect:
     memory, this, other = request.memory, request.required("id"), request.text("other")
     match request.required("decision"):
         case "keep":
-            for each in filter(None, (this, other)):
-                memory.confirm(each)
+            memory.confirm(this)
+            if other is not None and require_record(memory, other).superseded_by is None:
+                memory.confirm(other)
             done = "kept"
         case "change":
             memory.confirm(memory.correct(this, request.required("content")).id)
             done = "corrected"
         case "merge" if other is not None:
-            memory.confirm(this)
-            memory.forget(other)
+            # What waits for approval may turn out to be the other one, said again.
+            if memory.confirm(this).id != other:
+                memory.forget(other)
             done = "merged"
         case "forget":
             memory.forget(this)
@@ -77,7 +83,11 @@ def find_faults(request: PageRequest) -> list[tuple[str, Finding]]:
     """Return what of the newest facts contradicts or repeats another, each with what it does."""
 
     def look() -> list[tuple[str, Finding]]:
-        found = audit(_newest(request), now=services_of(request.memory).clock.now(), present=())
+        found = audit(
+            [*_waiting(request), *_newest(request)],
+            now=services_of(request.memory).clock.now(),
+            present=(),
+        )
         by_kind = found.findings
         return [(how, each) for kind, how in FAULTS.items() for each in by_kind[kind]]
 
@@ -89,9 +99,14 @@ def _newest(request: PageRequest) -> list[Record]:
     return [each for each in found if each.superseded_by is None]
 
 
+def _waiting(request: PageRequest) -> list[Record]:
+    return [each.record for each in request.memory.facts(waiting=True, limit=LOOKED_AT)]
+
+
 def _suggestions(request: PageRequest) -> Iterator[ReviewItem]:
-    """Yield what no person has confirmed yet, each fact once."""
-    records = {each.id: each for each in _newest(request)}
+    """Yield what no person has confirmed yet, each fact once; what waits for approval first."""
+    waiting = {each.id for each in _waiting(request)}
+    records = {each.id: each for each in [*_waiting(request), *_newest(request)]}
     trails = services_of(request.memory).store.trails(scope_of(request.memory), list(records))
     asked = {
         name
@@ -105,8 +120,12 @@ def _suggestions(request: PageRequest) -> Iterator[ReviewItem]:
                 asked -= {first, other}
                 # What was said last is the one that is kept, as a rule.
                 older, newer = sorted((first, other))
-                yield ReviewItem(records[newer], how, records[older])
+                replaces = newer in waiting and how == FAULTS["contradictions"]
+                reason = f"{WAITS}, and would take the place of" if replaces else how
+                yield ReviewItem(records[newer], reason, records[older], replaces)
     for record in records.values():
-        if record.id in asked and record.origin == ORIGIN:
+        if record.id in asked & waiting:
+            yield ReviewItem(record, WAITS)
+        elif record.id in asked and record.origin == ORIGIN:
             is_asked = record.metadata.get(CATEGORY) in ASKED
             yield ReviewItem(record, "you asked to keep it" if is_asked else "learned from a talk")

@@ -115,6 +115,12 @@ SELECT {RECORD} FROM records r WHERE r.user_key = :user AND r.content_hash = :ha
     AND r.kind = 'fact' AND (r.valid_until IS NULL OR r.valid_until > :now)
     AND (r.agent IS NULL OR r.agent = :agent) ORDER BY r.key
 """
+SAME_PROPOSAL = f"""
+SELECT {RECORD} FROM records r WHERE r.user_key = :user AND r.content_hash = :hash
+    AND r.kind = 'fact' AND r.reason = :reason AND r.closed_at IS NULL
+    AND r.agent IS NOT DISTINCT FROM CAST(:owner AS text)
+    AND r.supersedes IS NOT DISTINCT FROM CAST(:supersedes AS text)
+"""
 NEXT_POSITION = """
 SELECT coalesce(max(position) + 1, 0) FROM records
 WHERE user_key = :user AND session_id = :session
@@ -188,7 +194,8 @@ def waiting_terms(analyzer: Analyzer, texts: Iterable[Row]) -> list[tuple[int, s
 def record_row(new: Insert, item: models.Record, terms: str, key: int, user: int) -> Row:
     """Return the values of ``INSERT`` for a record, which has got its position, with its terms."""
     trail = new.trail
-    state: tuple[str, int | None, int] = new.reason, None, 1
+    # Nothing but its terms is derived from what nobody believes yet.
+    state: tuple[str, int | None, int] = new.reason, None, int(not new.is_proposal)
     if trail is not None:
         state = trail.reason, rows.optional_ms(trail.closed_at), int(not trail.retired)
     return (*RECORDS.row(item), len(terms.split()), key, user, *state)
@@ -407,7 +414,7 @@ class RecordWrites(EntityWrites, SqlReads):
             if each.unless_known and item.kind is models.Kind.FACT:
                 if item.content_hash in texts:
                     store_new()  # One of these may be the same, and is to be found.
-                    known = self._known_fact(item)
+                    known = self._known_fact(each)
                     if known is not None:
                         item, is_new = self._restate(known, item), False
                 texts.add(item.content_hash)
@@ -420,8 +427,17 @@ class RecordWrites(EntityWrites, SqlReads):
         store_new()
         return [StoredRecord(stored[id_], is_new) for id_, is_new in order]
 
-    def _known_fact(self, new: models.Record) -> models.Record | None:
-        """Return the fact that says what a new one says, if there is one."""
+    def _known_fact(self, insert: Insert) -> models.Record | None:
+        """Return the fact that says what a new one says, if there is one.
+
+        That of a proposal may wait for approval, too.
+        """
+        new = insert.record
+        if insert.is_proposal:
+            same = {"hash": new.content_hash, "owner": new.agent, "supersedes": new.supersedes}
+            for row in self.all(SAME_PROPOSAL, reason=planned.PROPOSED, **same):
+                return rows.record(new.user, row)
+            new = replace(new, valid_until=None)
         found = self.all(SAME_FACT, now=to_ms(new.created_at), hash=new.content_hash)
         known = (rows.record(new.user, row) for row in found)
         return next((each for each in known if models.says_all(each, new)), None)
@@ -433,6 +449,9 @@ class RecordWrites(EntityWrites, SqlReads):
         fact as it is then.
         """
         at, reason = new.created_at, "said again"
+        if not models.is_active(known, at):  # It waits for approval, as the new one does.
+            self.reinforce(planned.Reinforce(known.id, at, new.source_ids, reason))
+            return known
         tags = tuple(dict.fromkeys((*known.tags, *new.tags)))
         changed: dict[str, Any] = {} if tags == known.tags else {"tags": tags}
         surer = known.confidence, known.decay_rate

@@ -1,0 +1,136 @@
+"""What was learned and waits for a person's approval (``consolidation.approve``).
+
+A proposal is stored as a fact that was not believed at any moment: no reader finds it. What follows
+from it is planned when a person keeps it, as of what is known then; it becomes a fact of that
+moment, and the proposal is its former version.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memoranda.facts.reader import FactStatement
+from memoranda.learning.claims import ORIGIN, Category, Claim
+from memoranda.learning.known_facts import stated_facts, when_said
+from memoranda.model.changes import (
+    PROPOSED,
+    Close,
+    Insert,
+    RecordChange,
+    Reinforce,
+    Reweigh,
+    Supersede,
+)
+from memoranda.model.models import Record, Trust, is_active
+from memoranda.records.drafts import HELD, Draft, draft_correction
+from memoranda.records.service import RecordService
+
+if TYPE_CHECKING:
+    from memoranda.learning.consolidator import Consolidator
+
+
+def plan_proposal(
+    records: RecordService, draft: Draft, fact: FactStatement | None = None
+) -> Insert:
+    """Return the action that stores a draft until a person keeps it, unless it is known.
+
+    Args:
+        records: of the scope that it is for.
+        draft: the fact.
+        fact: the attribute that was read in it.
+    """
+    ends, metadata = draft.get("valid_until"), dict(draft.get("metadata") or {})
+    if fact is not None:
+        metadata[HELD] = {"fact": asdict(fact)}
+    elif ends is not None:
+        metadata[HELD] = {"valid_until": ends.isoformat()}
+    return records.plan({**draft, "metadata": metadata}, reason=PROPOSED, unless_known=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalKeeper:
+    """Makes facts of proposals that a person keeps.
+
+    Attributes:
+        consolidator: plans what follows from a fact that was learned.
+    """
+
+    consolidator: Consolidator
+
+    def keep(
+        self, held: Record, content: str | None = None, *, version: str | None = None
+    ) -> Record:
+        """Believe what a proposal says fully and for ever; return the fact.
+
+        Args:
+            held: the proposal.
+            content: what the fact says in its place.
+            version: only where the proposal is of this version.
+
+        Raises:
+            InvalidInput: it was kept or dropped meanwhile.
+            Conflict: it is of another version.
+        """
+        records = self.consolidator.records
+        records, now = records.of(replace(records.scope, agent=held.agent)), records.now()
+        plan = self._plan_learned if held.origin == ORIGIN else self._plan_stored
+        changes = plan(records, held, content)
+        made = [each.record.id for each in changes if isinstance(each, Insert)]
+        known = [each.id for each in changes if isinstance(each, Reinforce)]
+        kept = next(iter([*made, *known]), None)
+        ended = {each.id for each in changes if isinstance(each, Supersede)}
+        if kept is not None and kept not in ended:
+            changes.append(Reweigh(kept, now, 1.0, 0.0, "confirmed"))
+        changes.append(Close(held.id, now, "approved", superseded_by=kept, only_open=True))
+        records.change(held.id, version, changes)
+        return records.existing(kept or held.id)
+
+    def _plan_learned(
+        self, records: RecordService, held: Record, content: str | None
+    ) -> list[RecordChange]:
+        """Plan what follows from a fact that consolidation drew."""
+        claim, session = _read_claim(held), held.session_id or ""
+        if content is not None:
+            stated = stated_facts(content, held.user)
+            claim = replace(claim, content=content, fact=stated[0] if len(stated) == 1 else None)
+        return self.consolidator.plan(session, [claim], scope=records.scope, approved=True)
+
+    def _plan_stored(
+        self, records: RecordService, held: Record, content: str | None
+    ) -> list[RecordChange]:
+        """Plan what follows from a fact, or a correction of one, that an agent stored."""
+        draft, now = draft_correction(held, content or held.content), records.now()
+        ends = (held.metadata.get(HELD) or {}).get("valid_until")
+        draft |= {"supersedes": held.supersedes}
+        if ends is not None:
+            draft |= {"valid_until": datetime.fromisoformat(ends)}
+        insert = records.plan(draft)
+        corrected = None if held.supersedes is None else records.find(held.supersedes)
+        if corrected is None or not is_active(corrected, now):
+            return [insert]
+        return [insert, Close(corrected.id, now, "corrected", superseded_by=insert.record.id)]
+
+
+def _read_claim(held: Record) -> Claim:
+    """Return the claim that a learned fact was made of."""
+    fact = None
+    with suppress(KeyError, TypeError):
+        told = held.metadata[HELD]["fact"]
+        fact = FactStatement(**{**told, "aliases": tuple(told["aliases"])})
+    category = str(held.metadata.get("category"))
+    return Claim(
+        content=held.content,
+        subject=str(held.metadata.get("subject", "")),
+        category=Category(category) if category in {*Category} else Category.STATE,
+        sources=held.source_ids,
+        speaker=held.source_role or "",
+        person=held.trust is Trust.PERSON,
+        said_at=when_said(held),
+        event_time=held.event_time,
+        event_until=held.event_until,
+        confidence=held.confidence,
+        fact=fact,
+    )
