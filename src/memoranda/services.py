@@ -280,7 +280,8 @@ class Services:
         """Believe what a proposal of ``scope`` says, or ``content``; return the fact."""
         from memoranda.learning.proposals import ProposalKeeper  # noqa: PLC0415 - see the module
 
-        return ProposalKeeper(self.consolidator(scope)).keep(held, content, **how)
+        keeper = ProposalKeeper(self.records(scope), self.consolidator(scope).plan)
+        return keeper.keep(held, content, **how)
 
     def consolidate(
         self, request: ConsolidationRequest, stop: Event | None = None, *, dry_run: bool = False

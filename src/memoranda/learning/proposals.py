@@ -7,10 +7,10 @@ moment, and the proposal is its former version.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from memoranda.facts.reader import FactStatement
 from memoranda.learning.claims import ORIGIN, Category, Claim
@@ -27,9 +27,6 @@ from memoranda.model.changes import (
 from memoranda.model.models import Record, Trust, is_active
 from memoranda.records.drafts import HELD, Draft, draft_correction
 from memoranda.records.service import RecordService
-
-if TYPE_CHECKING:
-    from memoranda.learning.consolidator import Consolidator
 
 
 def plan_proposal(
@@ -55,10 +52,12 @@ class ProposalKeeper:
     """Makes facts of proposals that a person keeps.
 
     Attributes:
-        consolidator: plans what follows from a fact that was learned.
+        records: stores the facts.
+        plan: plans what follows from claims of a session that a person stands behind.
     """
 
-    consolidator: Consolidator
+    records: RecordService
+    plan: Callable[..., list[RecordChange]]
 
     def keep(
         self, held: Record, content: str | None = None, *, version: str | None = None
@@ -74,8 +73,8 @@ class ProposalKeeper:
             InvalidInput: it was kept or dropped meanwhile.
             Conflict: it is of another version.
         """
-        records = self.consolidator.records
-        records, now = records.of(replace(records.scope, agent=held.agent)), records.now()
+        records = self.records.of(replace(self.records.scope, agent=held.agent))
+        now = records.now()
         plan = self._plan_learned if held.origin == ORIGIN else self._plan_stored
         changes = plan(records, held, content)
         made = [each.record.id for each in changes if isinstance(each, Insert)]
@@ -96,7 +95,7 @@ class ProposalKeeper:
         if content is not None:
             stated = stated_facts(content, held.user)
             claim = replace(claim, content=content, fact=stated[0] if len(stated) == 1 else None)
-        return self.consolidator.plan(session, [claim], scope=records.scope, approved=True)
+        return self.plan(session, [claim], scope=records.scope, approved=True)
 
     def _plan_stored(
         self, records: RecordService, held: Record, content: str | None
