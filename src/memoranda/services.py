@@ -230,14 +230,11 @@ class Services:
             requests=partial(self.keep_requests, scope),
         )
 
-    def read_claims(
-        self, scope: Scope, session: str, message: Message, *, earlier: bool = False
-    ) -> Sequence[Claim]:
-        """Return what the rules read in a stored message, or before it; nothing is stored."""
+    def read_claims(self, scope: Scope, session: str, message: Message) -> Sequence[Claim]:
+        """Return what the rules read in a stored message; nothing is stored."""
         from memoranda.learning.request_keeper import RequestKeeper  # noqa: PLC0415 - see the module
 
-        keeper = RequestKeeper(self.consolidator(scope))
-        return keeper.read_claims(session, message, earlier=earlier)
+        return RequestKeeper(self.consolidator(scope)).read_claims(session, message)
 
     def keep_requests(
         self, scope: Scope, session: str, messages: Sequence[Message]

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from memoranda.agent import Agent
-from memoranda.agent.answers import ALL_RIGHT, BYE, ERASE_ALL, GLAD, HELLO, KNOWS_NOTHING
+from memoranda.agent.answers import ALL_RIGHT, ERASE_ALL, HELLO, KNOWS_NOTHING
 from memoranda.testing.clocks import FrozenClock
 from memoranda.text.recalled import NOTHING
 
@@ -24,9 +24,9 @@ SAID = {
     ),
     "Please don't keep this: my dad drinks": "Not remembered, because you asked not to keep it.",
     "between us, I failed my driving test": "Not remembered, because you asked not to keep it.",
-    "thanks": GLAD,
+    "thanks": "You're welcome.",
     "ok": ALL_RIGHT,
-    "good night": BYE,
+    "good night": "Goodbye. What you told me is kept.",
 }
 # What is asked, and a word that only the first line of the answer's right source has.
 ASKED = {
@@ -128,7 +128,7 @@ def _found(memory, question):
 
 
 def test_news_of_somebody_by_name_answers_a_question_by_kinship(opened):
-    """Where Rita moved is where the user's sister lives, at once and once it is learned."""
+    """Where Rita moved is where the user's sister lives, once it is learned."""
     clock = FrozenClock(NOW)
     memory = opened(clock=clock)
     agent = Agent(memory, session="one")
@@ -137,7 +137,7 @@ def test_news_of_somebody_by_name_answers_a_question_by_kinship(opened):
     clock.advance(DAY)
     agent = Agent(memory, session="two")
     agent.process("Rita moved to Porto last week, by the way.")
-    assert "Porto" in agent.process("Where does my sister live?").text
     agent.end()
+    assert "Porto" in Agent(memory, session="three").process("Where does my sister live?").text
     facts = [each.content for each in memory.records(kind="fact") if not each.superseded_by]
     assert "The user's sister Rita lives in Porto." in facts

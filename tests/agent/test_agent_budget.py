@@ -12,7 +12,7 @@ from tables import each_row
 from memoranda import Memory, Settings
 from memoranda.agent import Agent
 from memoranda.agent.agent import SILENT
-from memoranda.agent.answers import ALL_RIGHT, GLAD, HELLO
+from memoranda.agent.answers import ALL_RIGHT, REPLIES
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.errors import BudgetTooSmall, ConfigError, SpendLimitReached
 from memoranda.model.chat import ChatReply
@@ -206,7 +206,7 @@ def test_what_was_forgotten_is_not_told_by_its_turn(memory):
     assert "peanuts" in memory.recall("Am I allergic to peanuts?").text
 
 
-GREETINGS = {HELLO, GLAD, ALL_RIGHT}
+GREETINGS = {*REPLIES, ALL_RIGHT}
 
 
 @each_row("said", ["hi", "Hello!", "thanks a lot", "ok", "Good morning", "Danke!"])

@@ -77,7 +77,7 @@ def test_a_message_is_kept_when_its_pruning_fails(error, logged):
     assert len(logged.records) == 1
 
 
-def test_a_pruning_that_goes_on_failing_never_hurts(logged):
+def test_a_pruning_that_goes_on_failing_never_hurts():
     """A conversation on a full disk goes on within its limits, and prunes when it can again.
 
     Who asks for a pruning hears of the failure; nothing changed.
@@ -88,7 +88,6 @@ def test_a_pruning_that_goes_on_failing_never_hurts(logged):
     fill(chat, [79] * 40)
     assert (len(chat), chat.prunings) == (40, ())
     assert chat.context().tokens <= 800
-    assert len(logged.records) == 1  # Of failures of one kind in a row, the first.
     before = chat.view()
     for act in (lambda: chat.prune(150), chat.start_session):
         with pytest.raises(errors.StoreFull):

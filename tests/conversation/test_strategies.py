@@ -169,7 +169,7 @@ def test_a_mistake_in_a_strategy_loses_no_message(caplog):
         chat.add("user", f"Number {number}.")
     assert len(chat.messages) == 30
     assert chat.prunings == ()
-    assert ["no such word" in str(each.exc_info[1]) for each in caplog.records] == [True]
+    assert {str(each.exc_info[1])[:12] for each in caplog.records} == {"no such word"}
     with pytest.raises(LookupError, match="no such word"):
         chat.view()
     assert len(chat.view(10_000).messages) == 30

@@ -8,8 +8,7 @@ from datetime import datetime
 from textwrap import shorten
 
 from memoranda.conversation.signals import refers_to_earlier
-from memoranda.facts.questions import AskedAttribute, read_asked
-from memoranda.facts.reader import FactStatement, address_user
+from memoranda.facts.reader import address_user
 from memoranda.facts.requests import share_words
 from memoranda.learning.claims import Claim
 from memoranda.memory import Memory, scope_of, services_of
@@ -39,14 +38,13 @@ MOST_NOTED, MOST_NAMED = 2, 3
 # Lines of each topic, and characters of a quotation.
 MOST_OF_TOPIC, LONGEST_QUOTE = 8, 240
 HELLO = "Hello. Tell me what to remember, or ask me what you told me."
-GLAD = "You're welcome."
-BYE = "Goodbye. What you told me is kept."
-ALL_RIGHT = "All right."
+# Replies to small talk, by words of it.
 REPLIES = {
-    GLAD: {"thanks", "thank", "thx", "ty", "ta", "cheers"},
-    BYE: {"bye", "goodbye", "night", "later"},
+    "You're welcome.": {"thanks", "thank", "thx", "ty", "ta", "cheers"},
+    "Goodbye. What you told me is kept.": {"bye", "goodbye", "night", "later"},
     HELLO: {"hi", "hello", "hey", "yo", "morning", "afternoon", "evening", "there"},
 }
+ALL_RIGHT = "All right."
 KNOWS_NOTHING = "I know nothing about you yet. Tell me something."
 ERASE_ALL = "That cannot be undone, so it takes a command: memoranda users delete {user}"
 
@@ -95,8 +93,6 @@ class MemoryAnswerer:
         asked = RecallRequest(question, RECALL_BUDGET, gone | {message.record_id or ""})
         found = searcher.recall(asked, Filter(now=services.clock.now())).hits
         hits = [hit for hit in found if _states(hit.record)]
-        if not any(map(_is_sure, hits[:1])) and (read := self._read_earlier(session, message)):
-            return read, ()
         if not hits or not _is_near(hits[0], question):
             return NOTHING, ()
         if not _answers(hits[0], question):
@@ -106,32 +102,6 @@ class MemoryAnswerer:
         near = [hit for hit in hits[1:] if hit.score >= least][:MOST_MORE]
         also = [f"also: {self._quote(hit.record, short=True)}" for hit in near]
         return "\n".join([self._quote(hits[0].record), *also]), (hits[0], *near)
-
-    def _read_earlier(self, session: str, question: Message) -> str:
-        """Return what this session said of an attribute that is asked for; empty if nothing.
-
-        It is learned when the session ends. Whom it is said of, a fact may name in other words.
-        """
-        asked = read_asked(question.content)
-        if not asked:
-            return ""
-        services, scope = services_of(self.memory), scope_of(self.memory)
-        claims = services.read_claims(scope, session, question, earlier=True)
-        read = [(each.fact, each) for each in claims if each.fact is not None]
-        facts: list[FactStatement | Record] = [fact for fact, _ in read]
-        for one in asked:
-            where = Filter(now=services.clock.now(), kinds=(Kind.FACT,), attribute=one.attribute)
-            facts += services.store.records(scope, where)
-        meant = {
-            (each.subject, each.attribute)
-            for each in facts
-            if any(_tells(each, one) for one in asked)
-        }
-        told = [
-            claim for fact, claim in read if fact.value and (fact.subject, fact.attribute) in meant
-        ]
-        latest = [_tell(each.content) for each in told if each.sources == told[-1].sources]
-        return self._state("; ".join(dict.fromkeys(latest)), told[-1].said_at) if told else ""
 
     def _state(self, told: str, since: datetime) -> str:
         """Return what is told of the user as a sentence, with since when it is known."""
@@ -228,15 +198,6 @@ def _is_near(hit: Hit, question: str) -> bool:
 def _is_sure(hit: Hit) -> bool:
     """Return whether a hit is a fact of what is asked for, or news of it."""
     return "attribute" in hit.why.arms or hit.why.precedence > 1
-
-
-def _tells(fact: FactStatement | Record, asked: AskedAttribute) -> bool:
-    """Return whether a fact gives the attribute that a question asks for, of that subject."""
-    if fact.value is None or fact.attribute != asked.attribute or asked.former:
-        return False
-    content = fact.content.casefold()
-    about = fact.subject == "user" if asked.own else asked.about in content
-    return about and all(noun in content for noun in asked.nouns)
 
 
 def _likeness(hit: Hit) -> float:

@@ -12,7 +12,6 @@ import signal
 import sys
 import tomllib
 from contextlib import suppress
-from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -59,7 +58,8 @@ class LazyCommands(CommandGroup):
         """Return the command that the arguments name, ready to run."""
         name, found, rest = super().resolve_command(ctx, args)
         if name in KNOWN:
-            found = _read_module(KNOWN[name][0]).commands[name]
+            module = import_module(f"{__name__}.{KNOWN[name][0]}")
+            found = typer.main.get_group(module.commands).commands[name]
         return name, found, rest
 
     def main(self, *args: Any, **given: Any) -> NoReturn:
@@ -105,12 +105,6 @@ def describe_wrong_usage(error: Any) -> str:
         return f"no such option: {error.option_name}; did you mean {' or '.join(near)}?"
     message = message.replace("Got unexpected extra argument(s)", "too many words")
     return f"{message[:1].lower()}{message[1:]}".replace(". Did", "; did")
-
-
-@cache
-def _read_module(name: str) -> Any:
-    """Return the commands of a module."""
-    return typer.main.get_group(import_module(f"{__name__}.{name}").commands)
 
 
 app = typer.Typer(

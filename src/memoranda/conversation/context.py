@@ -190,11 +190,6 @@ class ContextBuilder:
         system = self._meter.message(_join(self._system)) if self._system else 0
         return self._meter.format.reply + self._asks.tools + system
 
-    def _refuse_too_much(self) -> None:
-        fixed = self._head + self._asked + self._fixed
-        if fixed > self._whole:
-            raise BudgetTooSmall(needed=self._state.billed(fixed), budget=self._asks.budget)
-
     @property
     def _free(self) -> int:
         """The tokens that are there for messages and memory."""
@@ -217,11 +212,7 @@ class ContextBuilder:
 
         It asks for what the prompt says, or else the last message of the user. Memory gets its
         share of what the view leaves: what is recalled is paid for in full with every request.
-
-        Raises:
-            BudgetTooSmall: system prompt, pinned messages and prompt do not fit.
         """
-        self._refuse_too_much()
         live = reversed(self._state.live.messages)
         question = self._prompt or next((m.content for m in live if m.role == "user"), None)
         most = max(self._asks.reserved, RECALL_LEAST)
@@ -251,7 +242,9 @@ class ContextBuilder:
         Raises:
             BudgetTooSmall: system prompt, pinned messages and prompt do not fit.
         """
-        self._refuse_too_much()
+        fixed = self._head + self._asked + self._fixed
+        if fixed > self._whole:
+            raise BudgetTooSmall(needed=self._state.billed(fixed), budget=self._asks.budget)
         included = self._included(memory)
         counted = sum(item.tokens for item in included)
         tokens = self._state.billed(counted)

@@ -110,27 +110,16 @@ class Conversation:
         self._begin(Transcript.alone("conversation", CLOCK.now(), options), limits, services)
 
     @classmethod
-    def over(
-        cls,
-        transcript: Transcript,
-        limits: Limits,
-        services: ConversationServices,
-        *,
-        other_model: bool = False,
-    ) -> Self:
+    def over(cls, transcript: Transcript, limits: Limits, services: ConversationServices) -> Self:
         """Return the conversation whose messages ``transcript`` keeps.
 
         Args:
             transcript: the messages.
             limits: how large its contexts are, and when it is pruned.
             services: what it works with.
-            other_model: whether the messages were counted for another model: they are counted
-                anew.
         """
         conversation = object.__new__(cls)
         conversation._begin(transcript, limits, services)
-        if other_model:
-            conversation._recount()
         return conversation
 
     def _begin(
@@ -654,7 +643,7 @@ class Conversation:
             raise BudgetTooSmall(needed=needed, budget=most)
         return shown
 
-    def _recount(self) -> None:
+    def recount(self) -> None:
         """Count all messages anew, for another model than they were counted for."""
         self._transcript.update(calibration=Calibration())
         meter, known = self._states.read().meter, self._transcript.messages(cleared=True)

@@ -79,13 +79,15 @@ class ConversationStore:
         """Open the conversation ``id``, or start it. It goes on where it was left."""
         chosen = check_limits(self.settings, **options)
         transcript = self.transcript(clean(id, "id"))
-        other = transcript.open(options, self.records.now())
+        is_of_other_model = transcript.open(options, self.records.now())
         services = replace(
             self._services(id, self.notes),
             recall=partial(self.recall, session=id),
             requests=partial(self.requests, id),
         )
-        conversation = Conversation.over(transcript, chosen, services, other_model=other)
+        conversation = Conversation.over(transcript, chosen, services)
+        if is_of_other_model:
+            conversation.recount()
         if chosen.settings.at_session_start == "prune":
             conversation.start_session()
         return conversation

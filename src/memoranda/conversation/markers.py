@@ -7,9 +7,10 @@ gaps and the budget alone: so the beginning of a request stays as it was while a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from datetime import UTC
+from itertools import accumulate, takewhile
 
 from memoranda.conversation.particulars import merge_ranked
 from memoranda.conversation.summary import rank_lines
@@ -79,17 +80,19 @@ def rounded(tokens: float) -> int:
     return most - most % (1 << max(0, most.bit_length() - 3))
 
 
+def _count_fitting(costs: Iterable[int], most: int) -> int:
+    """Return how many of the first costs are together at most ``most``."""
+    return sum(1 for _ in takewhile(most.__ge__, accumulate(costs)))
+
+
 def _fit_particulars(gaps: Sequence[PrunedSpan], meter: ChatMeter, most: int) -> list[PrunedSpan]:
     """Return the gaps, each with those of its particulars that its marker is to tell.
 
     Each is told once, the most telling of the newest gap first, in ``most`` tokens together.
     """
-    left, told = most, set[str]()
-    for name in merge_ranked([gap.named for gap in reversed(gaps)]):
-        left -= meter.counter.count(f", {name}")
-        if left < 0:
-            break
-        told.add(name)
+    names = merge_ranked([gap.named for gap in reversed(gaps)])
+    costs = (meter.counter.count(f", {name}") for name in names)
+    told = set(names[: _count_fitting(costs, most)])
     found: list[PrunedSpan] = []
     for gap in reversed(gaps):
         names = tuple(name for name in gap.named if name in told)
@@ -104,11 +107,8 @@ def _fit_summaries(gaps: Sequence[PrunedSpan], meter: ChatMeter, most: int) -> l
     The most binding come first.
     """
     told = [(gap, line) for gap in gaps for line in (gap.summary or "").splitlines()]
-    left, kept = most, set[int]()
-    for at in rank_lines([line for _, line in told]):
-        left -= meter.counter.count(told[at][1]) + 1
-        if left < 0:
-            break
-        kept.add(at)
+    ranked = rank_lines([line for _, line in told])
+    costs = (meter.counter.count(told[at][1]) + 1 for at in ranked)
+    kept = set(ranked[: _count_fitting(costs, most)])
     lines = ("\n".join(told[at][1] for at in sorted(kept) if told[at][0] is gap) for gap in gaps)
     return [replace(gap, summary=each or None) for gap, each in zip(gaps, lines, strict=True)]

@@ -100,13 +100,10 @@ def _near_secrets(text: str) -> Callable[[int, int], bool]:
     bounds = [0, *ends, len(text)]
 
     @cache
-    def part(number: int) -> str:
-        return text[bounds[number] : bounds[number + 1]] if number >= 0 else ""
-
-    @cache
     def is_secret(number: int) -> bool:
-        said = part(number)
-        named = spoken and (mentions_secret(part(number - 1)) or mentions_secret(said))
+        before, start, end = bounds[max(number - 1, 0)], bounds[number], bounds[number + 1]
+        said = text[start:end]
+        named = spoken and mentions_secret(text[before:end])
         return named or (_MAY_HIDE.search(said) is not None and has_secret(said))
 
     return lambda start, end: any(is_secret(bisect_right(ends, each)) for each in {start, end})

@@ -150,37 +150,31 @@ class ContextUsage:
         return round(self.tokens / self.limit * PERCENT, 1)
 
 
+@dataclass(slots=True)
 class Pruner:
     """The triggers of one conversation. Not thread-safe: its conversation holds the lock.
 
-    Args:
+    Attributes:
         transcript: what is pruned; it keeps the receipts.
         states: reads it, and is told what was pruned.
         limits: when to prune, and how.
         services: of the conversation.
+        new_task: whether one began whose pruning is yet to be done.
+        used: tokens in use when it was last asked whether pruning is due.
     """
 
-    def __init__(
-        self,
-        transcript: Transcript,
-        states: StateReader,
-        limits: Limits,
-        services: ConversationServices,
-    ) -> None:
-        """Start with nothing in use."""
-        self._transcript = transcript
-        self._states = states
-        self._limits = limits
-        self._services = services
-        self._new_task = False  # whether one began whose pruning is yet to be done
-        self._failure: type[Exception] | None = None  # of which kind the last one was, if it failed
-        self._used: float = inf  # tokens in use when it was last asked whether pruning is due
+    transcript: Transcript
+    states: StateReader
+    limits: Limits
+    services: ConversationServices
+    new_task: bool = False
+    used: float = inf
 
     def _prune_at(self, state: ConversationState) -> int:
         """Return from how many tokens messages leave: recalled memory has a share of a context."""
-        budget, cap = self._limits.budget(state.window), self._limits.cap(state.window)
-        reserved = 0 if self._services.recall is None else reserve_recall(budget)
-        return min(int(cap * self._limits.settings.prune_at), budget - reserved)
+        budget, cap = self.limits.budget(state.window), self.limits.cap(state.window)
+        reserved = 0 if self.services.recall is None else reserve_recall(budget)
+        return min(int(cap * self.limits.settings.prune_at), budget - reserved)
 
     def after_adding(
         self, state: ConversationState, begun: Sequence[Message], before: int
@@ -193,35 +187,31 @@ class Pruner:
             before: how many tokens were in use without it.
         """
         events: list[tuple[str, object]] = [("task_boundary", item) for item in begun]
-        self._new_task = self._new_task or bool(begun)
-        used, cap = state.used, self._limits.cap(state.window)
-        warn_at = min(int(cap * self._limits.settings.warn_at), self._prune_at(state))
+        self.new_task = self.new_task or bool(begun)
+        used, cap = state.used, self.limits.cap(state.window)
+        warn_at = min(int(cap * self.limits.settings.warn_at), self._prune_at(state))
         # What requests carry may have grown since the last message, too.
-        if min(before, self._used) < warn_at <= used:
+        if min(before, self.used) < warn_at <= used:
             events.append(("approaching_limit", ContextUsage(tokens=used, limit=cap)))
         try:
             for receipt in self._prune_due(state, cap):
                 events += [("pruned", receipt)] if receipt is not None else []
-        except Exception as error:
-            if type(error) is not self._failure:  # A mistake comes with every message.
-                log.exception("pruning failed; each further message tries again")
-            self._failure = type(error)
-        else:
-            self._failure = None
-        self._used = used
+        except Exception:
+            log.exception("pruning failed; the next message tries again")
+        self.used = used
         return events
 
     def _prune_due(self, state: ConversationState, cap: int) -> Iterator[Pruning | None]:
-        policy, settings = self._limits.policy, self._limits.settings
-        budget, prune_at = self._limits.budget(state.window), self._prune_at(state)
+        policy, settings = self.limits.policy, self.limits.settings
+        budget, prune_at = self.limits.budget(state.window), self._prune_at(state)
         prune_from = int(cap * settings.prune_from)
         if state.used <= prune_from:
             return
-        if self._new_task and settings.at_task_boundary == "prune":
+        if self.new_task and settings.at_task_boundary == "prune":
             finished = replace(policy, strategy=FINISHED_TASKS, always=True)
             given, room = SelectionInput(state.live, finished), state.room(prune_at)
             yield self.prune(state, "task_boundary", room, given, "a new task starts")
-        self._new_task = False
+        self.new_task = False
         used, room = state.used, state.room(int(budget * settings.prune_to))
         given = SelectionInput(state.live, policy)
         if used > prune_at:
@@ -242,7 +232,7 @@ class Pruner:
     ) -> Pruning | None:
         """Take out of view what does not fit ``room`` tokens; return the receipt, if any went."""
         # Where few tokens are to be freed, what is left is to hold what markers tell in a context.
-        told = self._limits.budget(state.window) if given.policy.always else room
+        told = self.limits.budget(state.window) if given.policy.always else room
         if trigger != MANUAL:
             room = self._least_room(state, room, given)
         shown = view_of(given, room, state.meter, told)
@@ -258,17 +248,17 @@ class Pruner:
         gaps = merge_spans([*state.live.gaps, *spans])
         marked = sum(marker.cost for marker in mark_gaps(gaps, state.meter, state.window))
         receipt = Pruning(
-            id=self._services.ids.new("prn"),
-            at=self._services.clock.now(),
+            id=self.services.ids.new("prn"),
+            at=self.services.clock.now(),
             trigger=trigger,
             why=why,
-            strategy=self._limits.policy.strategy.name,
+            strategy=self.limits.policy.strategy.name,
             before=state.used,
             after=state.billed(state.head + state.live.tokens - gone + marked),
             cuts=tuple(spans),
         )
-        self._transcript.prune(receipt)
-        self._states.apply(receipt)
+        self.transcript.prune(receipt)
+        self.states.apply(receipt)
         return receipt
 
     def _least_room(self, state: ConversationState, room: int, given: SelectionInput) -> int:

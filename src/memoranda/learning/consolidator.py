@@ -294,17 +294,15 @@ class Consolidator:
             after, context = through, turns[-BEFORE:]
         return False
 
-    def read_turns(
-        self, session: str, episodes: Sequence[Record], most: int = BEFORE
-    ) -> tuple[list[Turn], list[Turn]]:
-        """Return at most so many turns before some episodes of a session, and their own."""
-        before = self._episodes_before(session, episodes[0].position or 0, most)
+    def read_turns(self, session: str, episodes: Sequence[Record]) -> tuple[list[Turn], list[Turn]]:
+        """Return the turns before some episodes of a session, and their own."""
+        before = self._episodes_before(session, episodes[0].position or 0)
         reader = TurnReader(self.records, self.searcher)
         turns, _ = reader.read(session, [*before, *episodes])
         return turns[: len(before)], turns[len(before) :]
 
-    def _episodes_before(self, session: str, place: int, most: int = BEFORE) -> list[Record]:
-        found = self._episodes(session, max(-1, place - 1 - most), most)
+    def _episodes_before(self, session: str, place: int) -> list[Record]:
+        found = self._episodes(session, max(-1, place - 1 - BEFORE), BEFORE)
         return [each for each in found if (each.position or 0) < place]
 
     def _episodes(self, session: str, after: int, limit: int) -> list[Record]:

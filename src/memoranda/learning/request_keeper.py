@@ -12,16 +12,13 @@ from dataclasses import dataclass, replace
 from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.facts.requests import find_memory_change
 from memoranda.learning.claims import Claim, Turn
-from memoranda.learning.consolidator import BEFORE, Consolidator
+from memoranda.learning.consolidator import Consolidator
 from memoranda.learning.memory_changer import MemoryChanger
 from memoranda.model.changes import Close, Insert, RecordChange
 from memoranda.model.models import ROLES, Message, Record
 from memoranda.model.reports import RequestOutcome, RequestReceipt
 
 log = logging.getLogger("memoranda.requests")
-
-# Turns before a message that are read for what a session says.
-MOST_EARLIER = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +46,21 @@ class RequestKeeper:
                 log.warning("a request waits for the end of its session: %s", error)
         return receipts
 
-    def read_claims(self, session: str, message: Message, *, earlier: bool = False) -> list[Claim]:
-        """Return what the rules read in a stored message, as consolidation would; store nothing.
-
-        Args:
-            session: the conversation that it is in.
-            message: what was said.
-            earlier: whether to read what was said before the message, and not the message.
-        """
+    def read_claims(self, session: str, message: Message) -> list[Claim]:
+        """Return what the rules read in a stored message, as consolidation would; store nothing."""
         episode = self._episode(message)
         if episode is None:
             return []
-        before, turn = self._read_turn(session, episode, most=MOST_EARLIER if earlier else BEFORE)
-        rules = self.consolidator.rules
-        return rules.extract(before) if earlier else rules.extract([turn], before=before)
+        before, turn = self._read_turn(session, episode)
+        return self.consolidator.rules.extract([turn], before=before)
 
     def _episode(self, message: Message) -> Record | None:
         records, episode = self.consolidator.records, message.record_id or ""
         return records.store.get(records.scope, [episode]).get(episode)
 
-    def _read_turn(
-        self, session: str, episode: Record, *, most: int = BEFORE
-    ) -> tuple[list[Turn], Turn]:
+    def _read_turn(self, session: str, episode: Record) -> tuple[list[Turn], Turn]:
         """Return the turns before an episode that help to understand it, and its own."""
-        before, [turn] = self.consolidator.read_turns(session, [episode], most)
+        before, [turn] = self.consolidator.read_turns(session, [episode])
         return [each for each in before if each.agent in {None, turn.agent}], turn
 
     def _keep(self, session: str, message: Message) -> Iterator[RequestReceipt]:

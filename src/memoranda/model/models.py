@@ -309,8 +309,8 @@ class Pruning:
     Attributes:
         id: ``prn_…``; sorts by time.
         at: when it was done.
-        trigger: ``automatic``, ``aggressive``, ``manual``, ``task_boundary``,
-            ``session_start`` (requirements R6.1 to R6.5) or ``overflow``.
+        trigger: ``automatic``, ``aggressive``, ``manual``, ``task_boundary`` or
+            ``session_start`` (requirements R6.1 to R6.5).
         why: what set it off, with its figures.
         strategy: how the messages were chosen.
         before, after: tokens of a request with all that is in view, before and after it.

@@ -30,7 +30,6 @@ REASONS = {
     "manual": "as you asked",
     "task_boundary": "as a new task begins",
     "session_start": "as a new session begins",
-    "overflow": "as the session has become long",
 }
 SAVES = "to save space"  # otherwise
 BAR = 30
