@@ -1,6 +1,8 @@
 """What the tests of the HTTP server share: a server in this process, and clients with tokens."""
 
 import socket
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 
@@ -78,6 +80,21 @@ def serving(location=":memory:", **settings):
         finally:
             server.should_exit = True
             thread.join()
+
+
+@contextmanager
+def started(environment, *words):
+    """Run the server as a process until the block ends; give it and its URL."""
+    with subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
+        [sys.executable, "-W", "error", "-m", "memoranda", "serve", *words],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process, process.stderr.readline().split()[-1]
+        finally:
+            process.kill()
 
 
 def require_problem(answer, status):

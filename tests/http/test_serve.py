@@ -2,14 +2,11 @@
 
 import json
 import signal
-import subprocess
-import sys
-from contextlib import contextmanager
 
 import httpx
 import pytest
 from bare_environment import bare_environment
-from http_server import PATIENCE
+from http_server import PATIENCE, started
 from typer.testing import CliRunner
 
 from memoranda import Memory, Settings, errors
@@ -34,21 +31,6 @@ def command(environment):
         return json.loads(done.stdout) if code == 0 else done.stderr
 
     return start
-
-
-@contextmanager
-def started(environment, *words):
-    """Run the server as a process until the block ends; give it and its URL."""
-    with subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
-        [sys.executable, "-W", "error", "-m", "memoranda", "serve", *words],
-        env=environment,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            yield process, process.stderr.readline().split()[-1]
-        finally:
-            process.kill()
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from fastapi import FastAPI
+from opentelemetry import trace
 from starlette.applications import Starlette
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
@@ -73,7 +74,11 @@ def create_app(
         version=memoranda.__version__,
         # Its pages would load scripts of others, and the document has a route of ours.
         openapi_url=None,
-        telemetry={"logs": False},  # They would quote what failed.
+        telemetry={
+            "logs": False,  # They would quote what failed.
+            # By OTEL_EXPORTER_OTLP_ENDPOINT, unless whoever started this process did so.
+            "auto_configure": isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider),
+        },
         lifespan=None if mcp is None else mcp.router.lifespan_context,
     )
     # One object for each token, as a new one looks its user up again; and a user who was deleted

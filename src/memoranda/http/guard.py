@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 
 import anyio
+from opentelemetry import trace
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -27,6 +28,8 @@ ALWAYS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+# A span has the pattern of the path; the path itself may name an entity, and a query has words.
+UNTRACED = {"url.path": "", "url.query": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class RequestGuard:
             return
         scope.setdefault("state", {})["request_id"] = secrets.token_hex(8)
         request, answer = Request(scope), AnswerSender(scope, send)
+        trace.get_current_span().set_attributes(UNTRACED)
         if refusal := self._refuse(request):
             await refusal(scope, receive, answer.send)
             return

@@ -20,6 +20,7 @@ from typing import Any
 import httpx2
 from pydantic_ai import ModelResponse, exceptions
 from pydantic_ai.models import Model
+from pydantic_ai.models.instrumented import InstrumentationSettings, instrument_model
 
 from memoranda.errors import LLMError
 from memoranda.model.usage import Usage
@@ -42,6 +43,8 @@ REMEDIES: tuple[tuple[type[Exception], str], ...] = (
     (exceptions.ModelHTTPError, "try again later"),
 )
 OTHERWISE = "try again later, or check the model and its URL"
+# Of spans for OpenTelemetry, where it is configured: names and numbers, no text.
+TRACING = InstrumentationSettings(include_content=False)
 # What servers are known by: reading it takes longer than all else about a client.
 read_certificates = cache(httpx2.create_ssl_context)
 
@@ -50,7 +53,7 @@ read_certificates = cache(httpx2.create_ssl_context)
 async def connected(to: ModelConnection) -> AsyncIterator[Model]:
     """Give the model, with a client of its own: connections belong to one event loop."""
     async with httpx2.AsyncClient(verify=read_certificates()) as http:
-        yield await asyncio.to_thread(_model, to, http)
+        yield instrument_model(await asyncio.to_thread(_model, to, http), TRACING)
 
 
 def _model(to: ModelConnection, http: httpx2.AsyncClient) -> Model:
