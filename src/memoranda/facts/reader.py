@@ -446,7 +446,9 @@ class FactReader:
         articles = self._words["articles"]
         telling = [word for word in words[:-1] if word not in articles] + words[-1:]
         pointing = any(word in unclear for word in telling)
-        return pointing or not any(char.isalnum() or char == MASK for char in value)
+        # "In that house" was cut before "that".
+        cut = words[-1] in self._words.get("prepositions", ())
+        return pointing or cut or not any(char.isalnum() or char == MASK for char in value)
 
 
 def _is_taken(

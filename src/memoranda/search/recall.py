@@ -50,6 +50,8 @@ SHOWN_SHARE = 0.6
 RECALLED = 20
 # The same where the setting ``retrieval.recall`` wants facts alone.
 RECALLED_FACTS = 5
+# Words in which two turns with the same facts may differ and say the same.
+LEAD_IN_WORDS = 4
 # Signs at the edge of a word that change nothing of what it says.
 _MARKS = ".,;:!\u2026\"'`*_()\u201c\u201d\u2018\u2019"
 # The action in a record's history by which somebody, and not time, ended it.
@@ -154,6 +156,7 @@ class RecallService:
         ]
         found = pack(
             shown,
+            facts=facts,
             most=RECALLED_FACTS if self.facts_only else RECALLED,
             budget=budget,
             counter=request.counter or self.counter,
@@ -213,6 +216,7 @@ def _replace_hidden(hits: Sequence[Hit], hidden: set[str], facts: FactsByTurn) -
 def pack(
     hits: Sequence[Hit],
     *,
+    facts: FactsByTurn,
     most: int = RECALLED,
     budget: int,
     counter: TokenCounter,
@@ -229,7 +233,7 @@ def pack(
     left = budget - frame
     lines: list[str] = []
     kept: list[Hit] = []
-    for hit, *before in islice(_group_restated(hits), most):
+    for hit, *before in islice(_group_restated(hits, facts), most):
         line = escape_fence(remembered(hit.record, zone, before=[each.record for each in before]))
         cost = counter.count(line) + SEPARATOR_TOKENS
         if cost > left:
@@ -275,19 +279,30 @@ def _likeness(hit: Hit) -> float:
     return held["tokens"] + held.get("vector", 0) if "tokens" in held else 0
 
 
-def _group_restated(hits: Sequence[Hit]) -> Iterator[list[Hit]]:
+def _group_restated(hits: Sequence[Hit], facts: FactsByTurn) -> Iterator[list[Hit]]:
     """Yield hits that say the same as one group, the newest first, each where its best one was."""
-    groups: dict[tuple[str | None, ...], list[Hit]] = {}
+    groups: list[list[Hit]] = []
     for hit in hits:
-        groups.setdefault(_statement(hit.record), []).append(hit)
-    for group in groups.values():
+        for group in groups:
+            if _says_same(hit.record, group[0].record, facts):
+                group.append(hit)
+                break
+        else:
+            groups.append([hit])
+    for group in groups:
         yield sorted(group, key=lambda hit: hit.record.event_time, reverse=True)
 
 
-def _statement(record: Record) -> tuple[str | None, ...]:
-    """Return who says what in a record, but for case and marks at the edges of words."""
-    words = record.content.casefold().split()
-    return record.source_role, *(word.strip(_MARKS) for word in words)
+def _says_same(one: Record, other: Record, facts: FactsByTurn) -> bool:
+    """Return whether somebody says the same in two records, but for case, marks and lead-ins.
+
+    "As I said, I swim" is "I really swim": the same facts were drawn from both.
+    """
+    words, others = ([w.strip(_MARKS) for w in r.content.casefold().split()] for r in (one, other))
+    drawn = facts.get(one.id)
+    restates = drawn and drawn == facts.get(other.id)
+    alike = restates and len({*words} ^ {*others}) <= LEAD_IN_WORDS
+    return one.source_role == other.source_role and bool(words == others or alike)
 
 
 def _shortened(line: str, budget: int, counter: TokenCounter) -> str:
