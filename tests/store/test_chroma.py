@@ -9,6 +9,8 @@ import sys
 from base64 import b64encode
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import chromadb
 import numpy as np
@@ -26,6 +28,7 @@ from memoranda.errors import (
     StoreBusy,
     StoreClosed,
     StoreError,
+    StoreReadOnly,
 )
 from memoranda.model.changes import Close
 from memoranda.model.query import EmbeddedText, IndexVersion
@@ -488,3 +491,25 @@ def test_a_folder_of_before_is_refused(folder, opened):
         opened()
     with bare(folder) as client:
         assert [each.name for each in client.list_collections()] == ["journal"]
+
+
+def test_a_folder_that_cannot_be_written_is_told():
+    """The error names what to do about it, and nothing in the folder is changed."""
+    parts = {"analyzer": WordAnalyzer(), "names": PlainNames()}
+    with TemporaryDirectory() as folder:
+        place, root = Path(folder, "kept"), os.geteuid() == 0
+        ChromaStore(place, **parts).close()
+        before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+        (place / "memoranda.lock").chmod(0o444)
+        place.chmod(0o555)
+        place.parent.chmod(0o755)
+        if root:
+            os.seteuid(65534)
+        try:
+            with pytest.raises(StoreReadOnly, match=r"cannot be written.*use a copy"):
+                ChromaStore(place, **parts)
+        finally:
+            if root:
+                os.seteuid(0)
+            place.chmod(0o700)
+        assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before

@@ -26,7 +26,6 @@ from memoranda.model.models import (
     PrunedSpan,
     Pruning,
 )
-from memoranda.store.sql.database import read_again
 from memoranda.tokens.calibration import limit_to_tools
 from memoranda.tokens.catalog import Catalog, ChatMeter
 
@@ -290,9 +289,6 @@ class StateReader:
 
     def read(self) -> ConversationState:
         """Return the current state of the conversation."""
-        return read_again(self._read)
-
-    def _read(self) -> ConversationState:
         with self._transcript.store.snapshot():
             info, expired = self._transcript.info(), self._transcript.expired_through()
             if self._seen != (info.revision, expired):

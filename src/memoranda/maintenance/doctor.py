@@ -26,7 +26,7 @@ from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import LanguageModel
 from memoranda.model.query import Filter
 from memoranda.model.reports import Check
-from memoranda.model.sessions import FUTURE, SessionInfo, describe_counts
+from memoranda.model.sessions import SessionInfo, describe_counts
 from memoranda.notes.service import WRONG
 from memoranda.providers.embedding import model_files as files
 from memoranda.providers.opening import local_embedder
@@ -163,7 +163,7 @@ class Doctor:
         last = {run.job: run for run in self.store.job_runs()}
         first = self.store.records(self.scope, Filter.at_any_time(kinds=tuple(Kind)), limit=1)
         begun = first[0].created_at if first else self.now
-        told, late, ahead = [], [], []
+        told, late = [], []
         for stage in STAGES:
             try:
                 times = parse_times(getattr(self.settings.schedule, stage), self.settings.zone)
@@ -179,14 +179,6 @@ class Doctor:
             done = lease.done if lease is not None and lease.done is not None else begun
             due = None if times is None else next_time(times, done)
             late += [stage] if due is not None and due < self.now - MISSED else []
-            ahead += [stage] if done > self.now + FUTURE else []
-        if ahead:
-            detail = f"{'; '.join(told)}; by a clock that was ahead: {', '.join(ahead)}"
-            return (
-                None,
-                detail,
-                f"look at the machine's clock; memoranda maintain {' '.join(ahead)}",
-            )
         if late:
             detail = f"{'; '.join(told)}; missed for a day or longer: {', '.join(late)}"
             return None, detail, f"memoranda maintain {' '.join(late)}; {KEPT}"

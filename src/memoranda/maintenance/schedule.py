@@ -39,6 +39,7 @@ from memoranda.model.reports import StageReport
 from memoranda.model.sessions import FUTURE, StageLease
 from memoranda.settings.parsing import SPAN, parse_span
 from memoranda.store.sql.store import Store
+from memoranda.text.patterns import compile_pattern
 
 log = logging.getLogger("memoranda.maintenance.schedule")
 
@@ -56,10 +57,10 @@ NO_LEASE = StageLease(None, None)
 # A trigger of APScheduler.
 Times = Any
 OFF = "off"
-FIELDS = ("minute", "hour", "day", "month", "day_of_week")
 # APScheduler counts the days from Monday, cron from Sunday; by name they agree.
 DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
-WEEKDAYS = {str(day): name for day, name in enumerate(DAYS)}
+# A day of the week, and not every so many of them.
+DAY = compile_pattern(r"(^|[,-])([0-7])\b")
 REFUSED = (
     "the schedule {!r} cannot be read: {}; write five fields (minute hour day month weekday) such "
     "as '0 3 * * *', or a span such as 3600s or 1h, or 'off'"
@@ -103,17 +104,9 @@ def _every(text: str) -> Times:
 
 
 def _cron(text: str, zone: tzinfo) -> Times:
-    values = text.split()
-    if len(values) != len(FIELDS):
-        raise ValueError(f"it has {len(values)} fields")
-    values[-1] = ",".join(map(_weekdays, values[-1].split(",")))
-    return CronTrigger(**dict(zip(FIELDS, values, strict=True)), timezone=zone)
-
-
-def _weekdays(item: str) -> str:
-    """Return an item such as ``5-7/2`` with the names of its days."""
-    days, slash, step = item.partition("/")
-    return "-".join(WEEKDAYS.get(day, day) for day in days.split("-")) + slash + step
+    fields, _, days = text.rpartition(" ")
+    named = DAY.sub(lambda found: found[1] + DAYS[int(found[2])], days)
+    return CronTrigger.from_crontab(f"{fields} {named}", timezone=zone)
 
 
 def next_time(times: Times, after: datetime) -> datetime | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -469,14 +469,11 @@ class SyncedNotes(Notes):
 
     # Moving
 
-    def quiet(self) -> AbstractContextManager[None]:
-        """Keep writers out while files and store are looked at together."""
-        return self._files.quiet()
-
     def content(self) -> NotesContent:
         """Return all that they say, as it is."""
-        files = {name: self._files.read(name) for name in self._files.names(*NOTES_FILES)}
-        return NotesContent(self.scope.agent, self._base().lines, files)
+        with self._files.quiet():
+            files = {name: self._files.read(name) for name in self._files.names(*NOTES_FILES)}
+            return NotesContent(self.scope.agent, self._base().lines, files)
 
     def keep(self, content: NotesContent) -> list[Path]:
         """Write what the notes of another store say; return files that stay as they were."""

@@ -74,7 +74,7 @@ class CircuitBreaker:
         """
         outcome: Future[Result] = Future()
         failure = self._admit(outcome)
-        run = partial(self._run, work, outcome, trial=failure is not None)
+        run = partial(self._run, work, outcome)
         Thread(target=run, name="memoranda-server", daemon=True).start()
         limit = self._timeout if hurry else PATIENCE
         try:
@@ -85,7 +85,7 @@ class CircuitBreaker:
             remedy = "start the server, or raise embedding.timeout"
             message = f"no answer from {self._server} within {limit:g} s; {remedy}"
             outcome.cancel()
-            self._note(message, trial=failure is not None)
+            self._note(message)
             raise ModelUnavailable(message) from error
         except CancelledError as error:
             raise ModelUnavailable(f"{self._server} is not waited for: closed") from error
@@ -111,11 +111,11 @@ class CircuitBreaker:
                 if now < self._until:
                     left = f"it is asked again in {self._until - now:.0f} s"
                     raise ModelUnavailable(f"{self._failure}; {left}")
-                self._until = now + self._pause  # One call tries it, and not each of many.
+                self._wait_longer(now)  # One call tries it, and not each of many.
             self._running.add(outcome)
             return self._failure
 
-    def _run(self, work: Callable[[], Result], outcome: Future[Result], *, trial: bool) -> None:
+    def _run(self, work: Callable[[], Result], outcome: Future[Result]) -> None:
         """Call the server, note how it is, and hand the result to whoever still waits."""
         with suppress(InvalidStateError):  # Nobody does.
             try:
@@ -123,19 +123,21 @@ class CircuitBreaker:
             except Exception as error:  # noqa: BLE001 - goes to whoever called
                 if not outcome.cancelled():
                     # A server that refuses a text is there.
-                    away = isinstance(error, ModelUnavailable)
-                    self._note(str(error) if away else None, trial=trial)
+                    self._note(str(error) if isinstance(error, ModelUnavailable) else None)
                 outcome.set_exception(error)
             else:
-                self._note(None, trial=trial)
+                self._note(None)
                 outcome.set_result(result)
 
-    def _note(self, failure: str | None, *, trial: bool) -> None:
+    def _note(self, failure: str | None) -> None:
         """Note why a call failed, or ``None``; of calls that fail together the first counts."""
         with self._lock:
             if failure is None:
-                self._failure, self._pause = None, 0.0
-            elif trial or self._failure is None:
-                self._failure = failure
-                self._pause = min(self._longest, self._pause * 2 or self._first)
-                self._until = self._timer() + self._pause
+                self._pause = 0.0
+            elif self._failure is None:
+                self._wait_longer(self._timer())
+            self._failure = failure
+
+    def _wait_longer(self, now: float) -> None:
+        self._pause = min(self._longest, self._pause * 2 or self._first)
+        self._until = now + self._pause

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -26,7 +26,6 @@ from memoranda.search.evidence import WITHIN, QuestionTokens, ScoredRecords
 from memoranda.search.index import NO_NUMBER, UNREAD, Floats, IndexCache, Mask, Rows
 from memoranda.search.precedence import CurrentFirst, find_superseded
 from memoranda.search.questions import ANALYZER, ParsedQuestion, asks, names_assistant, terms_of
-from memoranda.store.sql.database import read_again
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
@@ -136,12 +135,12 @@ class Retriever:
                 )
                 return search.hits(limit=offset + limit, min_score=min_score, skip=skip)[offset:]
 
-        hits = read_again(partial(read, patient=True))
+        hits = read(patient=True)
         if hits is None:  # Some have no vectors yet; by what there is then, words find the others.
             left = max(self.wait * LEAST_WAIT, until - time.monotonic())
             with suppress(EmbeddingError):  # The problem shows in the status of the derivations.
                 self.derivations.finish_soon(scope, VECTORS, left)
-            hits = read_again(partial(read, patient=False))
+            hits = read(patient=False)
         return hits or []
 
     def _rows(

@@ -344,10 +344,7 @@ class PostgresStore(Store):
         if lost:
             kind, remedy = (LOST[0], AWAY) if away else LOST
         text = " ".join(str(error).split())
-        made = kind(f"{self.location}: {type(error).__name__}: {text}; {remedy}")
-        if isinstance(made, errors.StoreUnreachable):
-            made.lost = not away
-        return made
+        return kind(f"{self.location}: {type(error).__name__}: {text}; {remedy}")
 
     @contextmanager
     def transact(self, patience: float | None = None) -> Iterator[PostgresConnection]:

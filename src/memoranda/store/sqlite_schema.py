@@ -6,8 +6,6 @@ Each change of the schema has a number of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
-from functools import cache
 
 import apsw
 
@@ -20,11 +18,6 @@ STATE = """
 SELECT (SELECT user_version FROM pragma_user_version),
     (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)
 """
-# Tables, and then indexes, each with the statement that makes it.
-PARTS = """
-SELECT name, sql FROM sqlite_schema WHERE rootpage > 0 AND sql IS NOT NULL
-    AND name NOT GLOB 'sqlite_*' AND name NOT GLOB 'records_fts*' ORDER BY type DESC, rowid
-"""
 QUERY_INDEX = "SELECT 1 FROM records_fts WHERE records_fts MATCH '0q'"
 # What SQLite's `.recover` makes of the full-text index is not whole, and cannot be dropped.
 FORGET_INDEX = """
@@ -32,8 +25,6 @@ PRAGMA writable_schema = ON;
 DELETE FROM sqlite_schema WHERE name IN ('records_fts', 'records_terms');
 PRAGMA writable_schema = RESET;
 """
-# Of indexes that a later step dropped.
-FORGET_STATISTICS = "DELETE FROM sqlite_stat1 WHERE idx NOT IN (SELECT name FROM sqlite_schema)"
 INDEX_TABLES = "SELECT name FROM sqlite_schema WHERE name GLOB 'records_fts*'"
 INDEX_ANEW = "DELETE FROM meta WHERE name = 'analyzer'"
 
@@ -69,27 +60,10 @@ def bring_up_to_date(raw: apsw.Connection, steps: Sequence[str], location: str) 
     done = read_version(raw, location)
     if done and not opens_index(raw):
         _remake_index(raw, steps[0])
-    for sql in steps[done:] if done else _whole_schema(*steps):
+    for sql in steps[done:]:
         raw.execute(sql).fetchall()
     raw.execute(f"PRAGMA user_version = {len(steps)}")
     raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-
-
-@cache
-def _whole_schema(*steps: str) -> tuple[str, ...]:
-    """Return what makes of an empty database in a tenth of the time what these steps make of it."""
-    with closing(apsw.Connection(":memory:")) as whole:
-        for sql in steps:
-            whole.execute(sql).fetchall()
-        parts = [sql for _, sql in whole.execute(PARTS)]
-    return (*parts, *_index_statements(steps[0]), FORGET_STATISTICS)
-
-
-def _index_statements(first: str) -> tuple[str, str]:
-    """Return what makes the full-text index in the first step, and what the planner is told."""
-    statements = first[first.index("CREATE VIRTUAL TABLE") :]
-    index, analyze, rest = statements.partition("ANALYZE")
-    return index, analyze + rest
 
 
 def _remake_index(raw: apsw.Connection, first: str) -> None:
@@ -97,5 +71,5 @@ def _remake_index(raw: apsw.Connection, first: str) -> None:
     raw.execute(FORGET_INDEX).fetchall()
     for (table,) in raw.execute(INDEX_TABLES).fetchall():
         raw.execute(f"DROP TABLE {table}")
-    raw.execute(_index_statements(first)[0]).fetchall()
+    raw.execute(first[first.index("CREATE VIRTUAL TABLE") :].partition("ANALYZE")[0]).fetchall()
     raw.execute(INDEX_ANEW)

@@ -176,11 +176,8 @@ def restore(target: ImportTarget, lines: Iterable[JsonItem], counts: ImportCount
     except StoreError as error:
         if "unique" not in str(error).lower():  # Ids are, in a store.
             raise
-        is_theirs = owner != target.scope.user and owner in target.store.users()
-        whose = f", {owner!r}" if is_theirs else ""
-        message = f"what this export holds belongs to another user of this store{whose}"
-        remedy = "import it as that user" if is_theirs else "delete it there (memoranda users)"
-        raise InvalidInput(f"{message}; {remedy}, or import it into another store") from error
+        message = f"what this export of {owner!r} holds belongs to another user of this store"
+        raise InvalidInput(f"{message}; import it as that user, or into another store") from error
     if owner not in {"", target.scope.user}:
         counts.tell(f"its user, {owner!r:.80}: all that it holds is now of {target.scope.user!r}")
 

@@ -11,7 +11,6 @@ import logging
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from io import TextIOBase
 from itertools import groupby
@@ -22,11 +21,10 @@ from memoranda.conversation.conversation_store import name_similar
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
 from memoranda.model.changes import Insert
 from memoranda.model.checks import clean, parse_moment, refuse_unknown, several
-from memoranda.model.models import ConversationInfo, Kind, Message, Scope
+from memoranda.model.models import ConversationInfo, Kind, Message
 from memoranda.model.notes import NotesContent
 from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
-from memoranda.notes.service import NotesService
 from memoranda.records.drafts import Draft, admit_draft, holds_secret, parse_draft
 from memoranda.store.sql.store import Store
 from memoranda.text.files import explain_unwritable, file_path, write_whole
@@ -75,24 +73,18 @@ EXPORTED = {"record": "records", "message": "messages"} | dict.fromkeys(
 # Out
 
 
-@contextmanager
-def one_moment(
-    store: Store, scope: Scope, notes: NotesService, counts: ImportCounts
-) -> Iterator[list[NotesContent]]:
-    """Let all reads of a store in the block see one moment; give what the notes said then."""
-    # Of each owner those in the folder of the settings, where there is one.
-    stored, found = {each.scope: each for each in notes.every(scope)[::-1]}, list[NotesContent]()
-    with ExitStack() as block:
-        with ExitStack() as writers_wait:
-            for each in stored.values():
-                writers_wait.enter_context(each.quiet())
-            block.enter_context(store.snapshot())
-            for each in stored.values():
-                try:
-                    found.append(each.content())
-                except StoreError as error:
-                    counts.tell(str(error))
-        yield [each for each in found if each.files]
+def read_notes(target: ImportTarget, counts: ImportCounts) -> list[NotesContent]:
+    """Return what the notes of a memory say: of each owner those in the folder of the settings.
+
+    Before the records are read: what is learned since gets its line where it is imported.
+    """
+    found: list[NotesContent] = []
+    for each in {notes.scope: notes for notes in target.notes.every(target.scope)[::-1]}.values():
+        try:
+            found.append(each.content())
+        except StoreError as error:
+            counts.tell(str(error))
+    return [each for each in found if each.files]
 
 
 def export(
@@ -126,11 +118,12 @@ def export(
             yield line
 
     try:
-        with one_moment(store, scope, source.notes, counts) as told:
+        notes = read_notes(source, counts)
+        with store.snapshot():
             found = (
                 message_files.session_lines(store, scope, conversation)
                 if conversation
-                else archive.archive_lines(store, scope, source.records.now(), told)
+                else archive.archive_lines(store, scope, source.records.now(), notes)
             )
             if path is None:
                 cast("BinaryIO", to).writelines(lines())
@@ -496,8 +489,9 @@ def copy_user(
     What is there already stays as it is, so a copy that was cut short goes on.
     """
     store, scope, counts = source.store, source.scope.whole_user, ImportCounts(progress)
-    with one_moment(store, scope, source.notes, counts) as told:
-        lines = archive.archive_lines(store, scope, source.records.now(), told)
+    notes = read_notes(source, counts)
+    with store.snapshot():
+        lines = archive.archive_lines(store, scope, source.records.now(), notes)
         place = f"{store.location}, user {scope.user!r}"
         restored = (JsonItem(place, json.loads(line)) for _, line in lines)
         archive.restore(target, restored, counts)

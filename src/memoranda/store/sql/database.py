@@ -26,7 +26,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from memoranda.errors import SchemaTooNew, StoreClosed, StoreError, StoreUnreachable
+from memoranda.errors import SchemaTooNew, StoreClosed, StoreError
 from memoranda.model.query import Postings
 from memoranda.store.sql.rows import DAMAGE, insertion
 
@@ -424,20 +424,3 @@ class Database(ABC, Generic[C]):
                 yield
             finally:
                 self._local.pinned = None
-
-
-def read_again(read: Callable[[], T]) -> T:
-    """Return what ``read`` returns; it begins anew, once, if the server was lost meanwhile.
-
-    Args:
-        read: changes nothing that is stored, and takes a snapshot of its own.
-
-    Raises:
-        StoreUnreachable: the server did not come back within ``storage.busy_timeout``.
-    """
-    try:
-        return read()
-    except StoreUnreachable as error:
-        if not error.lost:
-            raise
-        return read()
