@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from memoranda.aio import AsyncConversation, AsyncMemory
     from memoranda.conversation.conversation import Conversation
     from memoranda.memory import Memory
+    from memoranda.remote.memory import Remote
     from memoranda.settings.settings import Settings
 
     __version__: str
@@ -40,6 +41,7 @@ __all__ = [
     "Message",
     "Recall",
     "Record",
+    "Remote",
     "Settings",
     "__version__",
     "errors",
@@ -51,6 +53,7 @@ _HOMES = {
     "AsyncMemory": "memoranda.aio",
     "Conversation": "memoranda.conversation.conversation",
     "Memory": "memoranda.memory",
+    "Remote": "memoranda.remote.memory",
     "Settings": "memoranda.settings.settings",
 }
 

@@ -43,9 +43,9 @@ def in_thread(verb: Verb[P, T]) -> AwaitedVerb[P, T]:
     return awaited
 
 
-def like(verb: Verb[P, T]) -> Callable[[Callable[..., None]], Verb[P, T]]:
+def like(verb: Verb[P, T]) -> Callable[[Callable[..., Any]], Verb[P, T]]:
     """Return a decorator that gives a method the signature of ``verb``."""
-    return cast("Callable[[Callable[..., None]], Verb[P, T]]", wraps(verb))
+    return cast("Callable[[Callable[..., Any]], Verb[P, T]]", wraps(verb))
 
 
 class _PartOfMemory:

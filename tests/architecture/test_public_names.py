@@ -8,8 +8,12 @@ from types import ModuleType
 from tables import each_row
 
 import memoranda
-from memoranda import AsyncMemory, Conversation, Memory
-from memoranda.aio import AsyncConversation
+from memoranda import AsyncMemory, Conversation, Memory, Remote
+from memoranda.aio import AsyncAdmin, AsyncConversation, AsyncNotes
+from memoranda.maintenance.users import Admin
+from memoranda.notes.sync import SyncedNotes
+from memoranda.remote.conversation import RemoteConversation
+from memoranda.remote.memory import RemoteAdmin, RemoteNotes
 
 PUBLIC = {
     "UNSET",
@@ -24,6 +28,7 @@ PUBLIC = {
     "Message",
     "Recall",
     "Record",
+    "Remote",
     "Settings",
     "__version__",
     "errors",
@@ -43,6 +48,37 @@ OWN = {(Conversation, "count"), (Memory, "open")}
 READ = {"messages", "prunings", "session", "system", "tombstones"}
 # Synchronous on both sides, because they read and write nothing.
 IMMEDIATE = {"as_user", "files", "on", "tools", "consolidator_tools"}
+
+
+# What a memory on a server has not, and why.
+NOT_REMOTE = {
+    "as_user": "a token opens the memory of one user",
+    "settings": "they are the server's",
+    "on": "a server tells of events at /v1/events",
+    "stored_conversations": "for the doors of this package",
+    "consolidator_tools": "an agent that consolidates works where the memory is",
+    **dict.fromkeys(("schedule", "run_upkeep"), "the server does its own upkeep"),
+    **dict.fromkeys(
+        ("embed_pending", "reembed", "purge"), "memoranda doctor on the server does it"
+    ),
+    **dict.fromkeys(("backup", "copy_to"), "a place on the server, whose operator has commands"),
+    "over": "another way to make a conversation",
+    **dict.fromkeys(("count_tools", "calibrate"), "a server keeps nothing between two requests"),
+    "session": "of a conversation in this process",
+    "tombstones": "of a conversation in this process",
+    **dict.fromkeys(("folder", "is_over", "sync"), "the files are the server's"),
+}
+REMOTE_VERBS = [
+    (plain, remote, verb)
+    for plain, remote, named in (
+        (Memory, Remote, Memory),
+        (Conversation, RemoteConversation, Conversation),
+        (SyncedNotes, RemoteNotes, AsyncNotes),
+        (Admin, RemoteAdmin, AsyncAdmin),
+    )
+    for verb in sorted({*dir(named), *dir(remote)})
+    if verb[0] != "_"
+]
 
 
 # Verb → its keyword arguments whose default is not None, and the others.
@@ -115,6 +151,21 @@ def test_both_faces_have_the_same_verbs(plain: type, asynchronous: type, verb: s
     assert parameters(getattr(plain, verb)) == parameters(getattr(asynchronous, verb))
     assert not inspect.iscoroutinefunction(ours)
     assert inspect.iscoroutinefunction(theirs) == (verb not in IMMEDIATE)
+
+
+@each_row(("plain", "remote", "verb"), REMOTE_VERBS)
+def test_a_server_does_the_same_verbs(plain: type, remote: type, verb: str):
+    """A verb is there with the same parameters, or is named above with the reason why not."""
+    ours, theirs = (inspect.getattr_static(face, verb, None) for face in (plain, remote))
+    if verb in NOT_REMOTE:
+        assert theirs is None
+        return
+    assert ours is not None, f"{plain.__name__} has no {verb}"
+    assert theirs is not None, f"{remote.__name__} has no {verb}"
+    if isinstance(ours, property):
+        assert isinstance(theirs, property)
+        return
+    assert parameters(ours) == parameters(theirs)
 
 
 @each_row("verb", sorted(ARGUMENTS))

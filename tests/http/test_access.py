@@ -53,7 +53,7 @@ def test_another_users_id_is_not_there(ana, ben):
     mine = ana.post("/v1/records", json={"content": "Ana likes tea"}).json()["id"]
     for answer in (ben.get(f"/v1/records/{mine}"), ben.delete(f"/v1/records/{mine}")):
         require_problem(answer, 404)
-    assert ben.get("/v1/records", params={"cursor": mine}).status_code == 404
+    assert ben.get("/v1/records", params={"after": mine}).status_code == 404
     assert ana.get(f"/v1/records/{mine}").status_code == 200
 
 

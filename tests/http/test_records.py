@@ -30,7 +30,7 @@ def test_pages_hold_every_record_once(ana):
     wanted = [store(ana, f"page {number}", session="pages")["id"] for number in range(5)]
     found, cursor = [], None
     while True:
-        asked = {"session": "pages", "limit": 2} | ({"cursor": cursor} if cursor else {})
+        asked = {"session": "pages", "limit": 2} | ({"after": cursor} if cursor else {})
         page = ana.get("/v1/records", params=asked).json()
         found += [each["id"] for each in page["records"]]
         cursor = page["next"]

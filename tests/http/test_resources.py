@@ -76,7 +76,7 @@ def test_a_conversation_from_its_beginning_to_its_end(ana):
     added = require(ana.post(f"{chat}/messages", json={"messages": messages}), 201)
     assert [each["content"] for each in added] == [each["content"] for each in messages]
     assert require(ana.get(f"{chat}/dump"))[-3:] == messages
-    assert len(require(ana.get(f"{chat}/messages", params={"last": 1}))) == 1
+    assert len(require(ana.get(f"{chat}/messages", params={"n": 1}))) == 1
     assert len(require(ana.get(f"{chat}/messages", params={"role": "user"}))) == 2
     assert len(require(ana.get(f"{chat}/window", params={"turns": 1}))) == 1
     require(ana.put(f"{chat}/messages/{added[0]['id']}/pin", json={"pinned": True}), 204)
@@ -90,7 +90,7 @@ def test_a_conversation_from_its_beginning_to_its_end(ana):
         "messages": [{"role": "assistant", "content": "Not before 9."}],
     }
     require(ana.post(f"{chat}/replacements", json=given))
-    popped = require(ana.delete(f"{chat}/messages", params={"last": 1}))
+    popped = require(ana.delete(f"{chat}/messages", params={"n": 1}))
     assert [each["id"] for each in popped] == [added[2]["id"]]
     assert require(ana.post(f"{chat}/prune")) is None
     assert require(ana.get(chat))["total_messages"] == 2
@@ -125,10 +125,10 @@ def test_notes(tmp_path):
         text = require(ana.get("/v1/notes/memory"))["text"]
         assert "Ana is vegetarian" in text
         edited = text.replace("Ana is vegetarian", "Ana is vegan")
-        assert require(ana.put("/v1/notes/memory", json={"text": edited})) == {"changed": True}
+        assert require(ana.put("/v1/notes/memory", json={"content": edited})) == {"changed": True}
         assert require(ana.get("/v1/records"))["records"][-1]["content"] == "Ana is vegan"
-        require(ana.post("/v1/notes/history", json={"text": "Booked the ferry."}), 201)
-        entries = require(ana.get("/v1/notes/history", params={"query": "ferry"}))
+        require(ana.post("/v1/notes/history", json={"entry": "Booked the ferry."}), 201)
+        entries = require(ana.get("/v1/notes/history", params={"keyword": "ferry"}))
         assert [each["text"] for each in entries] == ["Booked the ferry."]
 
 
@@ -180,7 +180,7 @@ def test_figures_of_the_process(ana):
     ana.request("BREW", "/v1/records")
     told = ana.get("/metrics")
     assert told.headers["content-type"].startswith("text/plain")
-    counts = 'memoranda_request_seconds_count{route="GET /v1/records/{id}",status="200"}'
+    counts = 'memoranda_request_seconds_count{route="GET /v1/records/{id:path}",status="200"}'
     assert counts in told.text
     assert made["id"] not in told.text
     assert "BREW" not in told.text

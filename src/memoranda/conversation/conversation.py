@@ -19,11 +19,11 @@ from memoranda.conversation.explain import (
     describe_policy,
     explain_view,
 )
-from memoranda.conversation.formats.chat import parse_calls, plain_item
 from memoranda.conversation.formats.parse import (
     OWN_FIELDS,
     check_message,
     count_message,
+    new_message,
     parse_messages,
     parse_role,
 )
@@ -296,18 +296,16 @@ class Conversation:
         Raises:
             InvalidInput: an argument cannot be used; nothing was added.
         """
-        pictures = several(images, "images")
-        new = NewMessage(
-            role=parse_role(role),
-            content=content,
-            tool_calls=tuple(parse_calls(tool_calls)),
-            tool_result=ToolResult(tool_result) if isinstance(tool_result, str) else tool_result,
-            images=tuple(Image(each) if isinstance(each, str) else each for each in pictures),
+        new = new_message(
+            role,
+            content,
+            tool_calls=tool_calls,
+            tool_result=tool_result,
+            images=images,
             timestamp=timestamp,
             task=task,
+            name=name,
         )
-        if name is not None:  # The item of OpenAI's chat form is what holds a name.
-            new = replace(new, raw=plain_item(new, clean(name, "name")))
         return self._append([new])[0]
 
     def extend(self, messages: Iterable[Message | Mapping[str, Any]]) -> tuple[Message, ...]:

@@ -76,6 +76,13 @@ class ConversationStore:
         return Transcript(records.store, records.scope, id, records, self.end_session, dry_run)
 
     def open(self, id: str, **options: Unpack[ConversationOptions]) -> Conversation:
+        """Open the conversation ``id``, or start it, with a session that begins in it."""
+        conversation = self.resume(id, **options)
+        if self.settings.at_session_start == "prune":
+            conversation.start_session()
+        return conversation
+
+    def resume(self, id: str, **options: Unpack[ConversationOptions]) -> Conversation:
         """Open the conversation ``id``, or start it. It goes on where it was left."""
         chosen = check_limits(self.settings, **options)
         transcript = self.transcript(clean(id, "id"))
@@ -88,8 +95,6 @@ class ConversationStore:
         conversation = Conversation.over(transcript, chosen, services)
         if is_of_other_model:
             conversation.recount()
-        if chosen.settings.at_session_start == "prune":
-            conversation.start_session()
         return conversation
 
     def unsaved(self, id: str = "unsaved", *, model: str | None = None) -> Conversation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import Path, Query
@@ -10,12 +11,14 @@ from starlette.responses import Response
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats, ViewExplanation
+from memoranda.conversation.view import ConversationView
 from memoranda.http import schemas
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer
 from memoranda.http.resources import Erase, RequestModel, example, resource
 from memoranda.memory import Memory
-from memoranda.model.models import ConversationInfo, ForgetReceipt, Message, Pruning
+from memoranda.model.models import ConversationInfo, ForgetReceipt, Message, NewMessage, Pruning
+from memoranda.text.json_values import parse_as
 
 router = resource("/conversations", "conversations")
 
@@ -26,40 +29,49 @@ ONE = "/{id:path}"
 Json = dict[str, Any]
 
 
-class ConversationSetup(RequestModel, json_schema_extra=example(system="You plan trips.")):
-    """How a conversation is opened; what is not given is as stored, or as the settings say."""
+class ViewLimits(RequestModel):
+    """How large a view is, and how it is chosen; what is not given is as the settings say."""
 
-    system: str | None = None
-    model: str | None = None
-    context_limit: int | None = None
     max_tokens: int | None = None
     max_messages: int | None = None
     keep_recent: int | None = None
     strategy: str | None = None
 
-    def open(self, memory: Memory, name: str) -> Conversation:
-        """Open a conversation, or start it."""
-        given: Any = self.given()
-        return memory.conversation(name, **given)
+
+class ViewQuery(ViewLimits):
+    """The same, and the tokens that a view or context may take."""
+
+    budget: int | None = Field(default=None, ge=1)
+
+
+class ConversationSetup(ViewLimits, json_schema_extra=example(system="You plan trips.")):
+    """How a conversation is opened; what is not given is as stored, or as the settings say."""
+
+    system: str | None = None
+    model: str | None = None
+    context_limit: int | None = None
 
 
 class NewMessages(
     RequestModel, json_schema_extra=example(messages=[{"role": "user", "content": "Hello"}])
 ):
-    """Messages in our form, or in that of OpenAI or Anthropic."""
+    """Messages in a provider's form; or, where ``own`` says so, in that of the answers here."""
 
     messages: list[Json]
-    setup: ConversationSetup = ConversationSetup()
+    own: bool = False
+
+    def parse(self) -> Sequence[Any]:
+        """Return the messages, as a conversation takes them."""
+        return [parse_as(NewMessage, each) for each in self.messages] if self.own else self.messages
 
 
 class ReplaceBody(
-    RequestModel,
+    NewMessages,
     json_schema_extra=example(ids=["msg_01KB6W3V8Q"], messages=[{"role": "user", "content": "Hi"}]),
 ):
     """Messages that take the place of others."""
 
     ids: list[str]
-    messages: list[Json]
 
 
 class ContextBody(
@@ -71,7 +83,10 @@ class ContextBody(
     budget: int | None = Field(default=None, ge=1)
     form: str = "openai"
     tools: list[Json] | None = None
-    setup: ConversationSetup = ConversationSetup()
+    beside: str = ""
+
+
+Limits = Annotated[ViewLimits, Query()]
 
 
 class PruneBody(RequestModel, json_schema_extra=example(max_tokens=8_000)):
@@ -92,9 +107,15 @@ class ExpandBody(RequestModel, json_schema_extra=example(marker="cut_12-26")):
     marker: str
 
 
-def stored(memory: Memory, name: str) -> Conversation:
-    """Return a conversation that is there, without beginning a session in it."""
-    return memory.stored_conversations.open_existing(name)
+def stored(memory: Memory, name: str, limits: ViewLimits | None = None) -> Conversation:
+    """Return a conversation that is there; with limits, as it goes on within these."""
+    found = memory.stored_conversations.open_existing(name)
+    return found if limits is None else resumed(memory, found.id, limits)
+
+
+def resumed(memory: Memory, name: str, limits: ViewLimits) -> Conversation:
+    """Return a conversation to be gone on with, which is started if it is not there."""
+    return memory.stored_conversations.resume(name, **limits.given("budget"))
 
 
 @router.get("", response_model=list[ConversationInfo])
@@ -105,24 +126,24 @@ def conversations(memory: ReadMemory) -> Response:
 
 @router.get(f"{ONE}/messages", response_model=list[Message])
 def messages(
-    name: Name, memory: ReadMemory, last: Last | None = None, role: str | None = None
+    name: Name, memory: ReadMemory, n: Last | None = None, role: str | None = None
 ) -> Response:
     """List the messages since the last clear: all, the last ones, or those of a role."""
     chat = stored(memory, name)
     found = chat.messages if role is None else chat.by_role(role)
-    return answer(found if last is None else found[-last:])
+    return answer(found if n is None else found[-n:])
 
 
 @router.post(f"{ONE}/messages", status_code=201, response_model=list[Message])
-def extend(name: Name, new: NewMessages, memory: WriteMemory) -> Response:
+def extend(name: Name, new: NewMessages, memory: WriteMemory, limits: Limits) -> Response:
     """Add messages to a conversation, which begins with them if it is not there."""
-    return answer(new.setup.open(memory, name).extend(new.messages), 201)
+    return answer(resumed(memory, name, limits).extend(new.parse()), 201)
 
 
 @router.delete(f"{ONE}/messages", response_model=list[Message])
-def pop(name: Name, last: Last, memory: WriteMemory) -> Response:
+def pop(name: Name, memory: WriteMemory, n: Last = 1) -> Response:
     """Remove the last messages, and give them back."""
-    return answer(stored(memory, name).pop(last))
+    return answer(stored(memory, name).pop(n))
 
 
 @router.delete(f"{ONE}/messages/{{message}}", response_model=Message)
@@ -140,7 +161,7 @@ def pin(name: Name, message: MessageId, given: PinBody, memory: WriteMemory) -> 
 @router.post(f"{ONE}/replacements", response_model=list[Message])
 def replace(name: Name, given: ReplaceBody, memory: WriteMemory) -> Response:
     """Put messages in the place of others."""
-    return answer(stored(memory, name).replace(given.ids, given.messages))
+    return answer(stored(memory, name).replace(given.ids, given.parse()))
 
 
 @router.get(f"{ONE}/window", response_model=list[Message])
@@ -160,26 +181,36 @@ def dump(
 
 
 @router.get(f"{ONE}/explanation", response_model=ViewExplanation)
-def explain(
-    name: Name, memory: ReadMemory, budget: Annotated[int | None, Query(ge=1)] = None
-) -> Response:
+def explain(name: Name, memory: ReadMemory, asked: Annotated[ViewQuery, Query()]) -> Response:
     """Tell of each message whether a model would see it now, and why."""
-    return answer(stored(memory, name).explain(budget=budget))
+    return answer(stored(memory, name, asked).explain(budget=asked.budget))
+
+
+@router.get(f"{ONE}/view", response_model=ConversationView)
+def view(name: Name, memory: ReadMemory, asked: Annotated[ViewQuery, Query()]) -> Response:
+    """Give the messages and markers that fit a budget, without notes and recall."""
+    return answer(stored(memory, name, asked).view(asked.budget))
+
+
+@router.get(f"{ONE}/prunings", response_model=list[Pruning])
+def prunings(name: Name, memory: ReadMemory) -> Response:
+    """List the receipts of all prunings, oldest first."""
+    return answer(stored(memory, name).prunings)
 
 
 @router.post(f"{ONE}/context", response_model=schemas.BuiltContext)
-def context(name: Name, asked: ContextBody, memory: WriteMemory) -> Response:
+def context(name: Name, asked: ContextBody, memory: WriteMemory, limits: Limits) -> Response:
     """Build what a model is to be sent: the view, notes and recall, within a budget."""
-    chat = asked.setup.open(memory, name)
-    built = chat.context(asked.prompt, budget=asked.budget, form=asked.form, tools=asked.tools)
-    return answer(built)
+    return answer(resumed(memory, name, limits).context(**asked.model_dump()))
 
 
 @router.post(f"{ONE}/prune", response_model=Pruning | None)
-def prune(name: Name, memory: WriteMemory, asked: PruneBody | None = None) -> Response:
+def prune(
+    name: Name, memory: WriteMemory, limits: Limits, asked: PruneBody | None = None
+) -> Response:
     """Take what is least needed out of the view; the answer is the receipt."""
-    limit = None if asked is None else asked.max_tokens
-    return answer(stored(memory, name).prune(limit))
+    most = None if asked is None else asked.max_tokens
+    return answer(stored(memory, name, limits).prune(most))
 
 
 @router.post(f"{ONE}/sessions", response_model=Pruning | None)
@@ -209,13 +240,13 @@ def end(name: Name, memory: WriteMemory) -> None:
 @router.put(ONE, response_model=ConversationStats)
 def open_conversation(name: Name, setup: ConversationSetup, memory: WriteMemory) -> Response:
     """Open a conversation, or start it; the answer is its state in figures."""
-    return answer(setup.open(memory, name).stats())
+    return answer(memory.conversation(name, **setup.given()).stats())
 
 
 @router.get(ONE, response_model=ConversationStats)
-def stats(name: Name, memory: ReadMemory) -> Response:
+def stats(name: Name, memory: ReadMemory, limits: Limits) -> Response:
     """Give the state of a conversation in figures."""
-    return answer(stored(memory, name).stats())
+    return answer(stored(memory, name, limits).stats())
 
 
 @router.delete(ONE, response_model=ForgetReceipt)

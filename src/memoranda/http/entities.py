@@ -60,7 +60,7 @@ def facts(asked: FactQuestion, memory: ReadMemory) -> Response:
     return answer(memory.facts(**asked.model_dump()))
 
 
-@router.get("/facts/{id}", response_model=schemas.FactOrigin)
+@router.get("/facts/{id:path}", response_model=schemas.FactOrigin)
 def trace_fact(id: Id, memory: ReadMemory) -> Response:
     """Tell where a fact comes from: the turns that say it, its versions, its history."""
     return answer(memory.trace_fact(id))

@@ -19,6 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from memoranda.http.access import refuse_stranger
+from memoranda.http.answers import choose_form
 from memoranda.memory import Memory, scope_of, services_of
 
 HEADER = "Idempotency-Key"
@@ -37,6 +38,7 @@ class IdempotentRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def handle_once(request: Request) -> Response:
+            choose_form(request)
             key = request.headers.get(HEADER)
             if key is None or request.method in READS:
                 return await handle(request)

@@ -55,6 +55,7 @@ class Problem(BaseModel):
     detail: str
     request_id: str
     error: str | None = None
+    values: dict[str, Any] | None = None
     errors: list[FieldProblem] | None = None
 
 
@@ -99,7 +100,7 @@ def status_of(error: Exception) -> int:
 
 
 async def _memory_problem(request: Request, error: Exception) -> Response:
-    status = status_of(error)
+    status, values = status_of(error), vars(error) or None
     if isinstance(error, errors.Conflict) and "if-match" in request.headers:
         status = 412
     detail, headers = str(error), None
@@ -108,8 +109,10 @@ async def _memory_problem(request: Request, error: Exception) -> Response:
         headers = (
             {"Retry-After": str(RETRY_AFTER)} if status == HTTPStatus.SERVICE_UNAVAILABLE else None
         )
-        detail = AGAIN if headers else FAILED
-    return problem_answer(request, status, detail, headers, error=type(error).__name__)
+        detail, values = AGAIN if headers else FAILED, None
+    return problem_answer(
+        request, status, detail, headers, error=type(error).__name__, values=values
+    )
 
 
 async def _field_problem(request: Request, error: Exception) -> Response:

@@ -90,7 +90,7 @@ class PageQuery(RecordQuery):
     newest_first: bool = False
     limit: int = Field(default=100, ge=1, le=1_000)
     offset: int = Field(default=0, ge=0)
-    cursor: str | None = None
+    after: str | None = None
 
 
 @router.post("", status_code=201, response_model=schemas.VersionedRecord)
@@ -109,8 +109,7 @@ def remember_many(new: NewRecords, memory: WriteMemory) -> Response:
 @router.get("", response_model=schemas.RecordPage)
 def records(asked: Annotated[PageQuery, Query()], memory: ReadMemory) -> Response:
     """List active records in the order they were recorded, a page at a time."""
-    filters = asked.given("limit", "cursor")
-    found = memory.records(limit=asked.limit + 1, after=asked.cursor, **filters)
+    found = memory.records(limit=asked.limit + 1, **asked.given("limit"))
     page, more = found[: asked.limit], len(found) > asked.limit
     return answer({"records": [*map(record_form, page)], "next": page[-1].id if more else None})
 
@@ -127,7 +126,16 @@ def forget_many(which: ForgetFilter, memory: WriteMemory) -> Response:
     return answer(memory.forget_many(**which.given()))
 
 
-@router.get("/{id}", response_model=schemas.VersionedRecord)
+@router.get("/{id:path}/history", response_model=list[Change])
+def history(id: Id, memory: ReadMemory) -> Response:
+    """Tell what was done to a record and its other versions, also where it was erased."""
+    found = memory.history(id)
+    if not found:
+        require_record(memory, id)
+    return answer(found)
+
+
+@router.get("/{id:path}", response_model=schemas.VersionedRecord)
 def show(id: Id, request: Request, memory: ReadMemory) -> Response:
     """Show a record, active or not."""
     found = record_answer(require_record(memory, id))
@@ -136,37 +144,30 @@ def show(id: Id, request: Request, memory: ReadMemory) -> Response:
     return found
 
 
-@router.patch("/{id}", response_model=schemas.VersionedRecord)
+@router.patch("/{id:path}", response_model=schemas.VersionedRecord)
 def update(id: Id, changes: RecordUpdate, memory: WriteMemory, if_match: IfMatch) -> Response:
     """Change what is attached to a record; what it says is corrected instead."""
     return record_answer(memory.update(id, **changes.given() | asked_version(changes, if_match)))
 
 
-@router.delete("/{id}", response_model=ForgetReceipt)
+@router.delete("/{id:path}", response_model=ForgetReceipt)
 def forget(id: Id, memory: WriteMemory, if_match: IfMatch, *, erase: Erase = False) -> Response:
     """Stop believing a record in all its versions, or erase every trace of it."""
     return answer(memory.forget(id, erase=erase, expected_version=if_match))
 
 
-@router.post("/{id}/corrections", status_code=201, response_model=schemas.VersionedRecord)
+@router.post("/{id:path}/corrections", status_code=201, response_model=schemas.VersionedRecord)
 def correct(id: Id, new: CorrectionBody, memory: WriteMemory, if_match: IfMatch) -> Response:
     """Replace what a record says; the answer is the record that supersedes it."""
     return record_answer(memory.correct(id, new.content, **asked_version(new, if_match)), 201)
 
 
-@router.post("/{id}/confirmation", response_model=schemas.VersionedRecord)
+@router.post("/{id:path}/confirmation", response_model=schemas.VersionedRecord)
 def confirm(
     id: Id, memory: WriteMemory, if_match: IfMatch, given: Versioned | None = None
 ) -> Response:
     """Believe a record fully and for ever."""
     return record_answer(memory.confirm(id, **asked_version(given or Versioned(), if_match)))
-
-
-@router.get("/{id}/history", response_model=list[Change])
-def history(id: Id, memory: ReadMemory) -> Response:
-    """Tell what was done to a record and its other versions, from the oldest version on."""
-    require_record(memory, id)
-    return answer(memory.history(id))
 
 
 def asked_version(given: Versioned, if_match: str | None) -> dict[str, str | None]:

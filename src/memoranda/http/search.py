@@ -8,9 +8,9 @@ from pydantic import AwareDatetime
 from starlette.responses import Response
 
 from memoranda.http.access import ReadMemory
-from memoranda.http.answers import answer
+from memoranda.http.answers import answer, asked_form
 from memoranda.http.resources import Metadata, RecordFilter, RequestModel, example, resource
-from memoranda.rendering.forms import explain_hit, form_of
+from memoranda.rendering.forms import explain_hit
 from memoranda.rendering.structured import FoundMemory, RecalledBlock
 
 router = resource("", "search")
@@ -40,7 +40,7 @@ class RecallBody(RequestModel, json_schema_extra=example(prompt="Book me somethi
 @router.post("/search", response_model=list[FoundMemory])
 def search(asked: SearchBody, memory: ReadMemory) -> Response:
     """Find the records that best answer a question, best first; ``why`` gives the reasons."""
-    form: Any = explain_hit if asked.why else form_of
+    form: Any = explain_hit if asked.why else asked_form.get()
     return answer([form(hit) for hit in memory.search(**asked.given("why"))])
 
 

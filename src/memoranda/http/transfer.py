@@ -13,6 +13,7 @@ from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer
 from memoranda.http.bulk import JSON_LINES, Lines
 from memoranda.http.resources import raw_body, resource
+from memoranda.rendering.forms import format_json
 from memoranda.transfer.sources import PortingReport
 
 router = resource("", "transfer")
@@ -21,11 +22,12 @@ BYTES = "application/octet-stream"
 
 @router.get("/export", response_class=Response, responses={200: {"content": {JSON_LINES: {}}}})
 def export(memory: ReadMemory, conversation: str | None = None) -> Response:
-    """Give all records and conversations as JSON lines; or one conversation."""
+    """Give all as JSON lines, or one conversation; a header has the report."""
     with tempfile.TemporaryFile() as file:
-        memory.export(file, conversation=conversation)
+        report = memory.export(file, conversation=conversation)
         file.seek(0)
-        return Response(file.read(), media_type=JSON_LINES)
+        told = {"Memoranda-Report": format_json(report, ascii_only=True)}
+        return Response(file.read(), headers=told, media_type=JSON_LINES)
 
 
 @router.post("/import", response_model=PortingReport, openapi_extra=raw_body(BYTES))

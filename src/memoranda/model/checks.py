@@ -316,14 +316,14 @@ class ErrorPrefix:
             raise InvalidInput(f"{self._prefix}: {error}") from error
 
 
-def parse_metadata(metadata: object) -> Mapping[str, Any]:
+def parse_metadata(metadata: object, name: str = "metadata") -> Mapping[str, Any]:
     """Return a copy of ``metadata`` as JSON would give it back."""
     if metadata is None:
         return {}
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
-        raise InvalidInput(f"metadata must be a mapping with text keys, got {metadata!r:.80}")
-    copy: dict[str, Any] = json.loads(json_text(dict(metadata), "metadata"))
-    return require_json(copy, "metadata")
+        raise InvalidInput(f"{name} must be a mapping with text keys, got {metadata!r:.80}")
+    copy: dict[str, Any] = json.loads(json_text(dict(metadata), name))
+    return require_json(copy, name)
 
 
 # Lists and objects within each other: whoever reads, masks or converts JSON calls itself for each.

@@ -108,6 +108,20 @@ def parse_draft(item: object, place: str) -> Draft:
     return cast("Draft", dict(item))
 
 
+def require_one(id: object, namespace: object, key: object) -> None:
+    """Require either the id of a record or the key of an item, with its namespace.
+
+    Raises:
+        InvalidInput: both are given, or none of them.
+    """
+    if (id is None) == (key is None) or (namespace and key is None):
+        message = (
+            f"id must be text, got {type(id).__name__}: {id!r:.80}; or leave it out, and name "
+            f"an item by namespace=(…) and key='…'"
+        )
+        raise InvalidInput(message)
+
+
 @dataclass(frozen=True, slots=True)
 class Retention:
     """How long each kind is kept: a time span, until the end of the day, or for ever.

@@ -14,7 +14,7 @@ from memoranda.model.clock import Clock
 from memoranda.model.events import Events
 from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, Trust, ended, is_active
 from memoranda.model.query import Filter, Order, Subset
-from memoranda.records.drafts import Draft, RecordPlanner, parse_address
+from memoranda.records.drafts import Draft, RecordPlanner, parse_address, require_one
 from memoranda.records.erasing import Eraser
 from memoranda.store.sql.reads import SqlReads
 from memoranda.store.sql.store import Store
@@ -93,12 +93,7 @@ class RecordService:
 
         Of an item that an agent keeps for itself and one of nobody, the agent has its own.
         """
-        if (id is None) == (key is None) or (namespace and key is None):
-            message = (
-                f"id must be text, got {type(id).__name__}: {id!r:.80}; or leave it out, and name "
-                f"an item by namespace=(…) and key='…'"
-            )
-            raise InvalidInput(message)
+        require_one(id, namespace, key)
         if id is not None:
             return self.store.get(self.scope, [clean(id, "id")]).get(id)
         parts, name = parse_address(namespace, key)

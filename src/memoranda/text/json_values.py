@@ -56,7 +56,8 @@ def refuse_constant(constant: str) -> None:
 
 
 @cache
-def _adapter(kind: Hashable) -> TypeAdapter[Any]:
+def type_adapter(kind: Hashable) -> TypeAdapter[Any]:
+    """Return what makes values of a type out of JSON, and JSON of them; made once."""
     shape: Any = kind
     return TypeAdapter(shape)
 
@@ -72,7 +73,7 @@ def parse_as(kind: type[Value], value: object) -> Value:
         InvalidInput: a key is missing, or a value cannot be stored; the message names the key.
     """
     try:
-        found: Value = _adapter(cast("Hashable", kind)).validate_python(value)
+        found: Value = type_adapter(cast("Hashable", kind)).validate_python(value)
     except ValidationError as error:
         raise InvalidInput(explain(error)) from error
     require_storable(found, kind.__name__)
@@ -127,7 +128,7 @@ def to_object(value: object, *, leave_out: Any = None) -> dict[str, Any]:
         leave_out: the fields that are not written, as pydantic's ``exclude`` takes them.
     """
     kind: Any = type(value)
-    found: dict[str, Any] = _adapter(kind).dump_python(
+    found: dict[str, Any] = type_adapter(kind).dump_python(
         value, mode="json", exclude=leave_out, fallback=dict, warnings=False
     )
     return found

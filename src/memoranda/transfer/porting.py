@@ -104,10 +104,6 @@ def export(
         InvalidInput: the file exists already, or cannot be written.
         NotFound: there is no such conversation.
     """
-    is_open = hasattr(to, "writelines") and not isinstance(to, TextIOBase)
-    path = None if is_open else file_path(to)
-    if path is not None and path.exists():
-        raise InvalidInput(f"{path} exists already; choose a new name for the export")
     store, scope, counts = source.store, source.scope, ImportCounts()
     form = FileFormat.SESSION if conversation else FileFormat.MEMORANDA
 
@@ -117,23 +113,36 @@ def export(
                 counts.moved[EXPORTED[kind]] += 1
             yield line
 
+    notes = read_notes(source, counts)
+    with store.snapshot():
+        found = (
+            message_files.session_lines(store, scope, conversation)
+            if conversation
+            else archive.archive_lines(store, scope, source.records.now(), notes)
+        )
+        write_export(to, lines())
+    return counts.report(scope, form)
+
+
+def write_export(to: str | Path | BinaryIO, chunks: Iterable[bytes]) -> None:
+    """Write an export to the file to be made, or to one that is open for bytes.
+
+    Raises:
+        InvalidInput: the file exists already, or cannot be written.
+    """
+    is_open = hasattr(to, "writelines") and not isinstance(to, TextIOBase)
+    path = None if is_open else file_path(to)
+    if path is not None and path.exists():
+        raise InvalidInput(f"{path} exists already; choose a new name for the export")
     try:
-        notes = read_notes(source, counts)
-        with store.snapshot():
-            found = (
-                message_files.session_lines(store, scope, conversation)
-                if conversation
-                else archive.archive_lines(store, scope, source.records.now(), notes)
-            )
-            if path is None:
-                cast("BinaryIO", to).writelines(lines())
-            else:
-                write_whole(path, lines())
+        if path is None:
+            cast("BinaryIO", to).writelines(chunks)
+        else:
+            write_whole(path, chunks)
     except (MemorandaError, BrokenPipeError):
         raise
     except (OSError, ValueError) as error:
         raise InvalidInput(explain_unwritable(str(path), error)) from error
-    return counts.report(scope, form)
 
 
 # In

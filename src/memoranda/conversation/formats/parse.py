@@ -25,8 +25,8 @@ from memoranda.conversation.formats.content import (
     count_parts,
 )
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import json_text, refuse_unknown, require_json, several
-from memoranda.model.models import Message, NewMessage
+from memoranda.model.checks import clean, json_text, refuse_unknown, require_json, several, too_deep
+from memoranda.model.models import Image, Message, NewMessage, ToolCall, ToolResult
 from memoranda.text.json_values import object_of, parse_as
 from memoranda.tokens.catalog import ChatMeter
 
@@ -38,13 +38,48 @@ ANYTHING: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(ser_json_inf_nan
 OWN_FIELDS = tuple(each.name for each in fields(NewMessage))
 
 
+def new_message(
+    role: str,
+    content: str,
+    *,
+    tool_calls: Iterable[ToolCall | Mapping[str, Any]] = (),
+    tool_result: ToolResult | str | None = None,
+    images: Iterable[Image | str] = (),
+    timestamp: datetime | None = None,
+    task: str | None = None,
+    name: str | None = None,
+) -> NewMessage:
+    """Return the message of the arguments of ``Conversation.add``.
+
+    Raises:
+        InvalidInput: one cannot be used.
+    """
+    pictures = several(images, "images")
+    new = NewMessage(
+        role=parse_role(role),
+        content=content,
+        tool_calls=tuple(chat.parse_calls(tool_calls)),
+        tool_result=ToolResult(tool_result) if isinstance(tool_result, str) else tool_result,
+        images=tuple(Image(each) if isinstance(each, str) else each for each in pictures),
+        timestamp=timestamp,
+        task=task,
+    )
+    if name is None:
+        return new
+    # The item of OpenAI's chat form is what holds a name.
+    return replace(new, raw=chat.plain_item(new, clean(name, "name")))
+
+
 def check_message(new: NewMessage) -> None:
     """Refuse a message that cannot be kept.
 
     Raises:
         InvalidInput: a part of it cannot be stored; the message says which.
     """
-    parse_as(NewMessage, asdict(new))
+    try:
+        parse_as(NewMessage, asdict(new))
+    except RecursionError:
+        raise too_deep("a message") from None
     if not (says(new) or new.raw):
         raise InvalidInput("content is empty; give the message some text or a tool call")
     for name, role in (("tool_calls", "assistant"), ("tool_result", "tool")):

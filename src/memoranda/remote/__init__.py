@@ -1,0 +1,1 @@
+"""The memory of a server, with the verbs of a memory in a file: ``Remote`` over HTTP."""

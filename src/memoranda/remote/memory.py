@@ -1,0 +1,251 @@
+"""Remote: the verbs of a memory, done by a server.
+
+Which request a verb is stands in one line; ``verbs`` beside this sends it, and makes the values of
+its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import httpx
+
+from memoranda.aio import like
+from memoranda.errors import InvalidInput
+from memoranda.maintenance.audit import Audit
+from memoranda.maintenance.facts import Fact, LearnedFacts, Provenance
+from memoranda.maintenance.users import Admin, UserOverview
+from memoranda.memory import Memory
+from memoranda.model.checks import limited, required_callable, several
+from memoranda.model.models import (
+    Change,
+    ConversationInfo,
+    Entity,
+    ForgetReceipt,
+    Hit,
+    Recall,
+    Record,
+)
+from memoranda.model.notes import HistoryEntry
+from memoranda.model.ports import Progress
+from memoranda.model.reports import Check, MaintenanceReport, MemoryStats, StageReport
+from memoranda.model.sessions import SessionInfo
+from memoranda.model.usage import StageUsage
+from memoranda.notes.sync import SyncedNotes
+from memoranda.records.drafts import parse_draft
+from memoranda.remote.connection import Connection
+from memoranda.remote.conversation import RemoteConversation
+from memoranda.remote.verbs import RemotePart, arguments_of, asks, plain
+from memoranda.text.files import file_path
+from memoranda.text.json_values import type_adapter
+from memoranda.tools import Tool, ToolList
+from memoranda.transfer.porting import write_export
+from memoranda.transfer.sources import PortingReport
+
+PAGE = 1_000  # records that a server lists at once
+
+
+class RemoteNotes(RemotePart):
+    """The Markdown notes of the user, where the server has them; see ``Memory.notes``."""
+
+    search = asks(SyncedNotes.search, "GET /history", list[HistoryEntry])
+    history = asks(SyncedNotes.history, "GET /history", list[HistoryEntry])
+    append_history = asks(SyncedNotes.append_history, "POST /history", HistoryEntry)
+    append_history_rotated = asks(
+        SyncedNotes.append_history_rotated, "POST /history?rotated=true", HistoryEntry
+    )
+    read_memory = asks(SyncedNotes.read_memory, "GET /memory", str, part="text")
+    write_memory = asks(SyncedNotes.write_memory, "PUT /memory", bool, part="changed")
+
+
+class RemoteAdmin(RemotePart):
+    """The users of the server's store, for a token of scope ``admin``; see ``Memory.admin``."""
+
+    overviews = asks(Admin.overviews, "GET /users", list[UserOverview])
+    delete_user = asks(Admin.delete_user, "DELETE /users/{name}", ForgetReceipt)
+
+    @like(Admin.users)
+    def users(self) -> list[str]:
+        """Return the names of all users."""
+        return [each.name for each in self.overviews()]
+
+
+class Remote(RemotePart):
+    """The memory of a user on a server that ``memoranda serve`` runs: the verbs of ``Memory``.
+
+    Args:
+        url: of the server, such as ``http://127.0.0.1:8000``.
+        token: opens the memory of one user; the environment's ``MEMORANDA_TOKEN``, if not given.
+        timeout: seconds that the server may be silent. What it does is done all the same.
+
+    Raises:
+        ConfigError: the address cannot be used, or there is no token.
+
+    Thread-safe, and safe to fork. Nothing is asked before the first verb, which raises what
+    ``Memory`` raises; where the server refuses the token ``ConfigError``, and where it cannot be
+    reached ``StoreUnreachable``.
+    """
+
+    def __init__(self, url: str, *, token: str | None = None, timeout: float = 60.0) -> None:
+        """Ask nothing yet."""
+        super().__init__(Connection(url, token, timeout))
+
+    def __repr__(self) -> str:
+        """Return where it is; never the token."""
+        return f"Remote(url={self._connection.url!r})"
+
+    def __enter__(self) -> Self:
+        """Return the memory itself."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End the connections."""
+        self.close()
+
+    def close(self) -> None:
+        """End the connections; twice is harmless."""
+        self._connection.close()
+
+    @property
+    def user(self) -> str:
+        """Whose memory the token opens."""
+        name: str = self._ask("GET /capabilities", {}, str, "user")
+        return name
+
+    @property
+    def notes(self) -> RemoteNotes:
+        """The Markdown notes that a person can read and edit."""
+        return RemoteNotes(self._connection, "/notes")
+
+    @property
+    def admin(self) -> RemoteAdmin:
+        """The users of the whole store: lists and deletes them. Not for agents."""
+        return RemoteAdmin(self._connection, "/admin")
+
+    remember = asks(Memory.remember, "POST /records", Record)
+    correct = asks(Memory.correct, "POST /records/{id}/corrections", Record)
+    confirm = asks(Memory.confirm, "POST /records/{id}/confirmation", Record)
+    update = asks(Memory.update, "PATCH /records/{id}", Record)
+    forget = asks(Memory.forget, "DELETE /records/{id}", ForgetReceipt, item="/items")
+    forget_many = asks(Memory.forget_many, "POST /records/forget", ForgetReceipt)
+    set_context = asks(Memory.set_context, "PUT /context/{key}", Record)
+    get_context = asks(Memory.get_context, "GET /context/{key}", str | None, part="value")
+    search = asks(Memory.search, "POST /search", list[Hit])
+    recall = asks(Memory.recall, "POST /recall", Recall)
+    get = asks(Memory.get, "GET /records/{id}", Record, missing=None, item="/items")
+    namespaces = asks(Memory.namespaces, "GET /namespaces", list[tuple[str, ...]])
+    count = asks(Memory.count, "GET /records/count", int, part="count")
+    history = asks(Memory.history, "GET /records/{id}/history", list[Change], missing=[])
+    entity = asks(Memory.entity, "GET /entities/{name}", Entity, missing=None)
+    entities = asks(Memory.entities, "GET /entities", list[Entity])
+    merge_entities = asks(Memory.merge_entities, "POST /entities/merge", Entity)
+    facts = asks(Memory.facts, "POST /facts/search", list[Fact])
+    trace_fact = asks(Memory.trace_fact, "GET /facts/{id}", Provenance)
+    conversations = asks(Memory.conversations, "GET /conversations", list[ConversationInfo])
+    delete_conversation = asks(
+        Memory.delete_conversation, "DELETE /conversations/{id}", ForgetReceipt
+    )
+    sessions = asks(Memory.sessions, "GET /sessions", list[SessionInfo])
+    usage = asks(Memory.usage, "GET /usage", list[StageUsage])
+    consolidate = asks(Memory.consolidate, "POST /consolidate", StageReport)
+    learn = asks(Memory.learn, "POST /learn", LearnedFacts)
+    maintain = asks(Memory.maintain, "POST /maintain", MaintenanceReport)
+    expire = asks(Memory.expire, "POST /stages/expire", StageReport)
+    decay = asks(Memory.decay, "POST /stages/decay", StageReport)
+    enrich = asks(Memory.enrich, "POST /stages/enrich", StageReport)
+    reflect = asks(Memory.reflect, "POST /stages/reflect", StageReport)
+    derive = asks(Memory.derive, "POST /stages/derive", StageReport)
+    audit = asks(Memory.audit, "GET /audit", Audit)
+    stats = asks(Memory.stats, "GET /stats", MemoryStats)
+    doctor = asks(Memory.doctor, "GET /admin/doctor", list[Check])
+    verify = asks(Memory.verify, "GET /admin/verify", list[str])
+    rebuild = asks(Memory.rebuild, "POST /admin/rebuild", list[str])
+
+    @like(Memory.remember_many)
+    def remember_many(self, items: Iterable[Any]) -> list[Record]:
+        """Store many records: all of them, or none."""
+        drafts = [
+            {name: plain(value, name) for name, value in parse_draft(each, f"item {n}").items()}
+            for n, each in enumerate(several(items, "items"))
+        ]
+        found: list[Record] = self._ask("POST /records/batch", {"items": drafts}, list[Record])
+        return found
+
+    @like(Memory.records)
+    def records(self, **given: Any) -> list[Record]:
+        """Return a page of records, which the server may give in several."""
+        asked = arguments_of(Memory.records, (), given)
+        missing, found = limited(asked.get("limit", 100), "limit"), list[Record]()
+        while missing > 0:
+            asked["limit"] = min(missing, PAGE)
+            page: list[Record] = self._ask("GET /records", asked, list[Record], "records")
+            found += page
+            missing = missing - PAGE if len(page) == PAGE else 0
+            asked |= {"after": found[-1].id, "offset": 0} if page else {}
+        return found
+
+    @like(Memory.conversation)
+    def conversation(self, id: str, **options: Any) -> RemoteConversation:
+        """Open a conversation on the server, or start it."""
+        given = arguments_of(Memory.conversation, (id,), options)
+        return RemoteConversation(self._connection, **given)
+
+    @like(Memory.tools)
+    def tools(self) -> ToolList[Tool]:
+        """Return the tools of the server, which it runs."""
+        listed = self._ask("GET /tools", {}, list[dict[str, Any]])
+        return ToolList(self._tool(**each["function"]) for each in listed)
+
+    def _tool(self, name: str, description: str, parameters: Mapping[str, Any]) -> Tool:
+        def call(**arguments: Any) -> str:
+            told: str = self._ask(f"POST /tools/{name}", arguments, str, "text")
+            return told
+
+        return Tool(name, description, parameters, call)
+
+    @like(Memory.export)
+    def export(
+        self, path: str | Path | BinaryIO, *, conversation: str | None = None
+    ) -> PortingReport:
+        """Write all of the user's records and conversations to a file here."""
+
+        def read(answer: httpx.Response) -> None:
+            is_open = hasattr(path, "writelines")
+            write_export(path, [answer.read()] if is_open else answer.iter_bytes())
+
+        asked = (
+            {} if conversation is None else {"conversation": plain(conversation, "conversation")}
+        )
+        answer = self._connection.ask("GET", "/export", read=read, params=asked)
+        report: PortingReport = type_adapter(PortingReport).validate_json(
+            answer.headers["Memoranda-Report"]
+        )
+        return report
+
+    @like(Memory.import_)
+    def import_(
+        self,
+        path: str | Path,
+        format: str | None = None,
+        *,
+        strict: bool = False,
+        progress: Progress | None = None,
+    ) -> PortingReport:
+        """Send a file, which the server imports; ``progress`` is told once that is done."""
+        file, told = file_path(path), required_callable(progress, "progress")
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            remedy = "send one file, or a ZIP archive of a folder"
+            raise InvalidInput(f"{file} cannot be read: {error.strerror}; {remedy}") from error
+        asked = {"name": file.name, "strict": strict} | (
+            {} if format is None else {"format": format}
+        )
+        asked = {name: plain(value, name) for name, value in asked.items()}
+        answer = self._connection.ask("POST", "/import", once=True, content=content, params=asked)
+        report: PortingReport = type_adapter(PortingReport).validate_json(answer.content)
+        if told is not None:
+            told(report.records, report.records)
+        return report

@@ -1,0 +1,173 @@
+"""Verbs that a server does: the request that each is, and what its answer is made into."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
+from datetime import datetime
+from functools import wraps
+from inspect import signature
+from string import Formatter
+from typing import Any, cast
+from urllib.parse import quote
+
+from memoranda.aio import P, T, Verb
+from memoranda.errors import NotFound, StoreError
+from memoranda.model.checks import (
+    clean,
+    json_text,
+    parse_metadata,
+    refuse_unknown,
+    require_aware,
+    several,
+    storable,
+    too_deep,
+)
+from memoranda.records.drafts import require_one
+from memoranda.remote.connection import Connection
+from memoranda.text.json_values import to_object, type_adapter
+
+# What is read with arguments in a body.
+READS = frozenset({"/search", "/recall", "/facts/search", "/expand"})
+# Arguments of which a single text is a mistake.
+LISTS = frozenset({"ids", "namespace", "prefix", "stages", "tags"})
+RAISE: Any = object()
+
+
+class RemotePart:
+    """A part of what a server has: each of its verbs is a request below one path."""
+
+    def __init__(
+        self, connection: Connection, place: str = "", limits: Mapping[str, Any] | None = None
+    ) -> None:
+        """Ask nothing yet.
+
+        Args:
+            connection: to the server.
+            place: the path.
+            limits: what is said in the address of every request.
+        """
+        self._connection, self._place, self._limits = connection, place, dict(limits or {})
+
+    def _ask(
+        self, request: str, given: Mapping[str, Any], kind: Any = None, part: str | None = None
+    ) -> Any:
+        """Return what a server answers to a request, as a value of a type.
+
+        Args:
+            request: its method and path.
+            given: the arguments: they stand in the body, or in the address where there is none.
+            kind: the type; ``None`` where the answer is empty.
+            part: the name of the value in the answer; the whole of it, if not given.
+        """
+        method, path = request.split(" ")
+        values = {name: plain(value, name) for name, value in given.items()}
+        content: dict[str, Any] = {"params": self._limits}
+        if method in {"GET", "DELETE"}:
+            version = values.pop("expected_version", None)
+            content["headers"] = {} if version is None else {"If-Match": f'"{version}"'}
+            content["params"] = self._limits | {
+                name: json.dumps(value) if isinstance(value, Mapping) else value
+                for name, value in values.items()
+            }
+        else:
+            content["content"] = json_text(values, "the request").encode()
+            content["headers"] = {"Content-Type": "application/json"}
+        once = method != "GET" and path not in READS
+        answer = self._connection.ask(method, self._place + path, once=once, **content)
+        if kind is None:
+            return None
+        try:
+            found = answer.json()
+            return type_adapter(kind).validate_python(found if part is None else found[part])
+        except ValueError as error:
+            told = f"{answer.url} answered what this version cannot read: {error}"
+            raise StoreError(told) from error
+
+
+def asks(
+    verb: Verb[P, T],
+    request: str,
+    kind: Any = None,
+    *,
+    part: str | None = None,
+    missing: Any = RAISE,
+    item: str | None = None,
+) -> Verb[P, T]:
+    """Return a verb as a method of a :class:`RemotePart` that asks the server for it.
+
+    Args:
+        verb: whose arguments it takes.
+        request: the method and the path, with the names of arguments in braces.
+        kind, part: what it returns, as ``_ask`` takes them.
+        missing: what it returns where there is no such thing; an error is raised, if not given.
+        item: the path where an item is named by its key, and no record by its id.
+    """
+    call: Callable[..., Any] = getattr(verb, "fget", verb)
+    method, path = request.split(" ")
+
+    @wraps(call)
+    def ask(self: RemotePart, /, *args: Any, **kwargs: Any) -> Any:
+        given = arguments_of(call, args, kwargs)
+        where = path
+        if item is not None:
+            require_one(*(given.get(name) for name in ("id", "namespace", "key")))
+            where = path if "id" in given else item
+        filled = {
+            name: as_segment(given.pop(name), name)
+            for _, name, _, _ in Formatter().parse(where)
+            if name
+        }
+        try:
+            return self._ask(f"{method} {where.format(**filled)}", given, kind, part)
+        except NotFound:
+            if missing is RAISE:
+                raise
+            return missing
+
+    return cast("Verb[P, T]", ask)
+
+
+def arguments_of(
+    verb: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of a call by name, but for those that are as if not given.
+
+    Raises:
+        InvalidInput: one of a verb that lists its own is unknown.
+        TypeError: they do not fit.
+    """
+    signed = signature(verb)
+    takes = {name: each.default for name, each in signed.parameters.items() if name != "self"}
+    if hasattr(verb, "__signature__"):
+        refuse_unknown(kwargs, takes, f"{verb.__name__}: argument")
+    given = signed.bind(None, *args, **kwargs).arguments
+    return {name: given[name] for name in takes if given.get(name, takes[name]) is not takes[name]}
+
+
+def as_segment(value: object, name: str) -> str:
+    """Return an argument as a part of a path; dots are no way up."""
+    return quote(clean(value, name), safe="").replace(".", "%2E")
+
+
+def plain(value: Any, name: str) -> Any:
+    """Return an argument as JSON has it.
+
+    Raises:
+        InvalidInput: JSON cannot hold it.
+    """
+    if isinstance(value, datetime):
+        return require_aware(value, name).isoformat()
+    if is_dataclass(value):
+        return to_object(value)
+    if isinstance(value, Mapping):
+        return parse_metadata(value, name)
+    if isinstance(value, str) and name not in LISTS:
+        return storable(value, name)
+    if value is None or isinstance(value, float | int):
+        return value
+    try:
+        return [plain(each, f"a part of {name}") for each in several(value, name)]
+    except RecursionError:
+        raise too_deep(name) from None
