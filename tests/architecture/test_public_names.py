@@ -40,7 +40,7 @@ VERBS = [
     for verb in sorted({v for face in (plain, asynchronous) for v in dir(face) if v[0] != "_"})
     # Another way to make a face is no verb, and what a person looks at is for a program's doors.
     if not isinstance(inspect.getattr_static(plain, verb, None), classmethod)
-    and verb != "stored_conversations"
+    and verb not in {"stored_conversations", "recount"}
 ]
 # What the faces do not share: a coroutine cannot be called by len().
 OWN = {(Conversation, "count"), (Memory, "open")}
@@ -62,7 +62,8 @@ NOT_REMOTE = {
         ("embed_pending", "reembed", "purge"), "memoranda doctor on the server does it"
     ),
     **dict.fromkeys(("backup", "copy_to"), "a place on the server, whose operator has commands"),
-    "over": "another way to make a conversation",
+    **dict.fromkeys(("over", "recount"), "for whoever opens a conversation in this process"),
+    "files": "a server has no routes for them; its items are there",
     **dict.fromkeys(("count_tools", "calibrate"), "a server keeps nothing between two requests"),
     "session": "of a conversation in this process",
     "tombstones": "of a conversation in this process",
