@@ -248,7 +248,7 @@ class Memory:
         for number, item in enumerate(checks.several(items, "items")):
             place = f"item {number}"
             draft = parse_draft(item, place)
-            with checks.ErrorPrefix(place):
+            with checks.error_prefix(place):
                 plan.append(self._records.plan(self._admit(draft), unless_known=True))
         self._records.notify_derivations()
         return self._records.apply(plan)

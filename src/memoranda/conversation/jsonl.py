@@ -27,7 +27,7 @@ from pydantic_core import from_json
 from memoranda.conversation.formats.parse import parse_role
 from memoranda.conversation.transcript import place_of
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import ErrorPrefix, iso
+from memoranda.model.checks import error_prefix, iso
 from memoranda.model.models import ConversationInfo, Message
 from memoranda.text.files import file_path
 from memoranda.text.json_values import object_of, parse_as
@@ -82,7 +82,7 @@ def _plain(value: Any) -> Any:
 
 
 def read(
-    path: str | Path, reading: Callable[[str], AbstractContextManager[object]] = ErrorPrefix
+    path: str | Path, reading: Callable[[str], AbstractContextManager[object]] = error_prefix
 ) -> tuple[ConversationInfo, list[Message]]:
     """Return settings and messages in a file of JSON Lines, which is only read.
 
@@ -102,7 +102,7 @@ def read(
         head, *lines = source.read_bytes().rstrip().split(b"\n")
     except OSError as error:
         raise InvalidInput(f"{source} cannot be read: {error}; choose another file") from error
-    with ErrorPrefix(f"{source}, line 1"):
+    with error_prefix(f"{source}, line 1"):
         usual = {"id": source.stem}
         info = parse_as(ConversationInfo, usual | _fields(_parse_line(head), INFO))
     said, messages = info.created_at, dict[str, Message]()

@@ -191,8 +191,6 @@ class Schedule:
         self.stop = stop or Event()
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._started: datetime | None = None
-        # The last run of each stage that nobody has to make any more: no user is looked at again.
-        self._settled: dict[str, datetime] = {}
 
     def step(self) -> list[StageReport]:
         """Run what is due and not done or being done elsewhere; return what was done, by user.
@@ -207,13 +205,9 @@ class Schedule:
         self._started = self._started or now
         self._store.vector_model()  # Raises where the store was closed, also if nothing is due.
         due = [(moment, stage) for stage in STAGES if (moment := self._due(stage, now))]
-        due = [(moment, stage) for moment, stage in due if moment != self._settled.get(stage)]
         done: list[StageReport] = []
         for moment, stage in sorted(due, key=lambda run: run[0]):
-            waiting = list(self._users(stage, moment))
-            if not waiting:
-                self._settled[stage] = moment
-            for user, lease in waiting:
+            for user, lease in list(self._users(stage, moment)):
                 if self.stop.is_set():
                     return done
                 is_taken = lease.until is not None and now < lease.until <= now + FUTURE

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, tzinfo
 from difflib import get_close_matches
 from inspect import Parameter, signature
@@ -295,25 +296,13 @@ def known(moment: datetime | None, name: str) -> datetime | None:
     return None if moment is None else require_aware(moment, name)
 
 
-class ErrorPrefix:
-    """Puts a prefix before the message of an ``InvalidInput`` that is raised inside.
-
-    A class, as entering a generator would take three times as long for each of many records.
-    """
-
-    __slots__ = ("_prefix",)
-
-    def __init__(self, prefix: str) -> None:
-        """Take the place where an error may be, such as ``item 3``."""
-        self._prefix = prefix
-
-    def __enter__(self) -> None:
-        """Begin what may raise."""
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        """Raise the error anew, with the prefix."""
-        if isinstance(error, InvalidInput):
-            raise InvalidInput(f"{self._prefix}: {error}") from error
+@contextmanager
+def error_prefix(prefix: str) -> Iterator[None]:
+    """Put the place where an error may be, such as ``item 3``, before the message of one."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"{prefix}: {error}") from error
 
 
 def parse_metadata(metadata: object, name: str = "metadata") -> Mapping[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from threading import Lock
 from typing import Protocol
 
@@ -46,9 +45,8 @@ class CheckedClock:
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32: no I, L, O, U
 RANDOM_BITS = 80
 RANDOM = (1 << RANDOM_BITS) - 1
-PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
-# Of the bits of the start of an id, ten at a time: all but the last twenty.
-SHIFTS = range(100, -1, -10)
+# Of the bits of an id, five at a time.
+SHIFTS = range(125, -1, -5)
 
 
 class IdFactory:
@@ -81,10 +79,4 @@ class IdFactory:
 
 def encode_id(number: int) -> str:
     """Return a number of 130 bits at most as the letters of an id."""
-    return f"{_encode_start(number >> 20)}{PAIRS[number >> 10 & 1023]}{PAIRS[number & 1023]}"
-
-
-@lru_cache(1)
-def _encode_start(number: int) -> str:
-    """Return the letters that ids of one millisecond and one process nearly always share."""
-    return "".join([PAIRS[number >> shift & 1023] for shift in SHIFTS])
+    return "".join([ALPHABET[number >> shift & 31] for shift in SHIFTS])

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from copy import deepcopy
 from datetime import tzinfo
-from functools import lru_cache
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
@@ -97,15 +95,9 @@ def read_sources(arguments: Mapping[str, Any] | None = None) -> Levels:
 
 
 def _read_environment() -> Mapping[str, Any]:
-    """Return what the environment says; mostly nothing, or what it said before."""
-    found = ((name, value) for name, value in os.environ.items() if name != VARIABLE)
-    variables = frozenset(each for each in found if each[0].upper().startswith(PREFIX))
-    return deepcopy(_read_variables(variables)) if variables else {}
-
-
-@lru_cache(maxsize=4)
-def _read_variables(_variables: frozenset[tuple[str, str]]) -> Mapping[str, Any]:
-    """Return what the variables of the environment say, which are read once."""
+    """Return what the environment says; mostly nothing."""
+    if not any(name.upper().startswith(PREFIX) and name != VARIABLE for name in os.environ):
+        return {}
     try:
         return EnvSettingsSource(
             Settings,  # type: ignore[arg-type]  # any model will do

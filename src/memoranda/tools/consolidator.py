@@ -15,7 +15,7 @@ from memoranda.learning.consolidator import CANDIDATES, PAGE, Consolidator
 from memoranda.learning.known_facts import with_attribute
 from memoranda.learning.llm.claim_checking import ClaimAnswer, ClaimChecker, telling_terms
 from memoranda.model.changes import Insert, Supersede
-from memoranda.model.checks import ErrorPrefix, clean
+from memoranda.model.checks import clean, error_prefix
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
 from memoranda.records.pages import session_episodes
@@ -88,7 +88,7 @@ class ConsolidatorTools:
         self._session(session_id)
         claims = []
         for place, fact in enumerate(facts):
-            with ErrorPrefix(f"facts.{place}"):
+            with error_prefix(f"facts.{place}"):
                 claims.append(self._claim(session_id, fact))
         actions = self._consolidator.plan(session_id, claims, only=Relation.DUPLICATE)
         self._records.apply(actions)
