@@ -10,7 +10,7 @@ MINUTES ?= 30
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-model test-web torture lint quickstart bench conformance clean
+.PHONY: help setup demo test test-model test-web torture lint quickstart bench conformance integrations clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ bench: $(READY)  ## Measure retrieval quality and speed
 
 conformance: $(READY)  ## Check the MCP server with the protocol's own suite and the Inspector (needs npm)
 	$(BIN)/python scripts/conformance.py
+
+integrations: $(READY)  ## Run the frameworks' own tests on our integrations, each in its environment
+	$(BIN)/python scripts/integrations.py $(ARGS)
 
 clean:  ## Remove the virtual environment and all caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

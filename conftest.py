@@ -53,6 +53,23 @@ def run_console(example: Example) -> None:
         assert same, f"{match['command']} printed:\n{shown}\ninstead of:\n{match['output']}"
 
 
+class PythonBlocks(PythonCodeBlockParser):
+    """Runs Python blocks, those of an integration only where its framework is installed."""
+
+    def evaluate(self, example: Example) -> None:
+        """Run a block, or skip it."""
+        missing = example.namespace.get("__missing__")
+        try:
+            if missing is None:
+                super().evaluate(example)
+        except ModuleNotFoundError as error:
+            if "integrations" not in example.path:
+                raise
+            missing = example.namespace["__missing__"] = str(error)
+        if missing is not None:
+            pytest.skip(missing)
+
+
 def check_shell(example: Example) -> None:
     """Check the syntax of an ``sh`` block: installing is not for a test to do."""
     subprocess.run(["bash", "-n"], input=example.parsed, text=True, check=True)
@@ -91,7 +108,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 pytest_collect_file = Sybil(
     parsers=[
-        PythonCodeBlockParser(doctest_optionflags=FLAGS),
+        PythonBlocks(doctest_optionflags=FLAGS),
         CodeBlockParser(language="console", evaluator=run_console),
         CodeBlockParser(language="sh", evaluator=check_shell),
         CodeBlockParser(language="json", evaluator=check_json),

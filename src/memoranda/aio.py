@@ -76,8 +76,13 @@ class AsyncNotes(_PartOfMemory):
 class AsyncFiles(_PartOfMemory):
     """Versioned text files for code that must not block; see ``Memory.files``."""
 
+    async def run(self, steps: Callable[[Files], T]) -> T:
+        """Return what ``steps`` does with the files, all of it in one worker thread."""
+        return await to_thread(lambda: steps(self._opened()))
+
     read = in_thread(Files.read)
     write = in_thread(Files.write)
+    edit = in_thread(Files.edit)
     move = in_thread(Files.move)
     delete = in_thread(Files.delete)
     erase = in_thread(Files.erase)

@@ -18,18 +18,10 @@ from memoranda.records.files import FileOperation
 COUNT_UP = """
 import sys
 from memoranda import Memory
-from memoranda.errors import Conflict
 with Memory(sys.argv[1], user="ana") as memory:
     files = memory.files()
     for _ in range(20):
-        while True:
-            found = files.read("n.txt")
-            new = str(int(found.content) + 1)
-            try:
-                files.write("n.txt", new, expected_version=found.version)
-            except Conflict:
-                continue
-            break
+        files.edit("n.txt", lambda text: str(int(text) + 1))
 """
 NAME = st.sampled_from(["a", "b.md", "ä b", "日本", "😀"])
 PATH = st.lists(NAME, min_size=1, max_size=3).map("/".join)
@@ -71,7 +63,7 @@ def test_of_many_writers_one_wins(place):
 
 
 def test_several_processes_lose_no_change(tmp_path):
-    """Three processes that count up one file, each only from the version that it read."""
+    """Three processes that count up one file by editing it."""
     path = tmp_path / "memory.db"
     with Memory(path, user="ana") as memory:
         memory.files().write("n.txt", "0")
@@ -145,8 +137,12 @@ def test_an_expectation_that_does_not_hold_is_a_conflict(opened):
         with pytest.raises(Conflict):
             wrong()
     assert files.read("a.md").content == "one!"
-    with pytest.raises(NotFound):
-        files.move("nowhere.md", "c.md")
+    for wrong in (
+        lambda: files.move("nowhere.md", "c.md"),
+        lambda: files.edit("nowhere.md", str.upper),
+    ):
+        with pytest.raises(NotFound):
+            wrong()
 
 
 def test_paths_and_texts_that_cannot_be_kept_are_refused(opened):

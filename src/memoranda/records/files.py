@@ -164,6 +164,22 @@ class Files:
         done = self._operation(operation, "write", path, content, metadata, expected)
         return self._change(done, path, draft, expected)
 
+    def edit(self, path: str, change: Callable[[str], str]) -> FileChange:
+        """Give a file the text that ``change`` makes of its newest one, whoever else writes it.
+
+        Raises:
+            NotFound: there is no such file.
+        """
+        while True:
+            found = self.read(path)
+            if found is None:
+                raise self._missing(path)
+            text, metadata = change(found.content), found.metadata
+            try:
+                return self.write(path, text, metadata=metadata, expected_version=found.version)
+            except Conflict:
+                continue
+
     def move(
         self,
         path: str,

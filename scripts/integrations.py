@@ -1,0 +1,173 @@
+"""Run the frameworks' own tests on the integrations: ``make integrations``.
+
+Each framework gets an environment with memoranda and its extra. Its tests come with its source
+distribution, in the version that was installed; a plugin of ``scripts/suites`` puts our class in
+the place of the framework's own. What is left out stands here with its reason. Then our own tests
+and the examples of its page run, and some operations are timed beside those of its default.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tarfile
+import venv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PLUGINS = ROOT / "scripts" / "suites"
+ENVIRONMENTS = ROOT / ".venv" / "integrations"
+TOOLS = (
+    "hypothesis",
+    "psutil",
+    "pytest",
+    "pytest-asyncio",
+    "pytest-timeout",
+    "pytest-xdist",
+    "sybil",
+)
+PATIENCE = 900  # seconds that a program may take
+
+
+class Failed(Exception):
+    """Something is not as it should be; the message says what."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Framework:
+    """A framework with an integration.
+
+    Attributes:
+        package: its distribution.
+        tests: of its own, that are about what our class stands in for; none where its source
+            distribution has none.
+        left_out: words in the names of those that are left out, each with the reason.
+    """
+
+    package: str
+    tests: Sequence[str] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+FRAMEWORKS = {
+    "anthropic": Framework(
+        package="anthropic",
+        tests=("tests/lib/tools/memory_tools/test_filesystem.py",),
+        left_out={
+            "symlink": "a memory has no links",
+            "umask": "a memory has no folders, and so none with rights",
+            "too_many_lines": "a file has at most 100,000 bytes, and so never a million lines",
+        },
+    )
+}
+
+
+def run(command: Sequence[str | Path], **named: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end; return what it said."""
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=PATIENCE, **named
+    )
+
+
+def install(name: str, framework: Framework, version: str | None) -> Path:
+    """Return the interpreter of an environment with a framework, by default in its newest version.
+
+    Raises:
+        Failed: it cannot be installed.
+    """
+    folder = ENVIRONMENTS / name
+    python = folder / "bin" / "python"
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+    pin = f"{framework.package}=={version}" if version else framework.package
+    wanted = ("--upgrade", "--editable", f"{ROOT}[{name},postgres]", pin, *TOOLS)
+    done = run([python, "-m", "pip", "install", "--quiet", *wanted])
+    if done.returncode != 0:
+        raise Failed(f"{name} could not be installed:\n{done.stderr}")
+    return python
+
+
+def fetch(python: Path, framework: Framework, folder: Path) -> tuple[Path, str]:
+    """Return the unpacked source distribution of what is installed, and its version.
+
+    Raises:
+        Failed: there is none.
+    """
+    asked = f"from importlib.metadata import version; print(version({framework.package!r}))"
+    version = run([python, "-c", asked]).stdout.strip()
+    only = ("--no-deps", "--no-binary", framework.package, "--dest", folder)
+    named = f"{framework.package}=={version}"
+    done = run([python, "-m", "pip", "download", "--quiet", *only, named])
+    archives = list(folder.glob("*.tar.gz"))
+    if done.returncode != 0 or not archives:
+        raise Failed(f"{named} has no source distribution:\n{done.stderr}")
+    with tarfile.open(archives[0]) as archive:
+        archive.extractall(folder, filter="data")
+    return next(each for each in folder.iterdir() if each.is_dir()), version
+
+
+def pytest(python: Path, *arguments: str | Path, **named: Any) -> dict[str, int]:
+    """Run tests; return how many passed, failed, were deselected and so on.
+
+    Raises:
+        Failed: one failed, or none passed.
+    """
+    done = run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments], **named)
+    last = done.stdout.strip().rpartition("\n")[2]
+    counts = {word: int(number) for number, word in re.findall(r"(\d+) ([a-z]+)", last)}
+    if done.returncode != 0 or not counts.get("passed"):
+        raise Failed(f"{done.stdout[-4000:]}{done.stderr[-2000:]}")
+    return counts
+
+
+def run_suite(name: str, framework: Framework, python: Path, folder: Path) -> str:
+    """Run a framework's own tests on our class; return what came of it."""
+    if not framework.tests:
+        return "its source distribution has no tests"
+    source, version = fetch(python, framework, folder)
+    lines = ["[pytest]", "asyncio_mode = auto", "addopts = --import-mode=importlib --noconftest"]
+    settings = folder / "pytest.ini"
+    settings.write_text("\n".join(lines), "utf-8")
+    chosen = " and ".join(f"not {word}" for word in framework.left_out)
+    arguments = ("-c", settings, "--rootdir", source, "-p", f"suites.{name}", "-k", chosen)
+    environ = {"PYTHONPATH": str(PLUGINS.parent), "PATH": "/usr/bin:/bin"}
+    counts = pytest(python, *arguments, *framework.tests, cwd=source, env=environ)
+    left_out = counts.get("deselected", 0)
+    total = counts["passed"] + left_out
+    reasons = "; ".join(f"{word}: {why}" for word, why in framework.left_out.items())
+    return (
+        f"{counts['passed']} of {total} tests of {version} passed, {left_out} left out ({reasons})"
+    )
+
+
+def main() -> int:
+    """Run all frameworks, or those that are named; return 0 if all is as it should be."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(FRAMEWORKS))
+    parser.add_argument("--version", help="of the one framework that is named")
+    given = parser.parse_args()
+    failed = 0
+    for name in given.names:
+        framework = FRAMEWORKS[name]
+        try:
+            python = install(name, framework, given.version)
+            with TemporaryDirectory(prefix=f"memoranda-{name}-") as place:
+                print(f"{name}: {run_suite(name, framework, python, Path(place))}")
+            pages = (f"tests/integrations/test_{name}.py", f"docs/integrations/{name}.md")
+            own = pytest(python, "-p", "no:asyncio", *pages, cwd=ROOT)
+            print(f"{name}: {own['passed']} tests of our own and examples passed")
+            print(run([python, "-m", "suites", name], cwd=PLUGINS.parent).stdout, end="")
+        except Failed as problem:
+            print(f"{name}: {problem}", file=sys.stderr)
+            failed = 1
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
