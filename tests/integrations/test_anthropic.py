@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from memoranda import AsyncMemory, Memory, Settings
 
-anthropic = pytest.importorskip(
-    "anthropic", reason="not installed: pip install 'memoranda[anthropic]'"
-)
+pytest.importorskip("anthropic", reason="not installed: pip install 'memoranda[anthropic]'")
 
+from anthropic import __version__
 from anthropic.lib.tools import ToolError, _beta_builtin_memory_tool
 
 from memoranda.integrations.anthropic import AnthropicMemoryTool, AsyncAnthropicMemoryTool
@@ -68,7 +67,7 @@ def remove_empty_folders(root: Path) -> None:
 
 
 @pytest.mark.skipif(
-    tuple(map(int, anthropic.__version__.split(".")[:2])) < (2, 8),
+    tuple(map(int, __version__.split(".")[:2])) < (2, 8),
     reason="the tool of this version let /memories itself be deleted",
 )
 @given(text=TEXT, steps=st.lists(STEP, max_size=20))
