@@ -284,6 +284,7 @@ class AsyncMemory:
     entity = in_thread(Memory.entity)
     entities = in_thread(Memory.entities)
     merge_entities = in_thread(Memory.merge_entities)
+    split_entity = in_thread(Memory.split_entity)
     conversations = in_thread(Memory.conversations)
     delete_conversation = in_thread(Memory.delete_conversation)
     sessions = in_thread(Memory.sessions)

@@ -786,7 +786,7 @@ class Memory:
     def merge_entities(self, name: str, other: str) -> Entity:
         """Make two entities one, which keeps the name of the first; return it.
 
-        For good: what is said later under any of their names belongs to it.
+        What is said later under any of their names belongs to it, until :meth:`split_entity`.
 
         Raises:
             NotFound: there is no entity of one of these names.
@@ -799,6 +799,27 @@ class Memory:
             tx.merge_entities(first.name, second.name)
         self._services.forget_index()
         return self._entity(name)
+
+    def split_entity(self, name: str, others: Iterable[str]) -> Entity:
+        """Take back that names were merged with an entity; return the entity that they are again.
+
+        Names, aliases and links of both are as they were, with what was said of them since.
+
+        Args:
+            name: the entity.
+            others: names that :meth:`merge_entities` gave to it, that of the other entity first.
+
+        Raises:
+            NotFound: there is no such entity.
+            InvalidInput: one of them was not merged with it.
+        """
+        entity, given = self._entity(name), list(checks.several(others, "others"))
+        if not given:
+            raise InvalidInput("others names nothing; name what was merged")
+        with self._services.store.write(self._scope) as tx:
+            tx.split_entity(entity.name, given)
+        self._services.forget_index()
+        return self._entity(given[0])
 
     def _entity(self, name: str) -> Entity:
         found = self.entity(name)

@@ -53,6 +53,19 @@ def test_foreign_names_are_refused(served, ana, header, value, status):
         require_problem(answer, int(status))
 
 
+def test_a_session_of_a_browser_has_the_rate_of_a_token():
+    """Its pages are refused beyond the rate, as what a token asks; its cookie opens no API."""
+    with serving(http={"rate": 2}) as served:
+        with served.client(None, Origin=served.url) as ana:
+            ana.post("/sign-in", data={"token": served.token("ana")})
+            require_problem(ana.get("/v1/records"), 401)
+            answers = [ana.get("/settings") for _ in range(8)]
+            assert answers[0].status_code == 403
+            require_problem(answers[-1], 429)
+        with served.client(served.token("ana")) as token:
+            assert token.get("/v1/records").status_code == 200
+
+
 def test_a_token_that_asks_too_often_is_told_to_wait():
     """Beyond its rate it is refused until later, while another token is answered."""
     with (

@@ -15,6 +15,8 @@ from memoranda.memory import Memory
 from memoranda.model.tokens import ApiToken, TokenScope
 from memoranda.serving.tokens import TokenService
 
+# The cookie of a browser's session.
+COOKIE = "memoranda_session"
 UNKNOWN_CALLER = "this needs a token: Authorization: Bearer TOKEN; memoranda token create makes one"
 
 
@@ -37,7 +39,9 @@ class TokenUser(BaseUser):
 
 @dataclass(frozen=True, slots=True)
 class TokenBackend(AuthenticationBackend):
-    """Looks up the token of each request, in the header and nowhere else.
+    """Looks up the token of each request: for the API in the header and nowhere else.
+
+    ``scope["visitor"]`` is also the session of a browser, whose cookie opens pages alone.
 
     Attributes:
         tokens: knows them.
@@ -46,14 +50,19 @@ class TokenBackend(AuthenticationBackend):
     tokens: TokenService
 
     async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, BaseUser] | None:
-        """Return who asks; ``None`` where no valid token came with the request."""
+        """Return who asks; ``None`` where no valid token came in the header."""
         scheme, _, text = conn.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
-            return None
+        is_bearer = scheme.lower() == "bearer"
+        secret = text.strip() if is_bearer else conn.cookies.get(COOKIE, "")
         verify, at_once = self.tokens.verify, self.tokens.store.reads_at_once
-        # A look into a file takes a tenth of the time that handing it to a thread does.
-        token = verify(text.strip()) if at_once else await run_in_threadpool(verify, text.strip())
-        return None if token is None else (AuthCredentials([token.scope]), TokenUser(token))
+        token = None
+        if secret:
+            # A look into a file takes a tenth of the time that handing it to a thread does.
+            token = verify(secret) if at_once else await run_in_threadpool(verify, secret)
+        conn.scope["visitor"] = token
+        if token is None or not is_bearer:
+            return None
+        return AuthCredentials([token.scope]), TokenUser(token)
 
 
 def refuse_stranger(request: Request) -> None:

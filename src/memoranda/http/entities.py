@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import Path
 from starlette.responses import Response
 
-from memoranda.errors import NotFound
 from memoranda.http import schemas
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer
 from memoranda.http.resources import Id, Limit, RequestModel, example, resource
 from memoranda.rendering.structured import EntityInfo
+from memoranda.serving.existing import require_entity
 
 router = resource("", "entities and facts")
 
@@ -22,6 +22,13 @@ class MergeBody(RequestModel, json_schema_extra=example(name="Ana", other="Anna"
 
     name: str
     other: str
+
+
+class SplitBody(RequestModel, json_schema_extra=example(name="Ana", others=["Anna"])):
+    """An entity, and the names that were merged with it, that of the other one first."""
+
+    name: str
+    others: list[str]
 
 
 class FactQuestion(RequestModel, json_schema_extra=example(query="where does Ana live?")):
@@ -41,17 +48,20 @@ def entities(memory: ReadMemory, type: str | None = None, limit: Limit = 100) ->
 
 @router.post("/entities/merge", response_model=EntityInfo)
 def merge(both: MergeBody, memory: WriteMemory) -> Response:
-    """Make two entities one, for good."""
+    """Make two entities one."""
     return answer(memory.merge_entities(both.name, both.other))
+
+
+@router.post("/entities/split", response_model=EntityInfo)
+def split(merged: SplitBody, memory: WriteMemory) -> Response:
+    """Take back that names were merged with an entity; show the one that they are again."""
+    return answer(memory.split_entity(merged.name, merged.others))
 
 
 @router.get("/entities/{name:path}", response_model=EntityInfo)
 def entity(name: Annotated[str, Path(examples=["Ana"])], memory: ReadMemory) -> Response:
     """Show a person, place or thing by its name or alias, with records about it."""
-    found = memory.entity(name)
-    if found is None:
-        raise NotFound(f"no record speaks of {name!r:.80}")
-    return answer(found)
+    return answer(require_entity(memory, name))
 
 
 @router.post("/facts/search", response_model=list[schemas.FactForm])

@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import Path, Query
 from starlette.responses import Response
 
-from memoranda.errors import NotFound
 from memoranda.http import schemas
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer, record_answer
 from memoranda.http.resources import Erase, IfMatch, RequestModel, example, resource
 from memoranda.model.models import ForgetReceipt
+from memoranda.serving.existing import require_record
 
 router = resource("", "items")
 
@@ -30,10 +30,7 @@ class NewValue(RequestModel, json_schema_extra=example(value="cheerful")):
 @router.get("/items", response_model=schemas.VersionedRecord)
 def item(key: Key, memory: ReadMemory, namespace: Namespace = []) -> Response:  # noqa: B006
     """Show the item that is kept under exactly this namespace and key."""
-    found = memory.get(namespace=namespace, key=key)
-    if found is None:
-        raise NotFound(f"there is no item {key!r:.80} in {tuple(namespace)!r:.80}")
-    return record_answer(found)
+    return record_answer(require_record(memory, namespace=namespace, key=key))
 
 
 @router.delete("/items", response_model=ForgetReceipt)

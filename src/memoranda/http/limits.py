@@ -1,4 +1,4 @@
-"""What one token may ask: so many requests a second, and so many at once."""
+"""What one token, or a session of a browser, may ask: so many requests a second, so many at once."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class TokenLimiter:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request in its turn."""
-        if scope["type"] != "http" or not scope["user"].is_authenticated:
+        if scope["type"] != "http" or scope["visitor"] is None:
             await self.app(scope, receive, send)
             return
-        token = scope["user"].token.id
+        token = scope["visitor"].id
         if wait := self._spend(token):
             told = f"a token may send {self.rate:g} requests a second (http.rate); slow down"
             answer = problem_answer(

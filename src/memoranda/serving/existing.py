@@ -56,15 +56,19 @@ def require_user(memory: Memory) -> bool:
     raise NotFound(f"there is no user {memory.user!r} in this memory; --user takes {_list(names)}")
 
 
-def require_record(memory: Memory, id: str) -> Record:
-    """Return a record, active or not.
+def require_record(
+    memory: Memory, id: str | None = None, *, namespace: Sequence[str] = (), key: str | None = None
+) -> Record:
+    """Return a record, active or not, or the item of exactly this namespace and key.
 
     Raises:
         NotFound: there is none; another user's is as if it were not there.
     """
-    found = memory.get(id)
+    found = memory.get(id, namespace=namespace, key=key)
     if found is None:
-        raise NotFound(f"there is no record {id!r:.80} for user {memory.user!r}")
+        item = f"item {key!r:.80} in {tuple(namespace)!r:.80}"
+        what = item if id is None else f"record {id!r:.80}"
+        raise NotFound(f"there is no {what} for user {memory.user!r}")
     return found
 
 

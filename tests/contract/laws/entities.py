@@ -139,6 +139,23 @@ class DecisionContract(Contract):
         ana.link()
         assert groups(ana) == [("Ef", ("Ab", "Cd", "Gh"), 6)]
 
+    def test_a_merger_is_taken_back(self, ana):
+        """Names, aliases and links are as before, with what was said since; others stay merged."""
+        ana.remember("Ab", "Cd", "Ef and Cd", "Gh")
+        ana.apply(do.merge_entities("Cd", "Gh"))
+        before = groups(ana)
+        ana.apply(do.merge_entities("Ab", "Cd"))
+        assert groups(ana) == [("Ab", ("Cd", "Gh"), 4), ("Ef", (), 1)]
+        for names in (["Ef"], ["Cd", "Ab"]):
+            with pytest.raises(InvalidInput):
+                ana.apply(do.split_entity("Ab", names))
+        ana.apply(do.split_entity("Ab", ["Cd", "Gh"]))
+        assert (groups(ana), ana.decisions()) == (before, {"gh": "cd"})
+        ana.remember("Gh again")
+        ana.apply(do.merge_entities("Ef", "Cd"), do.split_entity("Ef", ["Gh"]))
+        assert groups(ana) == [("Ab", (), 1), ("Ef", ("Cd",), 2), ("Gh", (), 2)]
+        assert ana.store.verify() == ana.store.rebuild() == []
+
     def test_a_decision_needs_two_names(self, ana):
         """A name without a letter is refused, and a name is not merged with itself."""
         ana.remember("Zoe sings")

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from explorer_pages import TALK, Elements, csrf_of, send
 from http_server import serving
+from learning_talks import settled
 from tables import each_row
 
 from memoranda.http.explorer.app import FORMS
@@ -39,14 +40,20 @@ def test_what_goes_is_shown_before_it_is_erased(ana, post, served):
 
 
 def test_entities_become_one_after_a_second_look(post, served):
-    """The first form shows both, the second makes them one."""
+    """The first form shows both, the second makes them one; a third takes that back."""
     served.memory.remember_many(["Aoife Byrne called.", "Mrs Byrne-Walsh called."])
     served.memory.entities()
     names = {"name": "Aoife Byrne", "other": "Byrne-Walsh"}
-    assert "cannot be taken back" in post("/entities/merge", **names).text
+    assert "can be taken back" in post("/entities/merge", **names).text
     assert served.memory.entity("Aoife Byrne").id != served.memory.entity("Byrne-Walsh").id
-    post("/entities/merge", confirmed="yes", **names)
+    page = Elements(post("/entities/merge", confirmed="yes", **names).text)
     assert served.memory.entity("Aoife Byrne").id == served.memory.entity("Byrne-Walsh").id
+    boxes = [
+        each for each in page.named("input") if each.get("name") == "other" and "value" in each
+    ]
+    assert [(each["value"], "checked" in each) for each in boxes] == [("Byrne-Walsh", True)]
+    post("/entities/split", name="Aoife Byrne", other="Byrne-Walsh")
+    assert [each.mention_count for each in map(served.memory.entity, names.values())] == [1, 1]
 
 
 def test_a_message_is_pinned_and_unpinned(post, served):
@@ -149,7 +156,7 @@ def test_upkeep_shows_its_plan_first(signed_in, served):
     assert served.memory.get(fact.id).valid_until is not None
 
 
-def test_a_chat_answers_line_by_line(ana, post):
+def test_a_chat_answers_line_by_line(ana, post, served):
     """What is said is answered, from memory alone without a model, and stands in the page."""
     answer = post("/chat", text="Remember that my bicycle is green.")
     lines = [json.loads(each) for each in answer.text.splitlines()]
@@ -157,6 +164,7 @@ def test_a_chat_answers_line_by_line(ana, post):
     assert "my bicycle is green" in ana.get("/chat").text
     question = post("/chat", text="/clear").text
     assert json.loads(question)["send"].startswith("/clear ")
+    settled(served.memory)
 
 
 @each_row("form", [*FORMS])
@@ -185,7 +193,7 @@ def test_who_may_only_read_sends_no_form(form, served, signed_in):
         path, token = form.format(id=served.fact), csrf_of(reader)
         answer = reader.post(path, data={"csrf": token, "content": "x"})
         assert (answer.status_code, "scope write" in answer.text) == (403, True)
-        if form != "/entities/merge" and not form.endswith(("confirm", "forget", "correct", "pin")):
+        if not form.endswith(("merge", "split", "confirm", "forget", "correct", "pin")):
             forms = Elements(reader.get(path).text).named("form")
             assert {each["action"] for each in forms if each.get("method") == "post"} == {
                 "/sign-out"

@@ -55,6 +55,7 @@ FORMS: Mapping[str, Handler] = {
     "/records/{id}/forget": records.forget,
     "/records/{id}/erase": records.erase,
     "/entities/merge": entities.merge,
+    "/entities/split": entities.split,
     "/conversation/pin": conversations.pin,
     "/notes": notes.save,
     "/review": review.decide,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from memoranda.http.explorer.pages import Page, PageRequest, Redirect
+from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Entity
 from memoranda.serving.existing import require_entity
 
@@ -40,10 +41,14 @@ def show_all(request: PageRequest) -> Page:
 
 
 def show(request: PageRequest) -> Page:
-    """Show an entity with what is said of it."""
+    """Show an entity with what is said of it, and the names that were merged with it."""
     memory, name = request.memory, request.required("name")
     found = request.counts.get(memory, ("entity", name), lambda: require_entity(memory, name))
-    return Page("entity", {"entity": found}, {"zone": request.zone})
+    store = services_of(memory).store
+    given = store.decisions(scope_of(memory))
+    merged = [each for each in (found.name, *found.aliases) if store.names.fold(each) in given]
+    shown = {"undo": request.all("undo"), "zone": request.zone}
+    return Page("entity", {"entity": found, "merged": merged}, shown)
 
 
 def merge(request: PageRequest) -> Page | Redirect:
@@ -54,7 +59,16 @@ def merge(request: PageRequest) -> Page | Redirect:
         return Page("merge", {"entity": first, "other": second}, {"zone": request.zone})
     merged = memory.merge_entities(first.name, second.name)
     request.counts.forget(memory)
-    return Redirect("/entity", "merged", {"name": merged.name})
+    undo = [second.name, *second.aliases]
+    return Redirect("/entity", "merged", {"name": merged.name, "undo": undo})
+
+
+def split(request: PageRequest) -> Redirect:
+    """Take back that names were merged with an entity."""
+    memory = request.memory
+    found = memory.split_entity(request.required("name"), request.all("other"))
+    request.counts.forget(memory)
+    return Redirect("/entity", "split", {"name": found.name})
 
 
 def count_pairs(entities: Sequence[Entity], texts: Sequence[str]) -> list[EntityPair]:

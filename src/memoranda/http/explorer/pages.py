@@ -48,9 +48,9 @@ class PageRequest:
 
     visitor: ApiToken
     memory: Memory
-    fields: Sequence[tuple[str, str]] = ()
-    counts: CountCache = field(default_factory=CountCache)
-    chats: ChatSessions = field(default_factory=ChatSessions)
+    fields: Sequence[tuple[str, str]]
+    counts: CountCache
+    chats: ChatSessions
 
     @cached_property
     def zone(self) -> tzinfo:
@@ -125,7 +125,7 @@ class Redirect(NamedTuple):
 
     path: str
     done: str = ""
-    fields: Mapping[str, str] = NOTHING
+    fields: Mapping[str, str | Sequence[str]] = NOTHING
 
     @property
     def address(self) -> str:

@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
+from memoranda.http.access import COOKIE
 from memoranda.http.explorer.pages import PageRequest, Redirect
 from memoranda.serving.tokens import TokenService
 
 SIGN_IN = "/sign-in"
-COOKIE = "memoranda_session"
 FIELD = "csrf"
 # Seconds for which a browser keeps the cookie; the session itself may end before.
 LIFETIME = 12 * 60 * 60

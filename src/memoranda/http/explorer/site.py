@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from memoranda.http.access import COOKIE
 from memoranda.http.explorer import sign_in as session
 from memoranda.http.explorer.chat_sessions import ChatSessions
 from memoranda.http.explorer.counting import CountCache
@@ -86,17 +87,15 @@ class PageServer:
             handler: makes the page, or does what the form says.
             needed: the scope that this takes.
         """
-        secret = request.cookies.get(session.COOKIE, "")
-        visitor = await run_in_threadpool(self.tokens.verify, secret) if secret else None
-        if visitor is None and _wants_twin(request) and request.user.is_authenticated:
-            visitor = request.user.token
-        if visitor is None:
+        visitor: ApiToken | None = request.scope["visitor"]
+        # A token in the header opens no page: only what a program reads.
+        if visitor is None or (request.user.is_authenticated and not _wants_twin(request)):
             return self._ask_to_sign_in(request)
         request.state.visitor = visitor
         fields = [*request.query_params.multi_items(), *request.path_params.items()]
         try:
             if request.method == "POST":
-                fields += await self._read_form(request, secret)
+                fields += await self._read_form(request)
             _require(needed, visitor)
             memory = share(self.memory, visitor.user, None)
             visit = PageRequest(visitor, memory, fields, self.counts, self.chats)
@@ -110,13 +109,13 @@ class PageServer:
             made = _error_page(status, str(error) if status <= ABOUT_REQUEST else FAILED)
         return await run_in_threadpool(self._send, request, made)
 
-    async def _read_form(self, request: Request, secret: str) -> list[tuple[str, str]]:
+    async def _read_form(self, request: Request) -> list[tuple[str, str]]:
         """Return the fields of a form of this session.
 
         Raises:
             HTTPException: it is not from a page of this session.
         """
-        given = await _read_fields(request)
+        given, secret = await _read_fields(request), request.cookies.get(COOKIE, "")
         token = dict(given).get(session.FIELD, "")
         if not (session.is_own_site(request) and session.is_own_form(secret, token)):
             message = "this form is not from a page of your session; load the page again"
@@ -219,7 +218,7 @@ def _around(request: Request, nonce: str) -> Mapping[str, Any]:
     asked = urlencode([(name, value) for name, value in fields if name != "done"])
     return {
         "asset": f"?v={VERSION}",
-        "csrf": session.csrf_token(request.cookies.get(session.COOKIE, "")),
+        "csrf": session.csrf_token(request.cookies.get(COOKIE, "")),
         "done": request.query_params.get("done", ""),
         "nonce": nonce,
         "twin": f"{'/overview' if path == '/' else path}.json?{asked}".removesuffix("?"),

@@ -52,6 +52,8 @@ WHERE user_key = :user AND (target = :folded OR folded = :folded)
 SPELLINGS = """
 SELECT folded, name FROM entity_names WHERE user_key = :user AND entity_key = :entity
 """
+GIVEN = "SELECT folded FROM entity_decisions WHERE user_key = :user AND target = :target"
+TAKE_BACK = "DELETE FROM entity_decisions WHERE user_key = :user AND folded IN (@texts(:names))"
 TARGET = "SELECT target FROM entity_decisions WHERE user_key = :user AND folded = :folded"
 # What a person decided of names that no record uses any more.
 FORGET_GIVEN_NAMES = """
@@ -59,6 +61,7 @@ DELETE FROM entity_decisions WHERE user_key = :user AND (
     folded NOT IN (SELECT folded FROM entity_names WHERE user_key = :user)
     OR target NOT IN (SELECT folded FROM entity_names WHERE user_key = :user))
 """
+TYPE = "SELECT type FROM entities WHERE user_key = :user AND key = :entity"
 CREATE = f"{insertion('entities', ('id', 'user_key', 'name', 'type'))} RETURNING key"
 NAMES = ("user_key", "folded", "entity_key", "name")
 ADD_NAME = f"{insertion('entity_names', NAMES)} ON CONFLICT DO NOTHING"
@@ -69,6 +72,7 @@ MOVE = tuple(
     f"UPDATE {table} SET entity_key = :to WHERE user_key = :user AND entity_key = :entity"
     for table in ("entity_names", "entity_name_keys", "record_entities")
 )
+MOVE_NAMES = tuple(f"{sql} AND folded IN (@texts(:names))" for sql in MOVE)
 DROP = "DELETE FROM entities WHERE user_key = :user AND key = :entity"
 DROP_UNUSED = tuple(
     f"""
@@ -105,8 +109,7 @@ class EntityWrites(UserRows):
                 continue
             entity = self._find(folded, mention)
             if entity is None:
-                new = {"id": f"ent_{os.urandom(10).hex()}", "user_key": self.user}
-                entity = self.value(CREATE, name=mention.text, type=mention.type, **new)
+                entity = self._create(mention.text, mention.type)
             place = {"user_key": self.user, "entity_key": entity, "folded": folded}
             if self.change(ADD_NAME, name=mention.text, **place):
                 kept, _ = self.names.keys(mention.text)
@@ -157,6 +160,33 @@ class EntityWrites(UserRows):
             for sql in (*MOVE, DROP):
                 self.run(sql, entity=merged, to=entity)
             self.rename([entity])
+
+    def split_entity(self, name: str, others: Sequence[str]) -> None:
+        """Take names out of the entity to which a person gave them: they are one of their own.
+
+        Raises:
+            InvalidInput: nobody gave one of them to that entity.
+        """
+        leader, folded = self.names.fold(name), [self.names.fold(each) for each in others]
+        target = self.value(TARGET, folded=leader) or leader
+        given = {row[0] for row in self.all(GIVEN, target=target)}
+        for each, key in zip(others, folded, strict=True):
+            if key not in given:
+                raise InvalidInput(f"{each!r} was not merged with {name!r}, and is not split off")
+        entity, (first, *rest), named = self.value(KNOWN, folded=target), folded, dump(folded)
+        self.run(TAKE_BACK, names=named)
+        self.add("entity_decisions", [{"folded": each, "target": first} for each in rest])
+        if entity is not None:
+            new = self._create(others[0], self.value(TYPE, entity=entity))
+            for sql in MOVE_NAMES:
+                self.run(sql, entity=entity, to=new, names=named)
+            self.run(DROP_UNLINKED, entity=new)
+            self.rename([entity, new])
+
+    def _create(self, name: str, type: str) -> int:
+        new = {"id": f"ent_{os.urandom(10).hex()}", "user_key": self.user}
+        key: int = self.value(CREATE, name=name, type=type, **new)
+        return key
 
     def rename(self, entities: Iterable[int]) -> None:
         """Choose again under which of its names an entity is shown."""
