@@ -1,4 +1,4 @@
-"""What one token, or a session of a browser, may ask: so many requests a second, so many at once."""
+"""What a token, or a session of a browser, may ask: so many requests a second, so many at once."""
 
 from __future__ import annotations
 
