@@ -65,7 +65,7 @@ def test_the_documented_hooks_save_a_session(event, hook):
     """The settings of the document are valid; their command, run by a shell, saves each once."""
     (block,) = re.findall(r"```text\n(\{\n.*?\n\})\n```", PAGE.read_text("utf-8"), re.DOTALL)
     hooks = json.loads(block)["hooks"]
-    assert hooks.keys() == {"SessionEnd", "PreCompact"}
+    assert hooks.keys() == {"SessionStart", "SessionEnd"}
     (command,) = {each["command"] for (group,) in hooks.values() for each in group["hooks"]}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(  # noqa: S602 - as Claude Code runs it: by a shell
@@ -105,11 +105,39 @@ def test_a_hook_fails_with_one_line_and_never_exits_with_2(run, hook, event, tmp
     """Code 2 would block Claude Code: not for wrong options either, nor a broken transcript."""
     for stdin in ("", "[]", '{"session_id": "x"}', '{"session_id": "x", "transcript_path": 1}'):
         (told,) = hook(stdin=stdin, code=1).splitlines()
-        assert (
-            "is not an event of a hook: expected JSON with session_id and transcript_path" in told
-        )
+        assert "is not an event of a hook: expected JSON with session_id" in told
     for arguments in (("claude-code", "--bad"), ("nothing",), ("--bad",), ("claude-code", "--db")):
         run("hook", *arguments, code=1)
     given = event()
     (tmp_path / f"{SESSION}.jsonl").write_text("{broken\n")
     assert "is not a transcript of Claude Code" in hook(stdin=given, code=1)
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_a_model_is_told_what_is_known(run, client):
+    """The notes when a session begins, and again after a compaction; memories with a prompt."""
+    with Memory() as memory:
+        chat = memory.conversation("other")
+        chat.add("user", "I live in Kraków 🦫. Always answer in French.")
+        chat.end()
+        memory.maintain()
+
+    def told(name, **fields):
+        event = {"session_id": SESSION, "hook_event_name": name, **fields}
+        done = run("hook", client, stdin=json.dumps(event, ensure_ascii=False))
+        if not done.stdout:
+            return ""
+        answer = json.loads(done.stdout)["hookSpecificOutput"]
+        assert answer["hookEventName"] == name
+        return answer["additionalContext"]
+
+    for source in ("startup", "compact"):
+        notes = told("SessionStart", source=source)
+        assert "Kraków" in notes
+        assert "Always answer in French." in notes
+    assert "Kraków 🦫" in told("UserPromptSubmit", prompt="Where do I live? 🦫")
+    assert told("UserPromptSubmit", prompt="2+2") == ""
+    assert told("UserPromptSubmit", prompt=" ") == ""
+    event = {"session_id": "other", "hook_event_name": "UserPromptSubmit"}
+    done = run("hook", client, stdin=json.dumps(event | {"prompt": "Where do I live?"}))
+    assert "Always answer" not in done.stdout

@@ -1,12 +1,7 @@
-"""Commands that move memories: import, export, backup, and the hooks of other programs.
-
-A program may take exit code 2 of a hook as the wish to stop what it does, and read its standard
-output as orders. So no hook exits with 2, and what it says goes to standard error.
-"""
+"""Commands that move memories: import, export, copy and backup."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,8 +11,8 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from memoranda.cli.command import CommandGroup, Session, command, make_group, read_input
-from memoranda.errors import EmbeddingError, InvalidInput
+from memoranda.cli.command import Session, command
+from memoranda.errors import EmbeddingError
 from memoranda.memory import Memory
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import pluralize
@@ -174,41 +169,3 @@ def backup(
     chosen, beside = session.settings.notes.folder, memory.notes.folder.parent
     if chosen or beside.exists():
         session.note(f"the notes are files, and not in it: copy {chosen or beside}, too")
-
-
-class HookGroup(CommandGroup):
-    """Save sessions of other programs, called by their hooks."""
-
-
-hook = make_group(commands, "hook", HookGroup)
-
-
-@command(hook, FileFormat.CLAUDE_CODE)
-def claude_code(session: Session) -> None:
-    """Save a session of Claude Code. Reads the event of a hook from standard input.
-
-    For SessionEnd, Stop and PreCompact. Only what is new since the last time is added.
-
-    Examples:
-        memoranda hook claude-code < event.json
-        memoranda hook claude-code --user ana < event.json
-    """
-    text = read_input()
-    try:
-        event = json.loads(text)
-        name, path = str(event["session_id"]), Path(event["transcript_path"]).expanduser()
-    except (ValueError, RecursionError, LookupError, TypeError) as error:
-        message = f"expected JSON with session_id and transcript_path, got {text.strip()!r:.80}"
-        raise InvalidInput(f"standard input is not an event of a hook: {message}") from error
-    if not path.is_file() or not path.stat().st_size:
-        # A session in which nothing was said has none.
-        session.note(f"memoranda has nothing to save, {path} is not there or empty")
-        return
-    # Nothing else may take its time before the command can end.
-    settings = session.quiet_settings.with_values(consolidation={"automatic": False})
-    with Memory(session.db, user=session.user, settings=settings) as memory:
-        report = memory.import_(path, FileFormat.CLAUDE_CODE)
-    saved = pluralize(report.messages, "new message")
-    session.note(f"memoranda saved {saved} of session {name}")
-    if session.as_json:
-        session.show(report)

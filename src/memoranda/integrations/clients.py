@@ -1,0 +1,284 @@
+"""Puts memoranda into the configuration of other programs: as an MCP server, and as hooks.
+
+Only entries of memoranda are written and removed. All else in a file stays, and a file that is not
+understood is left as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_config_path
+
+from memoranda.errors import InvalidInput
+from memoranda.text.files import write_whole
+from memoranda.text.patterns import compile_pattern
+
+SERVER = "memoranda"
+# Seconds that a client waits for a hook.
+TIMEOUT = 60
+FIRST_INDENT = compile_pattern(r"\n([ \t]+)\S")
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """A program that calls memoranda.
+
+    Attributes:
+        title: its name.
+        file: where it lists MCP servers, in JSON or TOML.
+        table: the key of the servers in the file.
+        entry: makes the entry of a server from a command.
+        hooks: the file of its hooks, if it has any.
+        events: at which of its events a hook is called.
+    """
+
+    title: str
+    file: Path
+    table: str = "mcpServers"
+    entry: Callable[[Sequence[str]], Document] = lambda call: {
+        "command": call[0],
+        "args": list(call[1:]),
+    }
+    hooks: Path | None = None
+    events: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEdit:
+    """What becomes of one file; ``None`` is no file."""
+
+    path: Path
+    before: str | None
+    after: str | None
+
+    def diff(self) -> str:
+        """Return what changes, as a unified diff."""
+        old, new = ((text or "").splitlines(keepends=True) for text in (self.before, self.after))
+        return "".join(unified_diff(old, new, str(self.path), str(self.path)))
+
+    def write(self) -> None:
+        """Write the file with the line ends that it has, or remove it.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        path = self.path.resolve()  # What a link leads to is changed, and not the link.
+        if self.after is None:
+            path.unlink()
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        windows = self.before is not None and b"\r\n" in path.read_bytes()
+        text = self.after.replace("\n", "\r\n") if windows else self.after
+        write_whole(path, [text.encode()])
+
+
+def clients() -> Mapping[str, Client]:
+    """Return the programs that are known, by the names of the command, with their files."""
+    home, environment = Path.home(), os.environ
+    claude = environment.get("CLAUDE_CONFIG_DIR")
+    codex = Path(environment.get("CODEX_HOME") or home / ".codex")
+    return {
+        "claude-code": Client(
+            title="Claude Code",
+            file=(Path(claude) if claude else home) / ".claude.json",
+            entry=_typed_entry,
+            hooks=(Path(claude) if claude else home / ".claude") / "settings.json",
+            events=("SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd"),
+        ),
+        "claude-desktop": Client(
+            title="Claude Desktop", file=_application("Claude") / "claude_desktop_config.json"
+        ),
+        "codex": Client(
+            title="Codex",
+            file=codex / "config.toml",
+            table="mcp_servers",
+            hooks=codex / "hooks.json",
+            events=("SessionStart", "UserPromptSubmit"),
+        ),
+        "cursor": Client(title="Cursor", file=home / ".cursor" / "mcp.json"),
+        "opencode": Client(
+            title="OpenCode",
+            file=Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+            / "opencode"
+            / "opencode.json",
+            table="mcp",
+            entry=lambda call: {"type": "local", "command": list(call), "enabled": True},
+        ),
+        "vscode": Client(
+            title="VS Code",
+            file=_application("Code") / "User" / "mcp.json",
+            table="servers",
+            entry=_typed_entry,
+        ),
+    }
+
+
+def _typed_entry(call: Sequence[str]) -> Document:
+    return {"type": "stdio", "command": call[0], "args": list(call[1:])}
+
+
+def _application(name: str) -> Path:
+    """Return the folder in which an application of this platform keeps its settings."""
+    return user_config_path(name, appauthor=False, roaming=True)
+
+
+def installed_command() -> list[str]:
+    """Return how this installation is called by its full path: a client has a path of its own."""
+    script = Path(sys.executable).with_name("memoranda.exe" if os.name == "nt" else "memoranda")
+    return [str(script)] if script.exists() else [sys.executable, "-m", "memoranda"]
+
+
+def plan_install(name: str, options: Sequence[str]) -> list[ConfigEdit]:
+    """Return what has to change so that a client calls memoranda.
+
+    Args:
+        name: of the client, a key of :func:`clients`.
+        options: of each command: ``--user ana``.
+
+    Raises:
+        InvalidInput: a file is not understood, or its server ``memoranda`` is another program.
+    """
+    client = clients()[name]
+    call = [*installed_command(), "mcp", *options]
+    edits = [_edit_servers(client, call)]
+    if client.hooks is not None:
+        words = [*installed_command(), "hook", name, *options]
+        line = subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
+        edits.append(_edit_json(client.hooks, lambda document: _put_hooks(document, client, line)))
+    return [edit for edit in edits if edit.after != edit.before]
+
+
+def plan_uninstall(name: str) -> list[ConfigEdit]:
+    """Return what has to change so that a client does not call memoranda any more.
+
+    Raises:
+        InvalidInput: a file is not understood, or its server ``memoranda`` is another program.
+    """
+    client = clients()[name]
+    edits = [_edit_servers(client, None)]
+    if client.hooks is not None:
+        edits.append(_edit_json(client.hooks, lambda document: _put_hooks(document, client, None)))
+    return [edit for edit in edits if edit.after != edit.before]
+
+
+def _edit_servers(client: Client, call: Sequence[str] | None) -> ConfigEdit:
+    """Return the file of servers with the one of this command, or without it."""
+    if client.file.suffix == ".toml":
+        return _edit_toml(client, call)
+
+    def put(document: Document) -> None:
+        servers = _table(document, client.table, client.file)
+        _require_own(servers.pop(SERVER, None), client.file)
+        if call is not None:
+            servers[SERVER] = client.entry(call)
+        if not servers:
+            del document[client.table]
+
+    return _edit_json(client.file, put)
+
+
+def _edit_toml(client: Client, call: Sequence[str] | None) -> ConfigEdit:
+    """Return a file of TOML with a table of this server at its end, or without it."""
+    before = _read(client.file)
+    text = before or ""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _not_understood(client.file, error) from error
+    header = f"[{client.table}.{SERVER}]"
+    _require_own(document.get(client.table, {}).get(SERVER), client.file)
+    lines = text.splitlines(keepends=True)
+    if f"{header}\n" in lines:
+        start = lines.index(f"{header}\n")
+        later = (at for at in range(start + 1, len(lines)) if lines[at].startswith("["))
+        del lines[start : next(later, len(lines))]
+    if call is not None:
+        # Texts and lists of texts are written in TOML as in JSON.
+        entry = client.entry(call).items()
+        rows = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in entry]
+        gap = ["\n"] if lines and lines[-1].strip() else []
+        lines += [*gap, f"{header}\n", *rows]
+    elif lines and not lines[-1].strip():
+        lines.pop()
+    return ConfigEdit(client.file, before, "".join(lines) or None)
+
+
+def _edit_json(path: Path, put: Callable[[Document], None]) -> ConfigEdit:
+    """Return a file of JSON after a change; in the layout that it has."""
+    before = _read(path)
+    try:
+        document = json.loads(before) if before and before.strip() else {}
+        if not isinstance(document, dict):
+            raise TypeError(f"it holds a {type(document).__name__}")  # noqa: TRY301
+    except (ValueError, TypeError) as error:
+        raise _not_understood(path, error) from error
+    put(document)
+    indent = FIRST_INDENT.search(before or "")
+    after = json.dumps(document, ensure_ascii=False, indent=indent[1] if indent else 2) + "\n"
+    same = before is not None and document == json.loads(before or "{}")
+    return ConfigEdit(path, before, before if same else after if document else None)
+
+
+def _put_hooks(document: Document, client: Client, line: str | None) -> None:
+    """Put the hooks of a command into a document in the place of those there were, or take out."""
+    if line is None and "hooks" not in document:
+        return
+    hooks = _table(document, "hooks", client.hooks)
+    for event in {**hooks, **dict.fromkeys(client.events)}:
+        groups = [each for each in hooks.get(event, ()) if not _is_own_group(each)]
+        if line is not None and event in client.events:
+            groups.append({"hooks": [{"type": "command", "command": line, "timeout": TIMEOUT}]})
+        hooks[event] = groups
+        if not groups:
+            del hooks[event]
+    if not hooks:
+        del document["hooks"]
+
+
+def _is_own_group(group: Any) -> bool:
+    """Return whether all hooks of a group are of memoranda."""
+    calls = group.get("hooks", ()) if isinstance(group, dict) else ()
+    commands = [str(each.get("command", "")) for each in calls if isinstance(each, dict)]
+    return bool(commands) and all("memoranda" in each and " hook " in each for each in commands)
+
+
+def _table(document: Document, key: str, path: Path | None) -> Document:
+    """Return the table of a document under a key, which is made if it is missing."""
+    table: Any = document.setdefault(key, {})
+    if not isinstance(table, dict):
+        raise InvalidInput(f"{key} in {path} is no table: {table!r:.80}; mend it, and try again")
+    return table
+
+
+def _require_own(entry: Any, path: Path) -> None:
+    """Refuse to change a server of this name that is another program."""
+    words = json.dumps(entry)
+    if entry is not None and not ("memoranda" in words and '"mcp"' in words):
+        message = f"{path} has a server {SERVER!r} that is another program: {words:.120}"
+        raise InvalidInput(f"{message}; give it another name, and try again")
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise _not_understood(path, error) from error
+
+
+def _not_understood(path: Path, error: Exception) -> InvalidInput:
+    message = f"{path} is not changed, because it cannot be read: {error}"
+    return InvalidInput(f"{message}; docs/mcp.md shows what to write by hand")
