@@ -1,4 +1,5 @@
-"""Memory for agent frameworks: one file each, thin on the public interface of memoranda.
+"""Memory for other programs: one file for each framework, thin on the public interface.
 
-A file imports its framework, which the extra of the same name installs; nothing imports the file.
+The file of a framework imports it, which the extra of the same name installs; nothing imports the
+file. For coding agents, ``clients`` writes into their settings, and ``hooks`` answers them.
 """
