@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from analyzers import CapitalizedNames
 from steps import Step, carry_out, do
+from tombstones import tombstones
 
 from memoranda.model.changes import AuditTrail, Insert, SessionRecall
 from memoranda.model.checks import content_hash
@@ -208,6 +209,10 @@ class User:
     def __getattr__(self, name: str) -> Any:
         """Return the method ``name`` of the store, for the scope of this user."""
         return partial(getattr(self.store, name), self.scope)
+
+    def tombstones(self, conversation: str) -> list[Tombstone]:
+        """Return what is left of the messages that were removed from a conversation."""
+        return tombstones(self.store, self.scope, conversation)
 
     def apply(self, *actions: Step) -> list[Any]:
         """Carry out a plan; return what the store tells of it."""
@@ -465,7 +470,6 @@ class User:
             do.add_pruning("trip", pruning(cut(end, end + 1))),
             do.update_conversation("trip", ended_at=moment(50)),
             do.replace_messages("trip", new_id("tmb"), at=moment(50), newest=1),
-            do.keep_tombstone("trip", Tombstone(id=new_id("tmb"), at=moment(1), count=1)),
             do.Reinforce(two.id, SOON, (one.id, three.id)),
             *self._prepare_upkeep(new.id),
             do.keep_notes_base(noted(new, two)),

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import tombstones as removed
 from provider_rules import problems_openai
 
 from memoranda import Conversation, Memory, Settings, errors
@@ -119,7 +120,7 @@ def meter(model=None):
 
 def tombstones(chat):
     """Return what is left of removed messages, oldest first."""
-    return chat._transcript.store.tombstones(chat._transcript.scope, chat.id)
+    return removed.tombstones(chat._transcript.store, chat._transcript.scope, chat.id)
 
 
 def places(shown):

@@ -72,9 +72,9 @@ def test_processes_write_one_key_and_pop_from_one_conversation(start, open_store
     assert len(store.index_changes(ANA, IndexVersion(), items=True).rows) == 1
     left = [message.content for message in store.messages(ANA, "trip")]
     assert left == [f"message {number}" for number in range(5)]
-    tombstones = store.tombstones(ANA, "trip")
-    assert sorted(each.id for each in tombstones) == sorted(popped)
-    gone = [message.content for each in tombstones for message in each.messages]
+    left = User(store).tombstones("trip")
+    assert sorted(each.id for each in left) == sorted(popped)
+    gone = [message.content for each in left for message in each.messages]
     assert sorted(gone) == sorted(f"message {number}" for number in range(5, 2 * TURNS + 5))
     assert len(store.messages(BEN, "trip")) == 2 * TURNS + 5
     assert store.verify() == []

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 
+from tombstones import tombstones
+
 
 def plain(value):
     """Return a value of the model as JSON has it; enumerations as texts."""
@@ -25,7 +27,7 @@ def describe_conversation(memory, id):
         "messages": plain(chat.messages),
         "system": chat.system,
         "prunings": plain(chat.prunings),
-        "tombstones": plain(memory._services.store.tombstones(memory._scope, id)),
+        "tombstones": plain(tombstones(memory._services.store, memory._scope, id)),
     }
 
 

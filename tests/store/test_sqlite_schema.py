@@ -116,7 +116,7 @@ def test_files_of_every_number_open(path, open_store):
         make_file(path, number)
         store = open_store()
         require_whole(store)
-        removed = [message for left in store.tombstones(ANA, "trip") for message in left.messages]
+        removed = [message for left in User(store).tombstones("trip") for message in left.messages]
         texts = [(message.content, message.position) for message in removed]
         assert texts == [("I drink beer", 7), ("or wine", 8)][: 2 * (number < REMOVED)]
         store.close()

@@ -2,10 +2,10 @@
 
 First a header, which names the user; then what persons decided on names, the records in the order
 they were recorded with what was done to them, how far sessions were read, what was erased, each
-conversation followed by its messages, receipts of prunings and tombstones, and the notes. The order
+conversation followed by its messages and receipts of prunings, and the notes. The order
 of the lines gives the positions, so receipts name messages by their ids. What is derived is made
-anew where a file is read: vectors, index, entities, enrichment. A conversation that was deleted
-stays behind; its episodes, which have ended, do not.
+anew where a file is read: vectors, index, entities, enrichment. A conversation that was deleted, or
+a message that was removed from one, stays behind; the episodes, which have ended, do not.
 """
 
 from __future__ import annotations
@@ -24,15 +24,7 @@ from memoranda.conversation.transcript import place_of
 from memoranda.errors import InvalidInput, StoreError
 from memoranda.model.changes import AuditTrail, Insert
 from memoranda.model.checks import content_hash, iso, storable
-from memoranda.model.models import (
-    ConversationInfo,
-    Kind,
-    Message,
-    Pruning,
-    Record,
-    Scope,
-    Tombstone,
-)
+from memoranda.model.models import ConversationInfo, Kind, Message, Pruning, Record, Scope
 from memoranda.model.notes import NOTES_FILES, NotesContent
 from memoranda.model.query import Filter, Subset
 from memoranda.model.sessions import AgentSession, ErasedRecord, UserMetadata
@@ -60,7 +52,6 @@ LINES: Mapping[str, type[Any]] = {
     "conversation": ConversationInfo,
     "message": Message,
     "pruning": Pruning,
-    "tombstone": Tombstone,
     "notes": NotesContent,
 }
 # What of them no line has: whose it is, what is derived, and what the order of the lines says.
@@ -69,8 +60,9 @@ LEFT_OUT: Mapping[type, Any] = {
     AuditTrail: {"changes": {"__all__": {"record"}}},
     ConversationInfo: {"messages", "start", "revision"},
     Message: {"position"},
-    Tombstone: {"messages": {"__all__": {"position"}}},
 }
+# What 0.2 wrote, too: what language models took, and what had been removed.
+FORMER = frozenset({"usage", "tombstone"})
 NO_FOLDER = "this memory has no folder for them; set notes.folder, and do it again"
 
 
@@ -112,8 +104,6 @@ def _transcript_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str
             for cut in pruning.cuts
         ]
         yield _line("pruning", pruning, conversation=id, cuts=cuts)
-    for tombstone in store.tombstones(scope, id):
-        yield _line("tombstone", tombstone, conversation=id)
 
 
 def _numbered_prunings(prunings: Sequence[Pruning], messages: Sequence[Message]) -> list[Pruning]:
@@ -164,8 +154,7 @@ def restore(target: ImportTarget, lines: Iterable[JsonItem], counts: ImportCount
     place, header = next(rest)
     _require_readable(header, place)
     owner = words_of(header, "user")
-    # Version 0.2 wrote what language models took, too; that is no memory.
-    known = (each for each in rest if words_of(each.value, "type") != "usage")
+    known = (each for each in rest if words_of(each.value, "type") not in FORMER)
     try:
         for (kind, conversation), group in groupby(known, _kind_and_conversation):
             if conversation:
@@ -239,7 +228,7 @@ class _Restoration:
         batch = []
         for item in items:
             with self.counts.reading(item.place):
-                if kind in {"conversation", "message", "pruning", "tombstone"}:
+                if kind in {"conversation", "message", "pruning"}:
                     raise InvalidInput(f"a {kind} must name its conversation")
                 batch.append(self.parse(item))
         if kind == "record":
@@ -312,8 +301,7 @@ class _Restoration:
                 kind = item.value.get("type")
                 more = {"cuts": _cuts(item, parts["message"])} if kind == "pruning" else {}
                 parts[kind].append(self.parse(item, **more))
-        for kind in ("message", "tombstone"):
-            parts[kind] = list({each.id: each for each in parts[kind]}.values())
+        parts["message"] = list({each.id: each for each in parts["message"]}.values())
         if not parts["conversation"]:
             begun = [each.timestamp for each in parts["message"]] or [target.records.now()]
             parts["conversation"] = [ConversationInfo(id=name, created_at=begun[0])]
@@ -374,6 +362,4 @@ def _create_conversation(
     tx.append_messages(info.id, messages[cleared:])
     for pruning in parts["pruning"]:
         tx.add_pruning(info.id, pruning)
-    for tombstone in parts["tombstone"]:
-        tx.keep_tombstone(info.id, tombstone)
     tx.update_conversation(info.id, calibration=info.calibration, ended_at=info.ended_at)

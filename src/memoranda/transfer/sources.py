@@ -486,9 +486,7 @@ class ImportTarget:
 
     def known_messages(self, conversation: str) -> set[str]:
         """Return the ids of the messages that a conversation has, or that were removed from it."""
-        removed = self.store.tombstones(self.scope.whole_user, conversation)
-        held = self.store.messages(self.scope.whole_user, conversation, cleared=True)
-        return {each.id for each in held} | {each.id for one in removed for each in one.messages}
+        return self.store.message_ids(self.scope.whole_user, conversation)
 
     def id_of(self, prefix: str, format: str, key: str, at: datetime | None) -> str:
         """Return the id of what has this key in a file of this format, and happened then."""

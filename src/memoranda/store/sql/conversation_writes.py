@@ -78,10 +78,7 @@ TAKE_OUT = f"""
 UPDATE messages SET tombstone_key = :tombstone, removed_from = position, position = :position
 WHERE {THIS_MESSAGE}
 """
-ADD_MESSAGE = rows.insertion(
-    "messages",
-    ("user_key", "conversation_key", "tombstone_key", "removed_from", *rows.MESSAGES.names),
-)
+ADD_MESSAGE = rows.insertion("messages", ("user_key", "conversation_key", *rows.MESSAGES.names))
 LEFT = ("user_key", "conversation_key", "id", "at", "count")
 ADD_TOMBSTONE = f"{rows.insertion('tombstones', LEFT)} RETURNING key"
 SET_SPANS = f"UPDATE prunings SET spans = :spans, through = :through WHERE {THIS}"
@@ -126,18 +123,12 @@ class ConversationWrites(RecordWrites):
         self._add_messages(conversation, messages, range(end - len(messages), end))
 
     def _add_messages(
-        self,
-        conversation: int,
-        messages: Iterable[models.Message],
-        places: Iterable[int],
-        tombstone: int | None = None,
+        self, conversation: int, messages: Iterable[models.Message], places: Iterable[int]
     ) -> None:
-        """Add messages at these places: of the transcript, or of a tombstone."""
+        """Add messages at these places of a transcript."""
         whose = {"user_key": self.user, "conversation_key": conversation}
-        added = []
-        for message, place in zip(messages, places, strict=True):
-            former = {"tombstone_key": tombstone, "removed_from": tombstone and message.position}
-            added.append(rows.MESSAGES.values(message) | whose | former | {"position": place})
+        placed = zip(messages, places, strict=True)
+        added = [rows.MESSAGES.values(each) | whose | {"position": at} for each, at in placed]
         self.connection.run_many(ADD_MESSAGE, added)
 
     def pin_message(self, id: str, message_id: str, *, pinned: bool) -> None:
@@ -255,9 +246,11 @@ class ConversationWrites(RecordWrites):
         if not gone:
             return None
         left = models.Tombstone(id=tombstone, at=at, count=len(gone), messages=tuple(gone))
-        key = self._add_tombstone(conversation, left)
+        whose = {"user_key": self.user, "conversation_key": conversation}
+        key = self.value(ADD_TOMBSTONE, **whose, id=tombstone, at=to_ms(at), count=len(gone))
         values = {"conversation": conversation, "tombstone": key}
-        for place, message in zip(self._removed_places(conversation, gone), gone, strict=True):
+        lowest = self.value(LOWEST, conversation=conversation) - len(gone)
+        for place, message in enumerate(gone, lowest):
             self.run(TAKE_OUT, position=place, id=message.id, **values)
         episodes = [message.record_id for message in gone if message.record_id is not None]
         if episodes:
@@ -267,11 +260,6 @@ class ConversationWrites(RecordWrites):
         self.recount_messages(conversation, len(messages) - len(gone))
         self.change_spans(conversation, done)
         return left
-
-    def _removed_places(self, conversation: int, gone: Sequence[models.Message]) -> range:
-        """Return the positions of these messages, which are the next that are removed."""
-        lowest: int = self.value(LOWEST, conversation=conversation)
-        return range(lowest - len(gone), lowest)
 
     def _make_room(self, conversation: int, new: int, gone: list[models.Message]) -> Replacement:
         """Make room for new messages where others were removed; return their positions."""
@@ -292,16 +280,3 @@ class ConversationWrites(RecordWrites):
     def recount_messages(self, conversation: int, more: int) -> None:
         """Count messages that came to a transcript, or went if ``more`` is negative."""
         self.run(RECOUNT, conversation=conversation, more=more)
-
-    def keep_tombstone(self, id: str, tombstone: models.Tombstone) -> None:
-        """Keep a tombstone of another transcript in one where it is not."""
-        conversation = self.conversation(id)
-        key = self._add_tombstone(conversation, tombstone)
-        places = self._removed_places(conversation, tombstone.messages)
-        self._add_messages(conversation, tombstone.messages, places, key)
-
-    def _add_tombstone(self, conversation: int, left: models.Tombstone) -> int:
-        values = {"id": left.id, "at": to_ms(left.at), "count": left.count}
-        whose = {"user_key": self.user, "conversation_key": conversation}
-        key: int = self.value(ADD_TOMBSTONE, **whose, **values)
-        return key

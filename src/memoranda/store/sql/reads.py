@@ -7,14 +7,13 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from itertools import groupby
 from typing import Any, NamedTuple, Unpack
 
 from memoranda.errors import NotFound
 from memoranda.model import models
-from memoranda.model.checks import from_ms, to_ms
+from memoranda.model.checks import to_ms
 from memoranda.model.erasure import KeptText
-from memoranda.model.models import ConversationInfo, Entity, Kind, Record, Scope, Tombstone
+from memoranda.model.models import ConversationInfo, Entity, Kind, Record, Scope
 from memoranda.model.notes import NotesBase
 from memoranda.model.ports import Key, NameMatcher
 from memoranda.model.query import (
@@ -145,11 +144,11 @@ SELECT {rows.PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversa
 WHERE c.deleted_at IS NULL AND {{mine}} AND p.user_key = :user AND c.id = :id
 ORDER BY p.at, p.key
 """
-TOMBSTONES = f"""
-SELECT t.id, t.at, t.count, {rows.REMOVED_MESSAGE}
-FROM conversations c JOIN tombstones t ON t.user_key = :user AND t.conversation_key = c.key
-LEFT JOIN messages m ON m.user_key = :user AND m.tombstone_key = t.key
-WHERE {{mine}} AND c.id = :id AND c.deleted_at IS NULL ORDER BY t.key, m.position
+# Also of those that were removed.
+MESSAGE_IDS = """
+SELECT m.id FROM conversations c
+JOIN messages m ON m.user_key = :user AND m.conversation_key = c.key
+WHERE {mine} AND c.id = :id AND c.deleted_at IS NULL
 """
 NOTES = """
 SELECT agent, folder, lines FROM notes_bases WHERE user_key = :user
@@ -470,20 +469,9 @@ class SqlReads:
         """Return the receipts of all prunings of a conversation, oldest first."""
         return self._made(scope, READ_PRUNINGS, rows.PRUNINGS.make, owner="c", id=id)
 
-    def tombstones(self, scope: Scope, id: str) -> list[Tombstone]:
-        """Return the tombstones of a conversation, oldest first."""
-
-        def make(row: Row) -> tuple[str, datetime, int, models.Message | None]:
-            name, at, count, *left = row
-            kept = None if left[0] is None else rows.MESSAGES.make(left)
-            return name, from_ms(at), count, kept
-
-        removed = self._made(scope, TOMBSTONES, make, owner="c", id=id)
-        found = groupby(removed, key=lambda row: row[:3])
-        return [
-            Tombstone(id=name, at=at, count=count, messages=tuple(row[3] for row in left if row[3]))
-            for (name, at, count), left in found
-        ]
+    def message_ids(self, scope: Scope, id: str) -> set[str]:
+        """Return the ids of the messages that a conversation has, or that were removed from it."""
+        return {row[0] for row in self._made(scope, MESSAGE_IDS, owner="c", id=id)}
 
     def kept_texts(self, scope: Scope) -> list[KeptText]:
         """Return every text of the user, in records and beside them."""

@@ -229,7 +229,6 @@ CHANGES = Columns(
 )
 RECORD = RECORDS.selected("r")
 MESSAGE = MESSAGES.selected("m")
-REMOVED_MESSAGE = MESSAGES.selected("m", position="m.removed_from")
 LAST_CLEARED = (
     "(SELECT id FROM messages WHERE user_key = :user AND conversation_key = c.key "
     "AND position BETWEEN 0 AND c.cleared_through ORDER BY position DESC LIMIT 1)"
