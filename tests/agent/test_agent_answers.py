@@ -25,6 +25,8 @@ SAID = {
     "Please don't keep this: my dad drinks": "Not remembered, because you asked not to keep it.",
     "between us, I failed my driving test": "Not remembered, because you asked not to keep it.",
     "thanks": "You're welcome.",
+    "Thank you so much, that's really helpful!": "You're welcome.",
+    "hello there! how are you?": HELLO,
     "ok": ALL_RIGHT,
     "good night": "Goodbye. What you told me is kept.",
 }

@@ -193,7 +193,7 @@ def test_what_was_removed_does_not_come_back_after_a_server_was_lost():
     """The second reading, too, leaves out what was removed since the last one."""
     transcript = LostOnce.alone("trip", NOON)
     transcript.append([message("user", f"{n}", id=f"m{n}") for n in range(4)])
-    reader = StateReader(transcript, Catalog())
+    reader = StateReader(transcript, Catalog(), None)
     assert len(reader.read().live.messages) == 4
     transcript.replace("gone", NOON, ids=["m3"])
     transcript.is_lost = True

@@ -133,14 +133,14 @@ def test_an_import_tells_of_each_file_of_a_folder(run, tmp_path):
     (folder / "odd.json").write_text('{"colour": "red"}')
     result = run("import", str(folder))
     assert sorted(result.stdout.splitlines()) == [
-        f"{folder}/mem0.json: 1 fact (mem0)",
-        f"{folder}/talk.jsonl: 1 conversation, 1 message (openai)",
-        "imported 1 conversation, 1 message, 1 fact, for default (mem0, openai)",
+        f"{folder}/mem0.json: 1 record (mem0)",
+        f"{folder}/talk.jsonl: 1 message, 1 conversation (openai)",
+        "imported 1 record, 1 message, 1 conversation, for default (mem0, openai)",
     ]
     for told in ("odd.json, line 1: the format is unknown", "talk.jsonl, line 2: not valid JSON"):
         assert f"left out: {folder}/{told}" in result.stderr
     again = run("import", str(folder)).stdout
-    assert "imported 0 conversations, 0 messages, 0 facts; 2 were there already" in again
+    assert "imported nothing; 2 were there already" in again
 
 
 def test_a_dash_is_standard_input_and_output(run, told, tasks, tmp_path):

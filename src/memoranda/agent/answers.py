@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from textwrap import shorten
 
-from memoranda.conversation.signals import refers_to_earlier
+from memoranda.conversation.signals import refers_to_earlier, signals_of
 from memoranda.facts.reader import address_user
 from memoranda.facts.requests import share_words
 from memoranda.learning.claims import Claim
@@ -72,7 +72,7 @@ class MemoryAnswerer:
         text = message.content
         if requests:
             return "\n".join(each.line for each in requests), ()
-        if is_small_talk(text):
+        if is_small_talk(text) or signals_of(text, "user").casual:
             return _greet(text), ()
         if _fits(text, "overview"):
             return self._tell_all(session), ()

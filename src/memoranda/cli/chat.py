@@ -38,7 +38,6 @@ from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.memory import Memory
 from memoranda.model.usage import NO_USAGE
 from memoranda.rendering.chat import describe_changes, describe_start, show_event
-from memoranda.rendering.forms import to_json
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import escape_controls, one_line
 from memoranda.serving.signals import ending_signals
@@ -259,15 +258,15 @@ def describe_json(event: chats.AnswerFinished) -> dict[str, Any]:
         "text": answer.text,
         "sources": [hit.record.id for hit in answer.sources],
         "tools": answer.tools,
-        "requests": to_json(answer.requests),
+        "requests": answer.requests,
     }
     if note := "; ".join(line.plain for line in describe_changes(answer, HINT)):
         found["note"] = note
     if event.spending:
         background = [each.usage for each in event.spending if each.stage != STAGE]
         found["usage"] = {
-            "answer": to_json(answer.usage),
-            "session": to_json(sum((each.usage for each in event.spending), NO_USAGE)),
-            "background": to_json(sum(background, NO_USAGE)),
+            "answer": answer.usage,
+            "session": sum((each.usage for each in event.spending), NO_USAGE),
+            "background": sum(background, NO_USAGE),
         }
     return found

@@ -61,7 +61,7 @@ def list_facts(
     words = read_words(query) if query else None
     memory = session.memory()
     found = memory.facts(words, everything=everything, waiting=waiting, limit=limit)
-    session.show(found, known.show_facts(found, session.view))
+    session.show(found, table(found, known.FACTS, session.view, empty="no facts"))
 
 
 @command(facts, "show")

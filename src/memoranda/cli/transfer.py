@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -22,9 +22,8 @@ from memoranda.transfer.sources import FileFormat, PortingReport
 
 # What stands for standard output in the place of a file.
 STREAM = "-"
-# What is moved; what of it an import tells, and of how many files by themselves.
+# What is moved, and of how many files an import tells it by themselves.
 MOVED = ("records", "messages", "conversations")
-TALK_AND_FACTS = ("conversations", "messages", "facts")
 MOST_FILES = 20
 
 commands = typer.Typer()
@@ -61,29 +60,21 @@ def import_(
     if report.conversations:
         session.note("memoranda maintain turns conversations into facts")
     files = report.files if 1 < len(report.files) <= MOST_FILES else ()
-    told = [f"{each.path}: {_imported(each.moved)} ({each.format})" for each in files]
+    told = [f"{each.path}: {_amount(each.moved)} ({each.format})" for each in files]
     whose = f"{', '.join(report.users)} ({report.format})"
-    told.append(f"imported {_imported(_moved(report), least=TALK_AND_FACTS)}, for {whose}")
+    told.append(f"imported {_amount(_moved(report))}, for {whose}")
     session.show(report, *map(safe_text, told))
-
-
-def _imported(moved: Mapping[str, int], least: Sequence[str] = ()) -> str:
-    found = Counter(moved)
-    found["other records"] = found["records"] - found["facts"]
-    return _amount(found, (*TALK_AND_FACTS, "other records"), least)
 
 
 def _moved(*reports: PortingReport) -> Counter[str]:
     """Return how much was moved in all, by its names in the reports."""
-    names = (*MOVED, "facts", "skipped")
+    names = (*MOVED, "skipped")
     return Counter({name: sum(getattr(each, name) for each in reports) for name in names})
 
 
-def _amount(
-    moved: Mapping[str, int], names: Sequence[str] = MOVED, least: Sequence[str] = ()
-) -> str:
-    """Return in words what was moved, also where it is nothing of ``least``, and what was there."""
-    told = [pluralize(moved[name], name[:-1]) for name in names if moved[name] or name in least]
+def _amount(moved: Mapping[str, int]) -> str:
+    """Return in words what was moved, and what was there."""
+    told = [pluralize(moved[name], name[:-1]) for name in MOVED if moved[name]]
     there = moved["skipped"]
     more = f"; {there:,} {'was' if there == 1 else 'were'} there already" if there else ""
     return f"{', '.join(told) or 'nothing'}{more}"

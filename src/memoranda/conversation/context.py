@@ -268,10 +268,6 @@ class ContextBuilder:
         )
         return Context(rendered.messages, tokens, receipt, memory, rendered.system)
 
-    def counted(self, tokens: int) -> int:
-        """Convert ``tokens`` of the provider's count into our own count."""
-        return round((tokens - self._calibration.overhead) / self._calibration.scale)
-
     def _text_beside(self, memory: Recall) -> str:
         """Return what changes from turn to turn and stands with the newest message."""
         return GLUE.join(text for text in (memory.text, self._asks.beside) if text)

@@ -479,7 +479,7 @@ class Conversation:
             built = builder.build()
         with self._lock:
             self._recalled, self._beside = built.recall, beside
-            self._counted = builder.counted(built.tokens)
+            self._counted = room_of(state.info.calibration, built.tokens)
             self._states.carried = builder.carried
         return built
 

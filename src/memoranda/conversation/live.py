@@ -276,9 +276,7 @@ class StateReader:
         tools: of these the definitions of tools.
     """
 
-    def __init__(
-        self, transcript: Transcript, catalog: Catalog, default_limit: int | None = None
-    ) -> None:
+    def __init__(self, transcript: Transcript, catalog: Catalog, default_limit: int | None) -> None:
         """Read nothing yet."""
         self._transcript, self._catalog = transcript, catalog
         self._default_limit = default_limit

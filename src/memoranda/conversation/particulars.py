@@ -8,7 +8,6 @@ may be secret is never told, nor what stands beside the name of a secret.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import accumulate, zip_longest
@@ -48,14 +47,12 @@ def rank_particulars(messages: Sequence[Message]) -> tuple[str, ...]:
     """Return the particulars of a run of messages, the most telling first, at most ``MOST``.
 
     What the user said comes first, then what calls named, what the assistant said and what results
-    hold; of these what names one thing before a figure, what was used last, and what is rare.
+    hold; of these what names one thing before a figure, and what was used last.
     """
-    found = list(_mentions(messages))
-    times = Counter(name for name, _, _ in found)
-    ranks: dict[str, tuple[int, bool, int, int, str]] = {}
-    for name, place, source in found:
+    ranks: dict[str, tuple[int, bool, int, str]] = {}
+    for name, place, source in _mentions(messages):
         best = min(source, ranks[name][0]) if name in ranks else source
-        ranks[name] = best, FIGURE.fullmatch(name) is not None, -place, times[name], name
+        ranks[name] = best, FIGURE.fullmatch(name) is not None, -place, name
     return tuple(sorted(ranks, key=ranks.__getitem__)[:MOST])
 
 

@@ -246,13 +246,13 @@ class Selection:
             self.kept.setdefault(index, why)
         return True
 
-    def take_binding(self, given: SelectionInput) -> None:
+    def take_binding(self) -> None:
         """Keep the request of the current task, then mistakes, within shares of what is free."""
-        if given.request is not None:
-            self.take([given.request], "the request that the current task is about")
+        if self._given.request is not None:
+            self.take([self._given.request], "the request that the current task is about")
         tokens = int(self.tokens * BINDING_TOKENS)
         messages = self.messages * BINDING_MESSAGES
-        for group in given.mistakes:
+        for group in self._given.mistakes:
             more, count = self.cost(group)
             if more <= tokens and count <= messages and self.take(group, MISTAKE):
                 tokens -= more
@@ -276,8 +276,8 @@ class Selection:
                 if not self.take([index], why) and self.cost([index])[0] <= large:
                     return
 
-    def take_current(self, given: SelectionInput) -> bool:
+    def take_current(self) -> bool:
         """Keep the most important groups of the current task; return whether all of them fit."""
-        start = given.current
-        current = [group for group in given.ranked if group[-1] >= start]
+        given = self._given
+        current = [group for group in given.ranked if group[-1] >= given.current]
         return sum(self.take(group, CURRENT) for group in current) == len(current)

@@ -20,7 +20,7 @@ class RollingWindow(Strategy):
 
     def select(self, given: SelectionInput, selection: Selection) -> None:
         """Keep what binds, then the newest turns."""
-        selection.take_binding(given)
+        selection.take_binding()
         selection.take_turns(given.turns, NEWEST)
 
 
@@ -53,8 +53,8 @@ class Importance(Strategy):
 
     def select(self, given: SelectionInput, selection: Selection) -> None:
         """Keep what binds, the current task, then the rest by score."""
-        selection.take_binding(given)
-        if selection.take_current(given):
+        selection.take_binding()
+        if selection.take_current():
             for group in given.ranked:
                 selection.take(group, "scores enough")
 
@@ -73,14 +73,14 @@ class Hybrid(Strategy):
 
     def select(self, given: SelectionInput, selection: Selection) -> None:
         """Keep what binds, a window on the current task, its rest, then earlier tasks."""
-        selection.take_binding(given)
+        selection.take_binding()
         start = given.current
         current = [turn for turn in given.turns if max(turn.all, default=-1) >= start]
         window = selection.tokens // 2  # is for the newest turns of the current task
         saved, selection.tokens = selection.tokens - window, window
         selection.take_turns(current, CURRENT)
         selection.tokens += saved
-        if selection.take_current(given):
+        if selection.take_current():
             for task in reversed(given.tasks[:-1]):
                 if not selection.take(task, "of an earlier task that fits"):
                     return
@@ -94,7 +94,7 @@ class CurrentTask(Strategy):
 
     def select(self, given: SelectionInput, selection: Selection) -> None:
         """Keep what binds, then the current task from its end."""
-        selection.take_binding(given)
+        selection.take_binding()
         for index in reversed(range(given.current, len(given.units))):
             if not selection.take([index], CURRENT):
                 return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 
 from rich.console import RenderableType
@@ -48,11 +48,6 @@ LEARNED = (
     Column("said", lambda row, view: view.day(row[1].event_time), whole=True),
     Column("what", lambda row, view: _learned(row[1], row[2], view)),
 )
-
-
-def show_facts(found: Sequence[Fact], view: Display) -> RenderableType:
-    """Return facts with how far they are believed, since when and on whose word."""
-    return table(found, FACTS, view, empty="no facts")
 
 
 def show_provenance(found: Provenance, view: Display) -> Iterator[RenderableType]:

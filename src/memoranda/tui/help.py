@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -25,18 +23,12 @@ def make_help(runtime: ChatRuntime) -> RenderableType:
     """Return the help page for a conversation as it is now."""
     return Group(
         Text("Commands and screens", "bold underline"),
-        _list(runtime.chat.meanings),
+        details(runtime.chat.meanings.items()),
         Text("\nKeys", "bold underline"),
-        _list(KEYS),
+        details(KEYS.items()),
         Text("\nWhat stays in view (F3, conversation.strategy)", "bold underline"),
         safe_text(runtime.agent.chat.explain().told),
     )
-
-
-def _list(meanings: Mapping[str, str]) -> RenderableType:
-    made = details(meanings.items())
-    made.columns[0].style = "bold"
-    return made
 
 
 def make_welcome(memory: Memory) -> RenderableType:
@@ -46,6 +38,6 @@ def make_welcome(memory: Memory) -> RenderableType:
     where = f"{remembered}; F6 shows the facts, F7 the notes" if held else "nothing yet"
     return Group(
         Text("Type what you want to say or ask, and press Enter. For example:\n"),
-        _list(EXAMPLES),
+        details(EXAMPLES.items()),
         Text(f"\nRemembered so far: {where}.", "dim"),
     )
