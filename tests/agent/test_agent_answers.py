@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from tables import each_row
+
 from memoranda.agent import Agent
 from memoranda.agent.answers import ALL_RIGHT, ERASE_ALL, HELLO, KNOWS_NOTHING
 from memoranda.testing.clocks import FrozenClock
@@ -104,6 +106,25 @@ def test_what_follows_a_question_says_why_it_is_asked(opened):
     agent.process("My grandson Ivor lives in Barry with his dog.")
     answer = agent.process("Whereabouts does Ivor live? (I've his card to address upstairs.)")
     assert "Barry" in answer.text
+
+
+@each_row
+def test_without_vectors_a_question_in_any_form_is_answered(plain, said, asked):
+    """All words that tell something, whatever is said around them, and joined by hyphens.
+
+    Ich bin Veganer. | Bin ich Veganer?
+    Ich wohne in Porto. | Wo wohne ich?
+    Soy vegano. | ¿Soy vegano?
+    Vivo en Porto. | ¿Dónde vivo?
+    Je suis végane. | Est-ce que je suis végane ?
+    Je suis végane. | Suis-je végane ?
+    J'habite à Porto. | Où est-ce que j'habite ?
+    I am a vegan. | Am I vegan?
+    """
+    agent = Agent(plain)
+    agent.process(said)
+    assert agent.process(asked).text == f"You said today: “{said}”"
+    agent.memory.forget_many(session=agent.chat.id, erase=True)
 
 
 def test_a_question_never_answers_itself(opened):

@@ -130,6 +130,7 @@ def test_a_session_that_waits_is_told(server, model, talk, answers):
     server.play(talked("Noted."), failing(401))
     out = talk("I have two cats.", "/new", options=model).stdout
     assert "Session ended. Not consolidated yet: the last messages are kept" in out
+    assert "no model was asked since this session began" in talk("/new", "/cost").stdout
     first, second = answers("I have a fish.", "/new", options=("--session", "other"))
     assert "note" not in first | second
 

@@ -61,6 +61,12 @@ def test_what_is_written_again_is_told(run, file):
     assert run().stderr.count("--accept-removals") == 1
     assert len(facts()) == len(THINGS)
     assert file.read_text() == text
+    file.write_text(
+        ""
+    )  # A file that was lost, rather than everything it knows: so says the advice.
+    lost = run("sync", "--accept-removals")
+    assert "not the heading" in lost.stderr + lost.stdout
+    assert len(facts()) == len(THINGS)
     file.write_text(left)
     assert f"{len(THINGS)} forgotten" in run("sync", "--accept-removals").stdout
     assert facts() == []

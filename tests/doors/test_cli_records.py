@@ -153,7 +153,11 @@ def test_a_dash_is_standard_input_and_output(run, told, tasks, tmp_path):
         assert out.stdout_bytes.splitlines()[1:] == lines[1:]
         assert "exported 3 records" in out.stderr
     assert not (tmp_path / "-").exists()
-    run("import", "all.jsonl", "--db", "other.db")
+    exported = (tmp_path / "all.jsonl").read_bytes()
+    for added in (3, 0):
+        report = json.loads(run("import", "-", "--db", "other.db", "--json", stdin=exported).stdout)
+        assert report["records"] == added
+    assert "UTF-8" in run("import", "-", "--db", "other.db", stdin=b"\xff", code=1).stderr
     run("remember", "-", "--db", "other.db", stdin="two\nlines\n")
     found = [record["content"] for record in told("list", "--db", "other.db")]
     assert found == [*tasks, "two\nlines"]

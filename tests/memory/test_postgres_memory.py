@@ -33,9 +33,9 @@ def location(postgres):
 
 def test_a_backup_is_left_to_the_server(location, tmp_path):
     """The error names the command that makes one."""
-    told = r"run: pg_dump --format=custom --file=\S+copy post"
+    told = r"run: pg_dump --format=custom '--file=\S+my copy' 'postgresql:"
     with closing(remembering(location)) as memory, pytest.raises(InvalidInput, match=told):
-        memory.backup(tmp_path / "copy")
+        memory.backup(tmp_path / "my copy")
     assert list(tmp_path.iterdir()) == []
 
 

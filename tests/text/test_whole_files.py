@@ -1,10 +1,13 @@
 """A file is written whole or not at all, by whoever writes one."""
 
+import os
 import stat
+from pathlib import Path
 
 import pytest
 
-from memoranda.text.files import write_whole
+import memoranda
+from memoranda.text.files import make_private_folder, write_whole
 
 
 def names(folder):
@@ -28,6 +31,23 @@ def test_a_new_file_is_its_owners_alone_and_an_old_one_keeps_its_permissions(tmp
     assert write_whole(path, [b"new"])
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", 0o640)
     assert names(tmp_path) == ["a.txt"]
+
+
+def test_a_new_folder_is_its_owners_alone_whatever_the_umask(tmp_path):
+    """With those above it; one that is there stays as it is. No room makes folders otherwise."""
+    folders = [tmp_path / "cache", tmp_path / "cache" / "models"]
+    former = os.umask(0)
+    try:
+        make_private_folder(folders[1])
+        folders[0].chmod(0o755)
+        make_private_folder(folders[1])
+    finally:
+        os.umask(former)
+    assert [stat.S_IMODE(each.stat().st_mode) for each in folders] == [0o755, 0o700]
+    make_private_folder(tmp_path / "other" / "chat")
+    assert stat.S_IMODE((tmp_path / "other").stat().st_mode) == 0o700
+    code = Path(memoranda.__file__).parent.rglob("*.py")
+    assert [each.name for each in code if "mkdir(" in each.read_text("utf-8")] == ["files.py"]
 
 
 def test_what_fails_leaves_the_old_file(tmp_path):

@@ -15,9 +15,8 @@ from prompt_toolkit.shortcuts import CompleteStyle
 
 from memoranda.cli.command import exit_on_signal, handle_signals
 from memoranda.serving.signals import ending_signals
-from memoranda.text.files import PRIVATE
+from memoranda.text.files import PRIVATE, make_private_folder
 
-PRIVATE_FOLDER = 0o700
 KEYS = KeyBindings()
 
 
@@ -37,7 +36,7 @@ class PromptHistory(FileHistory):
 def open_history(path: Path) -> History:
     """Return the history in a file that only its user may read; where none can be, of this chat."""
     try:
-        path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         path.touch(PRIVATE)
         path.chmod(PRIVATE)  # It may have been made by hand.
     except OSError:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -20,7 +23,7 @@ from memoranda.serving import existing
 from memoranda.store.locations import place
 from memoranda.transfer.sources import FileFormat, PortingReport
 
-# What stands for standard output in the place of a file.
+# What stands for standard input or output in the place of a file.
 STREAM = "-"
 # What is moved, and of how many files an import tells it by themselves.
 MOVED = ("records", "messages", "conversations")
@@ -32,7 +35,7 @@ commands = typer.Typer()
 @command(commands, "import")
 def import_(
     session: Session,
-    path: Annotated[Path, Argument(help="The file or folder.")],
+    path: Annotated[Path, Argument(help="The file or folder; - reads standard input.")],
     *,
     format: Annotated[
         str | None, Option(help=f"{', '.join(FileFormat)}; recognised if not given.")
@@ -50,10 +53,11 @@ def import_(
         memoranda import chatgpt-export.zip
         memoranda import ~/Downloads
         memoranda import ~/.claude/projects/trip/memory --format memory-md
+        memoranda export - | ssh server memoranda import -
     """
     memory = session.memory(writes=True)
-    with session.progress("reading") as progress:
-        report = memory.import_(path, format, progress=progress)
+    with session.progress("reading") as progress, _received(path) as file:
+        report = memory.import_(file, format, progress=progress)
     _embed(session, memory)
     for line in report.left_out:
         session.note(f"left out: {line}")
@@ -64,6 +68,19 @@ def import_(
     whose = f"{', '.join(report.users)} ({report.format})"
     told.append(f"imported {_amount(_moved(report))}, for {whose}")
     session.show(report, *map(safe_text, told))
+
+
+@contextmanager
+def _received(path: Path) -> Iterator[Path]:
+    """Give the file to import: for ``-``, one of what came over standard input, by its digest."""
+    if str(path) != STREAM:
+        yield path
+        return
+    content = sys.stdin.buffer.read()
+    with TemporaryDirectory() as folder:
+        received = Path(folder) / f"stdin-{sha256(content).hexdigest()[:12]}"
+        received.write_bytes(content)
+        yield received
 
 
 def _moved(*reports: PortingReport) -> Counter[str]:

@@ -405,7 +405,9 @@ def _answer_language(text: str, code: str) -> str | None:
 
 def _telling(text: str) -> frozenset[str]:
     """Return the stems of the words of an instruction that tell it from others."""
-    plain = _shared().pattern("untold_unspaced").sub(" ", text.replace("\u2019", "'"))
+    plain = (
+        _shared().pattern("untold_unspaced").sub(" ", text.replace("\u2019", "'").replace("-", " "))
+    )
     words = stems(sorted(value_key(plain) - _untold()), rank_languages(text)[0])
     return frozenset(_ANALYZER.terms(" ".join(words)))
 

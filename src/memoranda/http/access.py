@@ -17,7 +17,11 @@ from memoranda.serving.tokens import TokenService
 
 # The cookie of a browser's session.
 COOKIE = "memoranda_session"
-UNKNOWN_CALLER = "this needs a token: Authorization: Bearer TOKEN; memoranda token create makes one"
+IS_MISSING = "this needs a token: Authorization: Bearer TOKEN; memoranda token create makes one"
+IS_UNKNOWN = (
+    "this token is not known: it is cut off, has expired or was revoked, or does not stand as "
+    "Authorization: Bearer TOKEN; memoranda token list shows those there are"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,8 @@ def refuse_stranger(request: Request) -> None:
         HTTPException: it did.
     """
     if not request.user.is_authenticated:
-        raise HTTPException(401, UNKNOWN_CALLER, {"WWW-Authenticate": "Bearer"})
+        told = IS_UNKNOWN if "authorization" in request.headers else IS_MISSING
+        raise HTTPException(401, told, {"WWW-Authenticate": "Bearer"})
 
 
 def memory_for(scope: TokenScope) -> Callable[[Request], Awaitable[Memory]]:

@@ -18,7 +18,6 @@ from filelock import FileLock, Timeout
 from memoranda import errors
 from memoranda.text import files
 
-PRIVATE_FOLDER = 0o700
 # Bytes of a file: more than a person has written, and than decades of sessions leave.
 LARGEST = 100_000_000
 LOCK = ".memoranda.lock"
@@ -59,7 +58,7 @@ class NotesFolder:
         """Keep all other writers out. May be nested in one thread; makes the folder."""
         with _translated(self.folder, writing=True):
             if not self.folder.is_dir():
-                _make_folder(self.folder)
+                files.make_private_folder(self.folder)
             # One a folder while it is held: who holds it can go on through another NotesFolder.
             lock = FileLock(self.folder / LOCK, mode=files.PRIVATE, is_singleton=True)
             lock.acquire(timeout=self._busy_timeout, poll_interval=POLL)
@@ -224,14 +223,6 @@ def _meaning(error: OSError, path: Path, *, writing: bool) -> errors.MemorandaEr
     return errors.StoreError(
         f"{path} cannot be {verb} ({place}: {problem}); check its permissions and what is there"
     )
-
-
-def _make_folder(folder: Path) -> None:
-    """Make a folder that is its owner's alone, with those above it that are missing."""
-    for each in reversed((folder, *folder.parents)):
-        if not each.exists():
-            each.mkdir(PRIVATE_FOLDER, exist_ok=True)  # Another process may have been faster.
-            files.sync_folder(each.parent)
 
 
 def _read(path: Path) -> bytes:

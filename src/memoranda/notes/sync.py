@@ -65,7 +65,8 @@ MOST_FACTS = 1_000
 DEEPEST = 20
 RESTORED = (
     "! {count} lines disappeared together from MEMORY.md and were restored; to remove them, take "
-    "them out again and run: memoranda notes sync --accept-removals"
+    "them out again, but not the heading (an empty file counts as lost), and run: memoranda notes "
+    "sync --accept-removals"
 )
 REMOVED = "its line was taken out of MEMORY.md"
 # How often a file is read again that somebody changes at the same moment.

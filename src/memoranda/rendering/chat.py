@@ -37,7 +37,7 @@ def show_event(event: chats.ChatEvent, view: Display, hint: str) -> Iterator[Ren
         case chats.SearchResults(hits):
             yield show_hits(hits, view)
         case chats.CostReport(spending):
-            yield show_usage(spending, view)
+            yield show_usage(spending, view, "no model was asked since this session began")
         case chats.ModelList(models):
             yield details(models.items())
             yield from view.wrap(CHOOSE_MODEL if models else NO_MODEL, "dim")

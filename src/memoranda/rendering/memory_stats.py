@@ -51,11 +51,13 @@ def show_stats(found: MemoryStats, view: Display) -> Iterator[RenderableType]:
         yield show_usage(found.usage, view)
 
 
-def show_usage(found: Sequence[StageUsage], view: Display) -> RenderableType:
-    """Return a table of what stages took of language models, and the sum."""
+def show_usage(
+    found: Sequence[StageUsage], view: Display, empty: str = "no model was asked"
+) -> RenderableType:
+    """Return a table of what stages took of language models, and the sum; or that is ``empty``."""
     total = sum((each.usage for each in found), NO_USAGE)
     rows = [*found, StageUsage(stage="all", model="", usage=total)] if found else ()
-    return table(rows, USAGE, view, empty="no model was asked")
+    return table(rows, USAGE, view, empty=empty)
 
 
 def format_cost(cost: float | None) -> str:

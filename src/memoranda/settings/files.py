@@ -22,7 +22,7 @@ from platformdirs import user_config_path
 
 from memoranda.errors import ConfigError
 from memoranda.settings.nested import MISSING, Place, nest, value_at
-from memoranda.text.files import write_whole
+from memoranda.text.files import make_private_folder, write_whole
 
 VARIABLE = "MEMORANDA_CONFIG"
 NAMES = ("config.toml", "config.yaml", "config.yml")
@@ -61,7 +61,7 @@ class SettingsFile:
             text = self.text if is_absent else _edit_toml(self.text, place, value)
             parse(self.path, text)
             if text != self.text:
-                target.parent.mkdir(0o700, parents=True, exist_ok=True)
+                make_private_folder(target.parent)
                 write_whole(target, [text.encode()])
         except OSError as error:
             why = error.strerror or error

@@ -32,8 +32,8 @@ from memoranda.settings.parsing import check_span
 
 # Names with commas between them.
 LIST = r"^ *({0})( *, *({0}))* *$"
-# A token of fewer characters can be guessed.
-TOKEN = re.compile(r"([!-~]{16,})=\s*(\S.*)")
+TOKEN = re.compile(r"[!-~]+")
+SHORTEST_TOKEN = 16  # characters; a token of fewer can be guessed
 
 
 def check_name(value: str) -> str:
@@ -51,13 +51,19 @@ def users_by_token(tokens: SecretStr) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for place, pair in enumerate(tokens.get_secret_value().split(","), 1):
-        match = TOKEN.fullmatch(pair.strip())
-        if match is None or match[1] in found:
+        token, _, user = (each.strip() for each in pair.rpartition("="))
+        problems = {
+            "is not TOKEN=USER": not (token and user),
+            f"has a token of {len(token)} characters": len(token) < SHORTEST_TOKEN,
+            "has a token with spaces or letters beyond ASCII": not TOKEN.fullmatch(token),
+            "has the token of an entry before it": token in found,
+        }
+        if problem := next(filter(problems.get, problems), None):
             raise ValueError(
-                f"entry {place} is not TOKEN=USER, or its token stands twice; give each user a "
-                f"token of 16 or more ASCII characters, such as openssl rand -hex 32 prints"
+                f"entry {place} {problem}; give each user a token of {SHORTEST_TOKEN} or more "
+                f"ASCII characters, such as openssl rand -hex 32 prints: TOKEN=USER,TOKEN=USER"
             )
-        found[match[1]] = match[2]
+        found[token] = user
     return found
 
 

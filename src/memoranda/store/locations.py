@@ -15,6 +15,7 @@ from memoranda.errors import ConfigError, MissingExtra, StoreReadOnly
 from memoranda.model.ports import NameMatcher
 from memoranda.store.sql.store import ForeignMemory, Store
 from memoranda.store.sqlite import SqliteStore
+from memoranda.text.files import make_private_folder
 from memoranda.text.terms import TermAnalyzer
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
 
 def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(0o700, parents=True, exist_ok=True)
+        make_private_folder(folder)
     except OSError as error:
         message = f"the folder {folder} cannot be made: {error.strerror}"
         raise StoreReadOnly(

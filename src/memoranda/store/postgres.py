@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -417,8 +418,8 @@ class PostgresStore(Store):
 
     def backup(self, path: str) -> None:
         """Refuse: the server's own tool makes a backup that anybody can restore."""
-        command = f"pg_dump --format=custom --file={path} {self.location}"
-        message = f"{self.location} is not copied by memoranda; run: {command}"
+        command = ["pg_dump", "--format=custom", f"--file={path}", self.location]
+        message = f"{self.location} is not copied by memoranda; run: {shlex.join(command)}"
         raise errors.InvalidInput(message)
 
     def size(self) -> int:

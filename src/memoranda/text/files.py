@@ -17,8 +17,8 @@ from threading import get_ident
 
 from memoranda.errors import InvalidInput
 
-# The permissions of a new file: it is its owner's alone.
-PRIVATE = 0o600
+# The permissions of a new file and a new folder: they are their owner's alone.
+PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
 # Windows would change line ends without it.
 BINARY: int = getattr(os, "O_BINARY", 0)
 NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
@@ -36,6 +36,14 @@ def explain_unwritable(path: str | Path, error: Exception) -> str:
         return f"{path!s:.200} cannot be written: there is no folder {folder}; {remedy}"
     why = getattr(error, "strerror", None) or error
     return f"{path!s:.200} cannot be written: {why}; choose another place, or free or allow it"
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder that is its owner's alone, with those above it that are missing."""
+    for each in reversed((folder, *folder.parents)):
+        if not each.exists():
+            each.mkdir(PRIVATE_FOLDER, exist_ok=True)  # Another process may have been faster.
+            sync_folder(each.parent)
 
 
 def file_path(value: object) -> Path:

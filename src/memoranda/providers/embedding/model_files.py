@@ -18,7 +18,7 @@ from platformdirs import user_data_path
 
 from memoranda.errors import ModelUnavailable
 from memoranda.model.ports import Progress
-from memoranda.text.files import write_whole
+from memoranda.text.files import make_private_folder, write_whole
 
 MODEL = "all-MiniLM-L6-v2"
 DIMENSIONS = 384
@@ -113,7 +113,7 @@ def pull(
         path = target / file.name
         if not is_genuine(path, file):
             try:
-                target.mkdir(parents=True, exist_ok=True)
+                make_private_folder(target)
                 write_whole(path, _download(f"{base_url.rstrip('/')}/{file.name}", file))
             except OSError as error:
                 remedy = "free or allow it, or choose another folder"

@@ -22,7 +22,7 @@ from platformdirs import user_cache_path
 
 from memoranda.errors import ModelUnavailable
 from memoranda.providers.embedding import model_files
-from memoranda.text.files import write_whole
+from memoranda.text.files import make_private_folder, write_whole
 
 WORDS = "embeddings.word_embeddings.weight"
 BLOCK = 32  # numbers of a matrix that share a scale
@@ -44,7 +44,7 @@ def quantized_weights(published: Path) -> Path:
         return folder
     model_files.require_genuine(published, model_files.WEIGHTS)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         write_whole(path, quantize(published))
     except OSError as error:
         size = f"{model_files.QUANTIZED.size / 1e6:.0f} MB"

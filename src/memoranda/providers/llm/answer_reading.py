@@ -134,7 +134,11 @@ def read_answer(text: str, fields: Sequence[str], adapter: TypeAdapter[Any], *, 
 def misfits(value: Any, adapter: TypeAdapter[Any]) -> list[str]:
     """Say where and why ``value`` does not fit the type; quote nothing of it."""
     found = _errors(value, adapter)
-    return [f"{'.'.join(map(str, ('answer', *e['loc'])))}: {e['msg']}" for e in found]
+    told = {"dataclass_type": "Input should be an object"}  # pydantic's own words name a class.
+    return [
+        f"{'.'.join(map(str, ('answer', *e['loc'])))}: {told.get(e['type'], e['msg'])}"
+        for e in found
+    ]
 
 
 def _errors(value: Any, adapter: TypeAdapter[Any]) -> list[Any]:

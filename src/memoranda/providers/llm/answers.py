@@ -74,7 +74,7 @@ async def ask_model(
             if response.finish_reason == "length":
                 problems.insert(0, "it was cut off: answer in fewer words")
             failure = calls.failure(
-                f"{to} gave no usable {answer.__name__}, also when told what was wrong: "
+                f"{to} gave no answer that can be used, also when told what was wrong: "
                 f"{'; '.join(problems)}; try again, or name a more able model",
                 UnusableAnswer,
             )

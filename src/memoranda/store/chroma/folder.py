@@ -26,6 +26,7 @@ from filelock import FileLock, Timeout
 
 from memoranda import errors
 from memoranda.store.sql.database import require_known
+from memoranda.text.files import make_private_folder
 
 SCHEME = "chroma://"
 DATABASE, LOG, LOCK = "chroma.sqlite3", "chroma.sqlite3-wal", "memoranda.lock"
@@ -33,7 +34,6 @@ DATABASE, LOG, LOCK = "chroma.sqlite3", "chroma.sqlite3-wal", "memoranda.lock"
 PATIENCE = 5.0
 # Seconds to wait for the threads of a client that was closed, and between two looks at them.
 LEAVING, POLL = 10.0, 0.05
-FOLDER_MODE = 0o700
 # Rows that one call of Chroma takes.
 PAGE = 1_000
 # After so many writes Chroma saves an index; those that come later are replayed at each opening.
@@ -188,7 +188,7 @@ class ChromaFolder:
 
     def _prepare(self) -> None:
         if not self.path.is_file():
-            self.path.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
+            make_private_folder(self.path)
             if (self.path / DATABASE).exists() or {*self.path.iterdir()} <= {self.path / LOCK}:
                 return
         message = f"{self.path} is a file, or not Chroma's; choose an empty or a new folder"
