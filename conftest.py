@@ -54,7 +54,7 @@ def run_console(example: Example) -> None:
 
 
 class PythonBlocks(PythonCodeBlockParser):
-    """Runs Python blocks, those of an integration only where its framework is installed."""
+    """Runs Python blocks, those for a framework only where that is installed."""
 
     def evaluate(self, example: Example) -> None:
         """Run a block, or skip it."""
@@ -63,7 +63,7 @@ class PythonBlocks(PythonCodeBlockParser):
             if missing is None:
                 super().evaluate(example)
         except ModuleNotFoundError as error:
-            if "integrations" not in example.path:
+            if "integrations" not in example.path and "web-server" not in example.path:
                 raise
             missing = example.namespace["__missing__"] = str(error)
         if missing is not None:

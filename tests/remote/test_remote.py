@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tables import each_row
 from test_hostile_arguments import HOSTILE, call, verbs
 
-from memoranda import Record, Remote, errors
+from memoranda import Record, Remote, Settings, errors
 from memoranda.remote import connection
 from memoranda.remote.conversation import RemoteConversation
 from memoranda.remote.memory import RemoteAdmin, RemoteNotes
@@ -269,6 +269,7 @@ def test_a_token_that_does_not_fit_is_refused(served, monkeypatch):
     monkeypatch.setenv("MEMORANDA_TOKEN", served.token("env"))
     with Remote(f"{served.url}/") as remote:
         assert remote.user == "env"
+    assert Settings() is not None  # It is no setting that is misspelt.
     assert "memoranda_" not in repr(remote)
     with pytest.raises(errors.StoreClosed):
         remote.records()

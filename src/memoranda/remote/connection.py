@@ -6,18 +6,17 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
-from uuid import uuid4
 
 from memoranda import errors
 from memoranda.model.checks import clean
 from memoranda.model.processes import follow_forks
+from memoranda.settings.fields import TOKEN_VARIABLE
 
 try:
     import httpx
 except ImportError as missing:
     raise errors.MissingExtra("a memory on a server", "remote") from missing
 
-VARIABLE = "MEMORANDA_TOKEN"
 # The form of answers from which our values are made again.
 FULL = "application/vnd.memoranda.full+json"
 # Seconds before each further attempt, where the server does not say how many.
@@ -29,9 +28,7 @@ FAILED = 500
 MEANING: Mapping[int, type[errors.MemorandaError]] = {
     413: errors.InvalidInput,
     429: errors.StoreBusy,
-    502: errors.StoreUnreachable,
-    503: errors.StoreUnreachable,
-    504: errors.StoreUnreachable,
+    **dict.fromkeys((502, 503, 504), errors.StoreUnreachable),
 }
 
 
@@ -52,10 +49,10 @@ class Connection:
         self.url = clean(url, "url").rstrip("/")
         if not self.url.startswith(("http://", "https://")):
             raise errors.ConfigError(f"{url!r:.80} is no address of a server: http://HOST:PORT")
-        self._token = token or os.environ.get(VARIABLE)
+        self._token = token or os.environ.get(TOKEN_VARIABLE)
         if not self._token:
-            remedy = "memoranda token create makes one on the server"
-            raise errors.ConfigError(f"there is no token; give token= or set {VARIABLE}; {remedy}")
+            remedy = f"give token= or set {TOKEN_VARIABLE}; memoranda token create makes one"
+            raise errors.ConfigError(f"there is no token; {remedy}")
         self._timeout = timeout
         self.after_fork()
         follow_forks(self)
@@ -74,33 +71,29 @@ class Connection:
         self,
         method: str,
         path: str,
+        headers: Mapping[str, str],
         *,
-        once: bool = False,
         read: Callable[[httpx.Response], object] = httpx.Response.read,
-        headers: Mapping[str, str] | None = None,
         **content: Any,
     ) -> httpx.Response:
-        """Return the answer to a request.
+        """Return the answer to a request, which is sent again where that can help.
 
         Args:
             method, path: what is asked.
-            once: whether it is a write, which the server does once.
+            headers: of the request; a write has a key, under which the server does it once.
             read: reads the body of the answer.
-            headers, content: of the request, as httpx takes them.
+            content: query and body, as httpx takes them.
 
         Raises:
             MemorandaError: the server says what is wrong, or cannot be reached.
         """
         if self._client.is_closed:
             raise errors.StoreClosed(f"the memory of {self.url} is closed; open another one")
-        key = {"Idempotency-Key": str(uuid4())} if once else {}
         waits = [*WAITS]
         while True:
-            after, problem = None, errors.MemorandaError()
+            after = None
             try:
-                with self._client.stream(
-                    method, path, headers={**(headers or {}), **key}, **content
-                ) as answer:
+                with self._client.stream(method, path, headers=headers, **content) as answer:
                     if answer.is_success:
                         read(answer)
                         return answer
@@ -122,17 +115,14 @@ class Connection:
 def problem_of(answer: httpx.Response) -> errors.MemorandaError:
     """Return the error of which an answer tells, as the memory of the server raised it."""
     status = answer.status_code
-    kind = errors.StoreError if status >= FAILED else errors.ConfigError
     try:
         problem = dict(answer.json())
-        detail = str(problem["detail"])
-    except (ValueError, TypeError, KeyError):
-        detail = f"{answer.url} answered {status}, and not as memoranda serve does"
-        return MEANING.get(status, kind)(detail)
-    named = getattr(errors, str(problem.get("error")), None)
-    if not (isinstance(named, type) and issubclass(named, errors.MemorandaError)):
-        named = MEANING.get(status, kind)
-    more = f" (request {problem.get('request_id')})" if status >= FAILED else ""
-    error = named.__new__(named, f"{detail}{more}")
+    except ValueError:
+        problem = {"detail": f"{answer.url} answered {status}, and not as memoranda serve does"}
+    detail, request = str(problem.get("detail")), problem.get("request_id")
+    unknown = errors.StoreError if status >= FAILED else errors.ConfigError
+    kind = getattr(errors, str(problem.get("error")), None) or MEANING.get(status, unknown)
+    told = f"{detail} (request {request})" if status >= FAILED else detail
+    error: errors.MemorandaError = kind.__new__(kind, told)
     vars(error).update(problem.get("values") or {})
     return error

@@ -70,29 +70,28 @@ class RemoteConversation(RemotePart):
     end = asks(Conversation.end, "POST /end")
 
     @like(Conversation.expand)
-    def expand(self, marker: Marker | str) -> Messages:
+    def expand(self, marker: Marker | str) -> Any:
         """Return the messages that a marker stands for."""
         name = marker.id if isinstance(marker, Marker) else marker
-        found: Messages = self._ask("POST /expand", {"marker": name}, Messages)
-        return found
+        return self._ask("POST /expand", {"marker": name}, Messages)
 
     @like(Conversation.add)
-    def add(self, *args: Any, **kwargs: Any) -> Message:
+    def add(self, *args: Any, **kwargs: Any) -> Any:
         """Add one message at the end."""
         return self._send("POST /messages", [new_message(*args, **kwargs)])[0]
 
     @like(Conversation.extend)
-    def extend(self, messages: Iterable[Any]) -> Messages:
+    def extend(self, messages: Iterable[Any]) -> Any:
         """Add many messages: all of them, or none."""
         return self._send("POST /messages", parse_messages(messages))
 
     @like(Conversation.replace)
-    def replace(self, ids: Iterable[str], messages: Iterable[Any]) -> Messages:
+    def replace(self, ids: Iterable[str], messages: Iterable[Any]) -> Any:
         """Remove messages, and put others in their place."""
         return self._send("POST /replacements", parse_messages(messages), ids=ids)
 
-    def _send(self, request: str, messages: Sequence[NewMessage], **given: Any) -> Messages:
+    def _send(self, request: str, messages: Sequence[NewMessage], **given: Any) -> Any:
+        """Send messages in the form of the answers, which says all that they hold."""
         for each in messages:
             check_message(each)
-        sent: Messages = self._ask(request, {"messages": messages, "own": True, **given}, Messages)
-        return sent
+        return self._ask(request, {"messages": messages, "own": True, **given}, Messages)

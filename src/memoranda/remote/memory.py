@@ -7,8 +7,7 @@ its answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 import httpx
 
@@ -18,7 +17,7 @@ from memoranda.maintenance.audit import Audit
 from memoranda.maintenance.facts import Fact, LearnedFacts, Provenance
 from memoranda.maintenance.users import Admin, UserOverview
 from memoranda.memory import Memory
-from memoranda.model.checks import limited, required_callable, several
+from memoranda.model.checks import limited, named, required_callable, several
 from memoranda.model.models import (
     Change,
     ConversationInfo,
@@ -29,7 +28,6 @@ from memoranda.model.models import (
     Record,
 )
 from memoranda.model.notes import HistoryEntry
-from memoranda.model.ports import Progress
 from memoranda.model.reports import Check, MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage
@@ -37,9 +35,8 @@ from memoranda.notes.sync import SyncedNotes
 from memoranda.records.drafts import parse_draft
 from memoranda.remote.connection import Connection
 from memoranda.remote.conversation import RemoteConversation
-from memoranda.remote.verbs import RemotePart, arguments_of, asks, plain
+from memoranda.remote.verbs import RemotePart, arguments_of, asks, plain, value_of
 from memoranda.text.files import file_path
-from memoranda.text.json_values import type_adapter
 from memoranda.tools import Tool, ToolList
 from memoranda.transfer.porting import write_export
 from memoranda.transfer.sources import PortingReport
@@ -111,7 +108,7 @@ class Remote(RemotePart):
     @property
     def user(self) -> str:
         """Whose memory the token opens."""
-        name: str = self._ask("GET /capabilities", {}, str, "user")
+        name: str = self._ask("GET /capabilities", {}, str, part="user")
         return name
 
     @property
@@ -141,6 +138,7 @@ class Remote(RemotePart):
     entity = asks(Memory.entity, "GET /entities/{name}", Entity, missing=None)
     entities = asks(Memory.entities, "GET /entities", list[Entity])
     merge_entities = asks(Memory.merge_entities, "POST /entities/merge", Entity)
+    split_entity = asks(Memory.split_entity, "POST /entities/split", Entity)
     facts = asks(Memory.facts, "POST /facts/search", list[Fact])
     trace_fact = asks(Memory.trace_fact, "GET /facts/{id}", Provenance)
     conversations = asks(Memory.conversations, "GET /conversations", list[ConversationInfo])
@@ -164,14 +162,13 @@ class Remote(RemotePart):
     rebuild = asks(Memory.rebuild, "POST /admin/rebuild", list[str])
 
     @like(Memory.remember_many)
-    def remember_many(self, items: Iterable[Any]) -> list[Record]:
+    def remember_many(self, items: Iterable[Any]) -> Any:
         """Store many records: all of them, or none."""
         drafts = [
             {name: plain(value, name) for name, value in parse_draft(each, f"item {n}").items()}
             for n, each in enumerate(several(items, "items"))
         ]
-        found: list[Record] = self._ask("POST /records/batch", {"items": drafts}, list[Record])
-        return found
+        return self._ask("POST /records/batch", {"items": drafts}, list[Record])
 
     @like(Memory.records)
     def records(self, **given: Any) -> list[Record]:
@@ -180,7 +177,7 @@ class Remote(RemotePart):
         missing, found = limited(asked.get("limit", 100), "limit"), list[Record]()
         while missing > 0:
             asked["limit"] = min(missing, PAGE)
-            page: list[Record] = self._ask("GET /records", asked, list[Record], "records")
+            page = self._ask("GET /records", asked, list[Record], part="records")
             found += page
             missing = missing - PAGE if len(page) == PAGE else 0
             asked |= {"after": found[-1].id, "offset": 0} if page else {}
@@ -199,53 +196,34 @@ class Remote(RemotePart):
         return ToolList(self._tool(**each["function"]) for each in listed)
 
     def _tool(self, name: str, description: str, parameters: Mapping[str, Any]) -> Tool:
-        def call(**arguments: Any) -> str:
-            told: str = self._ask(f"POST /tools/{name}", arguments, str, "text")
-            return told
+        def call(**arguments: Any) -> Any:
+            return self._ask(f"POST /tools/{name}", arguments, str, part="text")
 
         return Tool(name, description, parameters, call)
 
     @like(Memory.export)
-    def export(
-        self, path: str | Path | BinaryIO, *, conversation: str | None = None
-    ) -> PortingReport:
+    def export(self, path: Any, *, conversation: str | None = None) -> Any:
         """Write all of the user's records and conversations to a file here."""
 
         def read(answer: httpx.Response) -> None:
             is_open = hasattr(path, "writelines")
             write_export(path, [answer.read()] if is_open else answer.iter_bytes())
 
-        asked = (
-            {} if conversation is None else {"conversation": plain(conversation, "conversation")}
-        )
-        answer = self._connection.ask("GET", "/export", read=read, params=asked)
-        report: PortingReport = type_adapter(PortingReport).validate_json(
-            answer.headers["Memoranda-Report"]
-        )
-        return report
+        asked = {"conversation": conversation} if named(conversation, "conversation") else {}
+        answer = self._connection.ask("GET", "/export", {}, read=read, params=asked)
+        return value_of(answer.headers["Memoranda-Report"], PortingReport)
 
     @like(Memory.import_)
-    def import_(
-        self,
-        path: str | Path,
-        format: str | None = None,
-        *,
-        strict: bool = False,
-        progress: Progress | None = None,
-    ) -> PortingReport:
+    def import_(self, path: Any, format: str | None = None, **given: Any) -> Any:
         """Send a file, which the server imports; ``progress`` is told once that is done."""
-        file, told = file_path(path), required_callable(progress, "progress")
+        given = arguments_of(Memory.import_, (path, format), given) | {"name": file_path(path).name}
+        told = required_callable(given.pop("progress", None), "progress")
         try:
-            content = file.read_bytes()
+            body = file_path(given.pop("path")).read_bytes()
         except OSError as error:
             remedy = "send one file, or a ZIP archive of a folder"
-            raise InvalidInput(f"{file} cannot be read: {error.strerror}; {remedy}") from error
-        asked = {"name": file.name, "strict": strict} | (
-            {} if format is None else {"format": format}
-        )
-        asked = {name: plain(value, name) for name, value in asked.items()}
-        answer = self._connection.ask("POST", "/import", once=True, content=content, params=asked)
-        report: PortingReport = type_adapter(PortingReport).validate_json(answer.content)
+            raise InvalidInput(f"{path} cannot be read: {error.strerror}; {remedy}") from error
+        report = self._ask("POST /import", given, PortingReport, body=body)
         if told is not None:
             told(report.records, report.records)
         return report

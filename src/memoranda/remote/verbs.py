@@ -11,6 +11,7 @@ from inspect import signature
 from string import Formatter
 from typing import Any, cast
 from urllib.parse import quote
+from uuid import uuid4
 
 from memoranda.aio import P, T, Verb
 from memoranda.errors import NotFound, StoreError
@@ -51,39 +52,52 @@ class RemotePart:
         self._connection, self._place, self._limits = connection, place, dict(limits or {})
 
     def _ask(
-        self, request: str, given: Mapping[str, Any], kind: Any = None, part: str | None = None
+        self,
+        request: str,
+        given: Mapping[str, Any],
+        kind: Any = None,
+        *,
+        part: str | None = None,
+        body: bytes | None = None,
     ) -> Any:
         """Return what a server answers to a request, as a value of a type.
 
         Args:
             request: its method and path.
-            given: the arguments: they stand in the body, or in the address where there is none.
+            given: the arguments: they stand in the body, or in the address where it is none.
             kind: the type; ``None`` where the answer is empty.
             part: the name of the value in the answer; the whole of it, if not given.
+            body: what is sent instead of arguments, such as a file.
         """
         method, path = request.split(" ")
         values = {name: plain(value, name) for name, value in given.items()}
-        content: dict[str, Any] = {"params": self._limits}
-        if method in {"GET", "DELETE"}:
-            version = values.pop("expected_version", None)
-            content["headers"] = {} if version is None else {"If-Match": f'"{version}"'}
-            content["params"] = self._limits | {
-                name: json.dumps(value) if isinstance(value, Mapping) else value
-                for name, value in values.items()
-            }
+        query, headers = self._limits, dict[str, str]()
+        if method in {"GET", "DELETE"} or body is not None:
+            if version := values.pop("expected_version", None):
+                headers["If-Match"] = f'"{version}"'
+            query = query | {name: as_query(value) for name, value in values.items()}
         else:
-            content["content"] = json_text(values, "the request").encode()
-            content["headers"] = {"Content-Type": "application/json"}
-        once = method != "GET" and path not in READS
-        answer = self._connection.ask(method, self._place + path, once=once, **content)
-        if kind is None:
-            return None
-        try:
-            found = answer.json()
-            return type_adapter(kind).validate_python(found if part is None else found[part])
-        except ValueError as error:
-            told = f"{answer.url} answered what this version cannot read: {error}"
-            raise StoreError(told) from error
+            headers["Content-Type"] = "application/json"
+            body = json_text(values, "the request").encode()
+        if method != "GET" and path not in READS:
+            headers["Idempotency-Key"] = str(uuid4())
+        answer = self._connection.ask(
+            method, self._place + path, headers, params=query, content=body
+        )
+        return None if kind is None else value_of(answer.content, kind, part)
+
+
+def value_of(content: bytes | str, kind: Any, part: str | None = None) -> Any:
+    """Return the value of a type that an answer, or a part of it, tells.
+
+    Raises:
+        StoreError: it tells none: the server is of another version, or no server of ours.
+    """
+    try:
+        found = json.loads(content)
+        return type_adapter(kind).validate_python(found if part is None else found[part])
+    except ValueError as error:
+        raise StoreError(f"the server answered what this version cannot read: {error}") from error
 
 
 def asks(
@@ -120,7 +134,7 @@ def asks(
             if name
         }
         try:
-            return self._ask(f"{method} {where.format(**filled)}", given, kind, part)
+            return self._ask(f"{method} {where.format(**filled)}", given, kind, part=part)
         except NotFound:
             if missing is RAISE:
                 raise
@@ -149,6 +163,11 @@ def arguments_of(
 def as_segment(value: object, name: str) -> str:
     """Return an argument as a part of a path; dots are no way up."""
     return quote(clean(value, name), safe="").replace(".", "%2E")
+
+
+def as_query(value: Any) -> Any:
+    """Return an argument as it stands in an address, where an object is JSON."""
+    return json.dumps(value) if isinstance(value, Mapping) else value
 
 
 def plain(value: Any, name: str) -> Any:

@@ -23,6 +23,8 @@ from memoranda.text.patterns import compile_pattern
 # What the settings are called together that are in no group.
 GENERAL = "general"
 PREFIX = "MEMORANDA_"
+# What opens a memory on a server, and is no setting of this machine.
+TOKEN_VARIABLE = "MEMORANDA_TOKEN"  # noqa: S105 - a name
 DELIMITER = "__"
 # What is shown of a secret, however long it is.
 MASK = "**********"

@@ -24,6 +24,7 @@ from memoranda.settings.fields import (
     DELIMITER,
     MASK,
     PREFIX,
+    TOKEN_VARIABLE,
     fields,
     nearest_setting,
     suggest,
@@ -162,7 +163,7 @@ def _refuse_variables() -> None:
     """
     for name in os.environ:
         group, joint, _ = name.upper().removeprefix(PREFIX).lower().partition(DELIMITER)
-        is_other = not name.upper().startswith(PREFIX) or name.upper() == VARIABLE
+        is_other = not name.upper().startswith(PREFIX) or name.upper() in {VARIABLE, TOKEN_VARIABLE}
         if is_other or group in AllSettings.model_fields:
             continue
         meant = name[len(PREFIX) :].lower().replace(DELIMITER, ".")
