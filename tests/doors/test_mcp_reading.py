@@ -58,6 +58,28 @@ def test_what_is_known_is_a_resource_as_soon_as_it_is_known(mode):
 
 
 @each_row("mode", MODES)
+def test_tools_name_the_pages_that_show_their_results(mode):
+    """Each page is whole, whatever the client announced, and may ask no machine for anything."""
+
+    async def work(client):
+        tools = {each.name: each.meta for each in (await client.list_tools()).tools}
+        places = {each["ui"]["resourceUri"] for each in tools.values() if each and "ui" in each}
+        pages = [(await client.read_resource(each)).contents[0] for each in sorted(places)]
+        return tools["memory_stats"], sorted(places), pages, client.server_capabilities.extensions
+
+    plain, places, pages, extensions = asked(work, mode=mode)
+    assert plain is None
+    assert places == ["ui://memoranda/record", "ui://memoranda/search"]
+    assert "io.modelcontextprotocol/ui" in (extensions or {}) or mode == "legacy"
+    for page in pages:
+        assert page.mime_type == "text/html;profile=mcp-app"
+        assert page.meta["ui"]["csp"] == {"connectDomains": [], "resourceDomains": []}
+        assert not [
+            each for each in ("http:", "https:", "src=", "<link", "url(") if each in page.text
+        ]
+
+
+@each_row("mode", MODES)
 def test_what_is_not_there_is_the_protocols_error(mode):
     """An unknown, forgotten or impossible id, an unknown resource and prompt: invalid params."""
 

@@ -22,6 +22,7 @@ from pydantic import AnyHttpUrl, ValidationError
 
 import memoranda
 from memoranda.errors import MemorandaError
+from memoranda.mcp.apps import memory_pages
 from memoranda.mcp.malformed import pass_messages
 from memoranda.mcp.reading import add_prompts, add_resources
 from memoranda.mcp.tools import failure, memory_tools, told_to_client
@@ -122,6 +123,7 @@ def build(
         auth=None if verifier is None else issuer,
         lifespan=lifespan,
         subscriptions=False,
+        extensions=[memory_pages()],
         log_level="WARNING",
     )
     add_resources(server, memory)

@@ -1,13 +1,16 @@
 """The explorer in a real browser, Debian's Chromium: ``make test-web`` installs what it needs."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from importlib.resources import files
 from urllib.parse import urlencode
 
+import anyio
 import pytest
 from explorer_pages import TALK, addresses, fill
+from mcp_clients import over_http
 from tables import each_row
 
 CHROMIUM = shutil.which("chromium")
@@ -141,6 +144,77 @@ def test_forms_are_sent(opened, served):
         page.get_by_text("Signed out.").wait_for()
     held = [each.content for each in served.memory.records(kind="fact")]
     assert {"Hugo repairs watches", "Lena plays chess"} <= {*held}
+
+
+HOST = """
+<iframe sandbox="allow-scripts" width="700" height="400"></iframe>
+<script>
+  const frame = document.querySelector("iframe");
+  const send = (message) => frame.contentWindow.postMessage({ jsonrpc: "2.0", ...message }, "*");
+  window.told = [];
+  window.addEventListener("message", async ({ data }) => {
+    window.told.push(data.method);
+    if (data.method === "ui/initialize") {
+      const hostCapabilities = { serverTools: {} }, hostContext = { theme: "dark" };
+      const result = { protocolVersion: "2026-01-26", hostCapabilities, hostContext };
+      send({ id: data.id, result });
+    } else if (data.method === "ui/notifications/initialized") {
+      const params = await callTool("search_memories", { query: "violin" });
+      send({ method: "ui/notifications/tool-input", params: { arguments: { query: "violin" } } });
+      send({ method: "ui/notifications/tool-result", params });
+    } else if (data.method === "tools/call") {
+      send({ id: data.id, result: await callTool(data.params.name, data.params.arguments) });
+    }
+  });
+</script>
+"""
+
+
+def test_a_host_of_mcp_shows_what_was_found(browser, served):
+    """The page of a tool speaks MCP Apps with its host, whole: it sends no request of its own."""
+    fact = served.memory.remember(f"Ida plays the violin {EVIL}")
+    url, token = f"{served.url}/mcp", served.token()
+
+    def ask(what):
+        """Return what a client gets of the server; this thread has a loop of its own."""
+
+        async def main():
+            async with over_http(url, token) as client:
+                return (await what(client)).model_dump(mode="json", by_alias=True)
+
+        with ThreadPoolExecutor(1) as other:
+            return other.submit(anyio.run, main).result()
+
+    tools = {each["name"]: each for each in ask(lambda client: client.list_tools())["tools"]}
+    place = tools["search_memories"]["_meta"]["ui"]["resourceUri"]
+    (shown,) = ask(lambda client: client.read_resource(place))["contents"]
+    assert shown["mimeType"] == "text/html;profile=mcp-app"
+    context = browser.new_context()
+    page, sent, wrong = context.new_page(), [], []
+    page.on("request", lambda request: sent.append(request.url))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.expose_function(
+        "callTool", lambda name, given: ask(lambda client: client.call_tool(name, given))
+    )
+    page.set_content(HOST)
+    page.locator("iframe").evaluate("(frame, html) => { frame.srcdoc = html }", shown["text"])
+    inside = page.frame_locator("iframe")
+    inside.get_by_text("Ida plays the violin").wait_for()
+    assert inside.locator("#query").input_value() == "violin"
+    dark = "getComputedStyle(document.documentElement).colorScheme"
+    assert page.frames[1].evaluate(dark) == "dark"
+    inside.get_by_text("Correct …").first.click()
+    inside.get_by_label("What it should say").first.fill("Ida plays the viola")
+    inside.get_by_role("button", name="Save the correction").first.click()
+    inside.locator("p.text", has_text="Ida plays the viola").wait_for()
+    inside.locator("#query").fill("viola")
+    inside.get_by_role("button", name="Search").click()
+    inside.get_by_role("button", name="Forget").first.click()
+    inside.locator("p.text", has_text="Ida plays the viola").wait_for(state="detached")
+    assert served.memory.history(fact.id)[-1].reason == "forgotten"
+    page.wait_for_function("told.includes('ui/notifications/size-changed')")
+    assert [each for each in sent if not each.startswith("about:")] == wrong == []
+    context.close()
 
 
 def test_a_chat_answers_in_the_page(opened, served):

@@ -49,6 +49,7 @@ POLICY = (
 )
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 ASSETS = {each.name: each.read_bytes() for each in files(__package__).joinpath("static").iterdir()}
+ASSETS["style.css"] = files("memoranda.rendering").joinpath("style.css").read_bytes()
 # A change of any asset gives all of them new addresses.
 VERSION = sha256(b"".join(ASSETS[name] for name in sorted(ASSETS))).hexdigest()[:12]
 
