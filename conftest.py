@@ -8,11 +8,13 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
+from functools import partial
 
 import pytest
 from hypothesis import settings
 from sybil import Document, Example, Region, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
+from sybil.typing import Evaluator
 from typer.testing import CliRunner
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
@@ -53,21 +55,28 @@ def run_console(example: Example) -> None:
         assert same, f"{match['command']} printed:\n{shown}\ninstead of:\n{match['output']}"
 
 
+def run_if_installed(run: Evaluator, example: Example) -> None:
+    """Run a Python block, or skip it where the framework of its page is not installed."""
+    missing = example.namespace.get("__missing__")
+    try:
+        if missing is None:
+            run(example)
+    except ModuleNotFoundError as error:
+        if "integrations" not in example.path and "web-server" not in example.path:
+            raise
+        missing = example.namespace["__missing__"] = str(error)
+    if missing is not None:
+        pytest.skip(missing)
+
+
 class PythonBlocks(PythonCodeBlockParser):
     """Runs Python blocks, those for a framework only where that is installed."""
 
-    def evaluate(self, example: Example) -> None:
-        """Run a block, or skip it."""
-        missing = example.namespace.get("__missing__")
-        try:
-            if missing is None:
-                super().evaluate(example)
-        except ModuleNotFoundError as error:
-            if "integrations" not in example.path and "web-server" not in example.path:
-                raise
-            missing = example.namespace["__missing__"] = str(error)
-        if missing is not None:
-            pytest.skip(missing)
+    def __call__(self, document: Document) -> Iterator[Region]:
+        """Yield the blocks of a page."""
+        for region in super().__call__(document):
+            region.evaluator = partial(run_if_installed, region.evaluator)
+            yield region
 
 
 def check_shell(example: Example) -> None:

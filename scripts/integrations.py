@@ -64,7 +64,8 @@ FRAMEWORKS = {
             "umask": "a memory has no folders, and so none with rights",
             "too_many_lines": "a file has at most 100,000 bytes, and so never a million lines",
         },
-    )
+    ),
+    "pydantic_ai_harness": Framework(package="pydantic-ai-harness"),
 }
 
 

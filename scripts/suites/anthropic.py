@@ -6,7 +6,6 @@ folder and ends with the folder as the memory is then.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -106,9 +105,10 @@ sdk.BetaLocalFilesystemMemoryTool = MirroredTool
 sdk.BetaAsyncLocalFilesystemMemoryTool = AsyncMirroredTool
 
 
-def speeds(memory: Memory) -> dict[str, tuple[Callable[[int], Any], Callable[[int], Any]]]:
+def speeds(place: Path) -> dict[str, tuple[Callable[[int], Any], Callable[[int], Any]]]:
     """Return operations on ours and on the SDK's own, to be called with numbers."""
-    ours, theirs = AnthropicMemoryTool(memory), FolderTool(tempfile.mkdtemp())
+    ours = AnthropicMemoryTool(Memory(place, settings=WORDLESS))
+    theirs = FolderTool(str(place.parent))
 
     def create(number: int) -> dict[str, str]:
         return {"command": "create", "path": f"/memories/{number}.md", "file_text": f"a {number}"}

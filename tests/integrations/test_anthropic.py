@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memoranda import AsyncMemory, Memory, Settings
 
-pytest.importorskip("anthropic", reason="not installed: pip install 'memoranda[anthropic]'")
+pytest.importorskip("memoranda.integrations.anthropic", reason="anthropic is not installed")
 
 from anthropic import __version__
 from anthropic.lib.tools import ToolError, _beta_builtin_memory_tool

@@ -1,0 +1,133 @@
+"""A store for the notebook that Pydantic AI's harness gives an agent (its ``Memory`` capability).
+
+What its own store in memory can say of a file, that store says: which paths there can be, what is
+cut, what a search finds. Files, versions and operations are those of a memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic_ai_harness.memory import (
+    InMemoryStore,
+    MemoryConflictError,
+    MemoryFile,
+    MemoryMutation,
+    MemoryOperation,
+    MemoryOperationConflictError,
+    MemorySearchResult,
+)
+
+from memoranda.aio import AsyncMemory
+from memoranda.errors import Conflict
+from memoranda.records.files import FileChange, FileOperation
+
+
+class HarnessMemoryStore:
+    """A store of files with versions, metadata and search, on the files of a memory."""
+
+    def __init__(self, memory: AsyncMemory, namespace: Iterable[str] = ("files",)) -> None:
+        """Keep the files under ``namespace``."""
+        self.files = memory.files(namespace)
+
+    async def read(self, path: str, *, max_chars: int) -> MemoryFile | None:
+        """Return a file, cut after ``max_chars`` characters; ``None`` if there is none."""
+        found = await self.files.read(path)
+        shown = await InMemoryStore({path: found.content if found else ""}).read(
+            path, max_chars=max_chars
+        )
+        if found is None or shown is None:
+            return None
+        metadata = {name: str(value) for name, value in found.metadata.items()} or None
+        about = {"operation_id": found.operation, "metadata": metadata}
+        return replace(shown, version=found.version, **about)
+
+    async def get_operation(self, operation: MemoryOperation) -> MemoryMutation | None:
+        """Return what an operation did; ``None`` where it was not carried out."""
+        try:
+            done = await self.files.find_operation(
+                FileOperation(operation.id, operation.fingerprint)
+            )
+        except Conflict as error:
+            raise MemoryOperationConflictError(str(error)) from error
+        return as_mutation(done) if done else None
+
+    async def write(self, path: str, content: str, **expected: Any) -> MemoryMutation:
+        """Write a file without metadata, if its version is ``expected_version``."""
+        return await self.write_with_metadata(path, content, metadata=None, **expected)
+
+    async def write_with_metadata(
+        self,
+        path: str,
+        content: str,
+        *,
+        expected_version: str | None,
+        metadata: Mapping[str, str] | None,
+        operation: MemoryOperation | None = None,
+    ) -> MemoryMutation:
+        """Write a file, if its version is ``expected_version``."""
+        await InMemoryStore().write_with_metadata(
+            path, content, expected_version=None, metadata=metadata
+        )
+        written = self.files.write(
+            path,
+            content,
+            metadata=metadata,
+            expected_version=expected_version,
+            operation=as_operation(operation),
+        )
+        return await self._changed(written, operation)
+
+    async def delete(
+        self, path: str, *, expected_version: str | None, operation: MemoryOperation | None = None
+    ) -> MemoryMutation:
+        """Delete a file, if its version is ``expected_version``."""
+        InMemoryStore({path: ""})
+        done = as_operation(operation)
+        deleted = self.files.delete(path, expected_version=expected_version, operation=done)
+        return await self._changed(deleted, operation)
+
+    async def list_paths(self, prefix: str = "", *, limit: int) -> list[str]:
+        """Return the first paths that begin with ``prefix``."""
+        paths: list[str] = await (await self._listed(prefix)).list_paths(prefix, limit=limit)
+        return paths
+
+    async def search(self, prefix: str, query: str, **bounds: int) -> MemorySearchResult:
+        """Return the files below ``prefix`` that hold words of ``query``, within the bounds."""
+        return await (await self._listed(prefix)).search(prefix, query, **bounds)
+
+    async def _listed(self, prefix: str) -> InMemoryStore:
+        """Return the files that the harness can name."""
+        found = await self.files.list_files(prefix)
+        return InMemoryStore({each.path: each.content for each in found if is_path(each.path)})
+
+    async def _changed(
+        self, change: Coroutine[Any, Any, FileChange], operation: MemoryOperation | None
+    ) -> MemoryMutation:
+        try:
+            return as_mutation(await change)
+        except Conflict as error:
+            if operation:
+                await self.get_operation(operation)
+            raise MemoryConflictError(str(error)) from error
+
+
+def as_operation(operation: MemoryOperation | None) -> FileOperation | None:
+    """Return an operation of the harness as one of ours."""
+    return FileOperation(operation.id, operation.fingerprint) if operation else None
+
+
+def as_mutation(change: FileChange) -> MemoryMutation:
+    """Return a change as the harness wants to hear of it."""
+    return MemoryMutation(change.version, change.replayed, change.existed)
+
+
+def is_path(path: str) -> bool:
+    """Return whether the harness can name a file so."""
+    try:
+        InMemoryStore({path: ""})
+    except ValueError:
+        return False
+    return True
