@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from memoranda import AsyncMemory, Settings
 
 pytest.importorskip("memoranda.integrations.pydantic_ai_harness", reason="it is not installed")
-    "memoranda.integrations.pydantic_ai_harness", reason="pydantic-ai-harness is not installed"
-)
 
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
