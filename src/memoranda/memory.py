@@ -946,18 +946,24 @@ class Memory:
         return porting.export(source, path, checks.named(conversation, "conversation"))
 
     def import_(
-        self, path: str | Path, format: str | None = None, *, progress: Progress | None = None
+        self,
+        path: str | Path,
+        format: str | None = None,
+        *,
+        strict: bool = False,
+        progress: Progress | None = None,
     ) -> PortingReport:
         """Read a file of memoranda, or what another program keeps, into memory.
 
         Args:
             path: the file, or a folder or ZIP archive of files.
             format: one of those that ``docs/capture.md`` lists; recognised, if not given.
+            strict: refuse all where a line or a file cannot be read. Otherwise it is passed over,
+                counted, and named in the report's ``left_out``.
             progress: told after each batch.
 
-        A line or a file that cannot be read is passed over, counted, and named in the report's
-        ``left_out``. Importing the same file twice adds nothing the second time; of one that has
-        grown, the rest. Memories of mem0 go to the users that the file names.
+        Importing the same file twice adds nothing the second time; of one that has grown, the
+        rest. Memories of mem0 go to the users that the file names.
 
         Raises:
             InvalidInput: nothing in it can be read; the message names the place.
@@ -966,6 +972,17 @@ class Memory:
         from memoranda.transfer.sources import ImportCounts  # noqa: PLC0415 - see the module
 
         file, told = file_path(path), checks.required_callable(progress, "progress")
+        if strict:
+            # All of it goes into a memory of no other use first.
+            settings = self.settings.with_values(
+                embedding={"model": "none", "background": False}, notes={"folder": None}
+            )
+            clock = self._services.clock
+            with closing(
+                Services(":memory:", settings, embedder=None, llm=None, clock=clock)
+            ) as trial:
+                place = trial.import_target(trial.store.scope(self._scope.user))
+                porting.import_file(place, file, format, ImportCounts(strict=True))
         target = self._services.import_target(self._scope)
         report = porting.import_file(target, file, format, ImportCounts(told))
         self._services.finish_import(self._scope)

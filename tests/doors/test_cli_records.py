@@ -125,12 +125,14 @@ def test_what_is_recalled_is_a_fenced_block(run, told):
 
 
 def test_an_import_tells_of_each_file_of_a_folder(run, tmp_path):
-    """What came in of each, how much in all, and what was not read."""
+    """What came in of each, how much in all, and what was not read; strictly, all or nothing."""
     folder = tmp_path / "downloads"
     folder.mkdir()
     (folder / "mem0.json").write_text('[{"id": "a", "memory": "Likes tea"}]')
     (folder / "talk.jsonl").write_text('{"messages": [{"role": "user", "content": "Hi"}]}\n{\n')
     (folder / "odd.json").write_text('{"colour": "red"}')
+    assert "talk.jsonl, line 2" in run("import", str(folder), "--strict", code=1).stderr
+    assert "tea" not in run("list").stdout
     result = run("import", str(folder))
     assert sorted(result.stdout.splitlines()) == [
         f"{folder}/mem0.json: 1 record (mem0)",

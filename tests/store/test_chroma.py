@@ -9,8 +9,6 @@ import sys
 from base64 import b64encode
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import chromadb
 import numpy as np
@@ -493,23 +491,19 @@ def test_a_folder_of_before_is_refused(folder, opened):
         assert [each.name for each in client.list_collections()] == ["journal"]
 
 
-def test_a_folder_that_cannot_be_written_is_told():
-    """The error names what to do about it, and nothing in the folder is changed."""
-    parts = {"analyzer": WordAnalyzer(), "names": PlainNames()}
-    with TemporaryDirectory() as folder:
-        place, root = Path(folder, "kept"), os.geteuid() == 0
-        ChromaStore(place, **parts).close()
-        before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
-        (place / "memoranda.lock").chmod(0o444)
-        place.chmod(0o555)
-        place.parent.chmod(0o755)
-        if root:
-            os.seteuid(65534)
-        try:
-            with pytest.raises(StoreReadOnly, match=r"cannot be written.*use a copy"):
-                ChromaStore(place, **parts)
-        finally:
-            if root:
-                os.seteuid(0)
-            place.chmod(0o700)
-        assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+def test_a_folder_that_may_only_be_read_is_read(folder, opened, monkeypatch):
+    """Chroma writes to read: a copy is looked at, nothing is written, and the error says why."""
+    store = opened()
+    User(store).remember("tea")
+    store.close()
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)
+    store = opened()
+    assert User(store).page() == ["tea"]
+    with pytest.raises(StoreReadOnly, match=f"this process may not write {folder}"):
+        User(store).remember("cake")
+    assert User(store).page() == ["tea"]
+    copy = store.folder._at
+    store.close()
+    assert not copy.exists()
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before

@@ -119,10 +119,10 @@ def test_the_archive_of_an_export_is_read(opened, tmp_path, wordless):
             assert memory.import_(unpacked, form).messages == 0
 
 
-def test_an_export_is_read_whole_as_it_was_sent(plain, tmp_path):
+def test_an_export_whole_as_it_was_sent_is_no_error_of_a_strict_import(plain, tmp_path):
     """What stands beside the conversations holds no talk, and is counted by its name."""
     path = zipped(tmp_path / "export.zip", "export/conversations.json", [TRIP])
-    report = plain.import_(path)
+    report = plain.import_(path, strict=True)
     assert report.messages == 2
     assert "files that hold no talk (user.json): 1" in report.left_out
 
@@ -151,6 +151,8 @@ def test_what_cannot_be_read_of_an_export_is_named_and_passed_over(plain, tmp_pa
     ]
     for value, complaint in cases:
         path = written(tmp_path / "c.json", value)
+        with pytest.raises(InvalidInput, match=complaint):
+            plain.import_(path, strict=True)
         report = plain.import_(path)
         assert any(complaint in line and "passed over" in line for line in report.left_out)
         assert "lines that cannot be read: 1" in report.left_out

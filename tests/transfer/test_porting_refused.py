@@ -100,19 +100,22 @@ BROKEN = [
 ]
 
 
-def test_broken_lines_are_named_with_their_place(tmp_path):
-    """The report, or the error where nothing can be read, names file, line and what is wrong."""
+def test_broken_files_are_refused_with_their_place(tmp_path):
+    """Where a person wants all or nothing, the error names file, line and what is wrong."""
     failures = []
     with opened() as memory:
         for lines, complaint in BROKEN:
             path = written(tmp_path, "bad.jsonl", *lines)
             try:
-                told = "\n".join(memory.import_(path).left_out)
+                memory.import_(path, strict=True)
+                told = "nothing"
             except InvalidInput as error:
                 told = str(error)
             if not re.search(complaint, told, re.DOTALL) or "bad.jsonl" not in told:
                 failures.append((complaint, told))
         assert failures == [], failures
+        assert every(memory) == []
+        assert memory.conversations() == []
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path):

@@ -40,6 +40,9 @@ def import_(
     format: Annotated[
         str | None, Option(help=f"{', '.join(FileFormat)}; recognised if not given.")
     ] = None,
+    strict: Annotated[
+        bool, Option("--strict", help="Refuse all where a line or file cannot be read.")
+    ] = False,
 ) -> None:
     """Read a file of memoranda, or transcripts, exports and memories of other programs.
 
@@ -51,13 +54,13 @@ def import_(
         memoranda import chat.json
         memoranda import ~/.claude/projects
         memoranda import chatgpt-export.zip
-        memoranda import ~/Downloads
+        memoranda import ~/Downloads --strict
         memoranda import ~/.claude/projects/trip/memory --format memory-md
         memoranda export - | ssh server memoranda import -
     """
     memory = session.memory(writes=True)
     with session.progress("reading") as progress, _received(path) as file:
-        report = memory.import_(file, format, progress=progress)
+        report = memory.import_(file, format, strict=strict, progress=progress)
     _embed(session, memory)
     for line in report.left_out:
         session.note(f"left out: {line}")

@@ -33,6 +33,7 @@ PERCENT = 100
 # Of a context that memory may fill, and the most tokens of it: so much of the budget is left to
 # what it recalls.
 RECALL_SHARE, RECALL_MOST = 0.08, 1_000
+MOST_OF_VIEW = 0.75  # of a view that the newest messages and the request of the task may take
 
 MANUAL = "manual"
 AUTOMATIC = "automatic"
@@ -233,9 +234,7 @@ class Pruner:
         # Where few tokens are to be freed, what is left is to hold what markers tell in a context.
         told = self.limits.budget(state.window) if given.policy.always else room
         if trigger != MANUAL:
-            # Nobody asked the newest and the last request to go (N2.3): a view that has no room for
-            # them leaves them out, but the next one, or a larger one, has them again.
-            room = max(room, sum(given.units[index].tokens for index in given.essential))
+            room = self._least_room(state, room, given)
         shown = view_of(given, room, state.meter, told)
         # Tool messages without counterpart go only together with what they stand between, as the
         # counterpart may still come.
@@ -261,3 +260,20 @@ class Pruner:
         self.transcript.prune(receipt)
         self.states.apply(receipt)
         return receipt
+
+    def _least_room(self, state: ConversationState, room: int, given: SelectionInput) -> int:
+        """Return ``room``, or as much as what nobody asked to go takes, if that is more.
+
+        The newest and the last request (N2.3): a view that has no room for them leaves them out,
+        but the next one, or a larger one, has them again. And the request that the current task
+        is about (requirement R5.4), where it is not too large for any view.
+        """
+        must = given.essential.keys()
+        request = () if given.request is None else given.mates(given.request)
+        least, more = (
+            sum(given.units[index].tokens for index in group) for group in (must, {*must, *request})
+        )
+        whole = state.room(self._prune_at(state))
+        marked = whole // 10  # what stands for the rest
+        has_room = given.policy.strategy.pairs and more <= whole * MOST_OF_VIEW
+        return max(room, more + marked if has_room else least)

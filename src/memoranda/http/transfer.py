@@ -38,9 +38,11 @@ def import_(
     format: Annotated[
         str | None, Query(description="Its format; recognised, if not given.")
     ] = None,
+    *,
+    strict: bool = False,
 ) -> Response:
     """Read a file of memoranda, or what another program keeps; a second time adds nothing."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"import{Path(name).suffix}"
         file.write_bytes(content)
-        return answer(memory.import_(file, format))
+        return answer(memory.import_(file, format, strict=strict))

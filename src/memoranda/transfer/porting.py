@@ -159,7 +159,8 @@ def import_file(
         format: a :class:`memoranda.transfer.sources.FileFormat`; if not given, judged by the
             content, and a name that ends in ``.md`` is ``memory-md``. Of a folder, only the files
             of this format are read.
-        counts: counts what is done.
+        counts: counts what is done. Where it is strict, what stands before the first line or file
+            that cannot be read may be stored.
 
     Raises:
         InvalidInput: nothing there can be read; the message names the place and why.
@@ -193,6 +194,8 @@ def _import_folder(
             else:
                 _import_one(target, file, known, counts)
         except InvalidInput as error:
+            if counts.strict:
+                raise
             counts.pass_over(str(error), UNREAD, MOST_UNREAD)
 
 

@@ -180,14 +180,20 @@ class ImportCounts:
         users: whose it is.
         files: what was imported of each file.
         unreadable: the first thing of a file that could not be read, and why.
+        strict: whether what cannot be read is an error.
     """
 
-    def __init__(self, progress: Progress | None = None) -> None:
-        """Start with nothing; ``progress`` is told how much is done, not of how much."""
+    def __init__(self, progress: Progress | None = None, *, strict: bool = False) -> None:
+        """Start with nothing.
+
+        Args:
+            progress: told how much is done, not of how much.
+            strict: whether what cannot be read is an error.
+        """
         self.moved, self.users = Counter[str](), dict[str, None]()
         self.files: list[ImportedFile] = []
         self.unreadable: str | None = None
-        self._progress = progress
+        self.strict, self._progress = strict, progress
         self._left_out, self._lines = Counter[str](), dict[str, None]()
 
     def add(self, scope: Scope, found: int, **stored: int) -> None:
@@ -214,7 +220,11 @@ class ImportCounts:
 
     @contextmanager
     def reading(self, place: str) -> Iterator[None]:
-        """Pass over what cannot be read in the block: it must not keep out all the rest."""
+        """Pass over what cannot be read in the block: it must not keep out all the rest.
+
+        Raises:
+            InvalidInput: it cannot be read, and the import is strict.
+        """
         try:
             yield
         # What is formed otherwise than any file that was seen raises one of the others.
@@ -222,6 +232,8 @@ class ImportCounts:
             told = str(error)
             if not told.startswith(place):  # as what stands within it is
                 told = f"{place}: {told}"
+            if self.strict:
+                raise InvalidInput(told) from error
             self.unreadable = self.unreadable or told
             self.pass_over(f"{told}; passed over", "lines that cannot be read")
 

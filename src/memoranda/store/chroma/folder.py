@@ -9,11 +9,14 @@ and is the commit. A snapshot is an entry that holds everything, and begins the 
 from __future__ import annotations
 
 import os
+import shutil
+import stat
 import struct
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
@@ -55,7 +58,7 @@ MEANINGS: Mapping[str, tuple[type[errors.StoreError], str]] = {
     "disk is full|no space left": (errors.StoreFull, "is full; make room, nothing stored was lost"),
     "readonly|read-only|permission denied": (
         errors.StoreReadOnly,
-        "cannot be written; change its permissions, or use a copy: cp -r",
+        "cannot be written; change its permissions",
     ),
     "not a database|malformed": (errors.NotADatabase, "is damaged; restore a backup"),
     "locked": (errors.StoreBusy, "is in use by another program; close that one and try again"),
@@ -74,7 +77,17 @@ INSERT INTO embedding_fulltext_search (embedding_fulltext_search) VALUES ('optim
 COMMIT;
 VACUUM;
 """
+# The calls of a collection that change nothing.
+READING = frozenset({"get", "count", "query", "peek"})
 T = TypeVar("T")
+
+
+def _copy_folder(path: Path, copy: Path) -> Path:
+    """Copy a folder that may only be read, as Chroma writes into it to read; return the copy."""
+    shutil.copytree(path, copy, copy_function=shutil.copyfile)
+    for each in (copy, *(each for each in copy.rglob("*") if each.is_dir())):
+        each.chmod(stat.S_IRWXU)
+    return copy
 
 
 class ChromaFolder:
@@ -93,9 +106,13 @@ class ChromaFolder:
         """Lock the folder and open it, making it if it is not there."""
         self.path, self._process = path, os.getpid()
         self._collections: dict[str, Collection] = {}
+        self._at, self._copy = path, None
         with self._translated():
+            if path.is_dir() and not os.access(path, os.W_OK):
+                self._copy = TemporaryDirectory(prefix="memoranda-")
+                self._at = _copy_folder(path, Path(self._copy.name) / "chroma")
             self._prepare()
-            self._lock = FileLock(path / LOCK)
+            self._lock = FileLock(self._at / LOCK)
             try:
                 self._lock.acquire(timeout=PATIENCE)
             except Timeout as error:
@@ -104,11 +121,11 @@ class ChromaFolder:
                 raise errors.StoreBusy(why + remedy) from error
             try:
                 # By a log of what is written ahead, a call takes half the time.
-                with closing(apsw.Connection(str(self.path / DATABASE))) as database:
+                with closing(apsw.Connection(str(self._at / DATABASE))) as database:
                     database.execute("PRAGMA journal_mode = WAL").fetchall()
                 self._client = self._open_client()
             except BaseException:
-                self._lock.release()
+                self._release()
                 raise
 
     def __str__(self) -> str:
@@ -130,6 +147,9 @@ class ChromaFolder:
         if self._process != os.getpid():
             message = f"{self.path} was opened before this process was forked; use it in that one"
             raise errors.StoreBusy(message)
+        if self._copy and method not in READING:
+            message = f"{self} cannot be written; this process may not write {self.path}"
+            raise errors.StoreReadOnly(f"{message}; change its permissions, or use a copy")
         with self._translated():
             if name not in self._collections:
                 self._collections[name] = self._client.get_or_create_collection(
@@ -164,7 +184,7 @@ class ChromaFolder:
         with self._translated():
             try:
                 self._leave()
-                with closing(apsw.Connection(str(self.path / DATABASE))) as database:
+                with closing(apsw.Connection(str(self._at / DATABASE))) as database:
                     database.execute(CLEAN).fetchall()
             finally:
                 self._client = self._open_client()
@@ -184,12 +204,17 @@ class ChromaFolder:
         if self._lock.is_locked:
             with suppress(Exception):  # There is nothing to lose any more.
                 self._leave()
-            self._lock.release()
+            self._release()
+
+    def _release(self) -> None:
+        self._lock.release()
+        if self._copy:
+            self._copy.cleanup()
 
     def _prepare(self) -> None:
         if not self.path.is_file():
-            make_private_folder(self.path)
-            if (self.path / DATABASE).exists() or {*self.path.iterdir()} <= {self.path / LOCK}:
+            make_private_folder(self._at)
+            if (self._at / DATABASE).exists() or {*self._at.iterdir()} <= {self._at / LOCK}:
                 return
         message = f"{self.path} is a file, or not Chroma's; choose an empty or a new folder"
         raise errors.NotADatabase(message)
@@ -197,19 +222,19 @@ class ChromaFolder:
     def _open_client(self) -> Any:  # The interface of Chroma's clients lacks `close`.
         # Neither the environment nor an .env file says anything of this folder.
         settings = Settings.model_construct(anonymized_telemetry=False)
-        return chromadb.PersistentClient(path=str(self.path), settings=settings)
+        return chromadb.PersistentClient(path=str(self._at), settings=settings)
 
     def _leave(self) -> None:
         """Close the client, and wait until its threads have left the database without a log."""
         self._collections.clear()
         self._client.close()
         end = monotonic() + LEAVING
-        while (self.path / LOG).exists():
+        while (self._at / LOG).exists():
             if monotonic() > end:
                 raise errors.StoreBusy(f"{self} is in use by another program; close that one")
             sleep(POLL)
             # Threads that leave at once leave the log: the last one to close takes it away.
-            with suppress(apsw.Error), closing(apsw.Connection(str(self.path / DATABASE))) as it:
+            with suppress(apsw.Error), closing(apsw.Connection(str(self._at / DATABASE))) as it:
                 it.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         self._blank_room()
 
@@ -218,7 +243,7 @@ class ChromaFolder:
 
         It is memory of the process that was never used for the index: perhaps an erased text.
         """
-        for header in self.path.glob("*/header.bin"):
+        for header in self._at.glob("*/header.bin"):
             version, _, _, used, size, _, _ = INDEX_HEADER.unpack_from(header.read_bytes())
             if version != INDEX_VERSION:
                 continue
