@@ -8,11 +8,9 @@ moment, and the proposal is its former version.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memoranda.facts.reader import FactStatement
 from memoranda.learning.claims import ORIGIN, Category, Claim
 from memoranda.learning.known_facts import stated_facts, when_said
 from memoranda.model.changes import (
@@ -29,21 +27,11 @@ from memoranda.records.drafts import HELD, Draft, draft_correction
 from memoranda.records.service import RecordService
 
 
-def plan_proposal(
-    records: RecordService, draft: Draft, fact: FactStatement | None = None
-) -> Insert:
-    """Return the action that stores a draft until a person keeps it, unless it is known.
-
-    Args:
-        records: of the scope that it is for.
-        draft: the fact.
-        fact: the attribute that was read in it.
-    """
+def plan_proposal(records: RecordService, draft: Draft) -> Insert:
+    """Return the action that stores a draft until a person keeps it, unless it is known."""
     ends, metadata = draft.get("valid_until"), dict(draft.get("metadata") or {})
-    if fact is not None:
-        metadata[HELD] = {"fact": asdict(fact)}
-    elif ends is not None:
-        metadata[HELD] = {"valid_until": ends.isoformat()}
+    if ends is not None:
+        metadata[HELD] = ends.isoformat()
     return records.plan({**draft, "metadata": metadata}, reason=PROPOSED, unless_known=True)
 
 
@@ -91,45 +79,33 @@ class ProposalKeeper:
         self, records: RecordService, held: Record, content: str | None
     ) -> list[RecordChange]:
         """Plan what follows from a fact that consolidation drew."""
-        claim, session = _read_claim(held), held.session_id or ""
-        if content is not None:
-            stated = stated_facts(content, held.user)
-            claim = replace(claim, content=content, fact=stated[0] if len(stated) == 1 else None)
-        return self.plan(session, [claim], scope=records.scope, approved=True)
+        text, category = content or held.content, str(held.metadata.get("category"))
+        stated = stated_facts(text, held.user)
+        claim = Claim(
+            content=text,
+            subject=str(held.metadata.get("subject", "")),
+            category=Category(category) if category in {*Category} else Category.STATE,
+            sources=held.source_ids,
+            speaker=held.source_role or "",
+            person=held.trust is Trust.PERSON,
+            said_at=when_said(held),
+            event_time=held.event_time,
+            event_until=held.event_until,
+            confidence=held.confidence,
+            fact=stated[0] if len(stated) == 1 else None,
+        )
+        return self.plan(held.session_id or "", [claim], scope=records.scope, approved=True)
 
     def _plan_stored(
         self, records: RecordService, held: Record, content: str | None
     ) -> list[RecordChange]:
         """Plan what follows from a fact, or a correction of one, that an agent stored."""
         draft, now = draft_correction(held, content or held.content), records.now()
-        ends = (held.metadata.get(HELD) or {}).get("valid_until")
         draft |= {"supersedes": held.supersedes}
-        if ends is not None:
-            draft |= {"valid_until": datetime.fromisoformat(ends)}
+        if HELD in held.metadata:
+            draft |= {"valid_until": datetime.fromisoformat(held.metadata[HELD])}
         insert = records.plan(draft)
         corrected = None if held.supersedes is None else records.find(held.supersedes)
         if corrected is None or not is_active(corrected, now):
             return [insert]
         return [insert, Close(corrected.id, now, "corrected", superseded_by=insert.record.id)]
-
-
-def _read_claim(held: Record) -> Claim:
-    """Return the claim that a learned fact was made of."""
-    fact = None
-    with suppress(KeyError, TypeError):
-        told = held.metadata[HELD]["fact"]
-        fact = FactStatement(**{**told, "aliases": tuple(told["aliases"])})
-    category = str(held.metadata.get("category"))
-    return Claim(
-        content=held.content,
-        subject=str(held.metadata.get("subject", "")),
-        category=Category(category) if category in {*Category} else Category.STATE,
-        sources=held.source_ids,
-        speaker=held.source_role or "",
-        person=held.trust is Trust.PERSON,
-        said_at=when_said(held),
-        event_time=held.event_time,
-        event_until=held.event_until,
-        confidence=held.confidence,
-        fact=fact,
-    )
