@@ -28,6 +28,7 @@ from memoranda.rendering.forms import format_json
 from memoranda.rendering.memory_stats import format_cost
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
 from memoranda.settings.configure import format_value
+from memoranda.text.patterns import compile_pattern
 
 # Rows of a list.
 SHOWN = 25
@@ -171,11 +172,12 @@ def address(path: str, **fields: Any) -> str:
 
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).disable("image")
+_COMMENT = compile_pattern(r"(?s)<!--.*?-->")
 
 
 def render_markdown(text: str) -> Markup:
-    """Return Markdown as HTML: no raw HTML, and no picture, which another machine might serve."""
-    return Markup(_MARKDOWN.render(escape_controls(text)))  # noqa: S704 - it escapes what it is given
+    """Return Markdown as HTML without comments, raw HTML and pictures of other machines."""
+    return Markup(_MARKDOWN.render(escape_controls(_COMMENT.sub("", text))))  # noqa: S704 - it escapes what it is given
 
 
 def _finalize(value: Any) -> Any:

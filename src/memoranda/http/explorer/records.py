@@ -12,6 +12,7 @@ from memoranda.maintenance.decay import retirement_date
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind, Record, is_active
 from memoranda.model.query import Filter, Order, RecordRelation
+from memoranda.records.drafts import HELD
 from memoranda.records.erasing import ErasurePlan
 from memoranda.serving.existing import require_record
 
@@ -48,7 +49,8 @@ def show(request: PageRequest) -> Page:
         "entities": list(dict.fromkeys(each.text for each in named if each.type != "date")),
         "history": memory.history(record.id),
     }
-    return Page("record", values, {"now": now, "zone": request.zone})
+    metadata = {name: value for name, value in record.metadata.items() if name != HELD}
+    return Page("record", values, {"metadata": metadata, "now": now, "zone": request.zone})
 
 
 def find_record(request: PageRequest) -> Record:
