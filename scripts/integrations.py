@@ -66,6 +66,7 @@ FRAMEWORKS = {
         },
     ),
     "pydantic_ai_harness": Framework(package="pydantic-ai-harness"),
+    "deepagents": Framework(package="deepagents"),
 }
 
 
