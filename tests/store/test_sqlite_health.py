@@ -1,25 +1,11 @@
 """Checking and rebuilding: damage that was planted is found, named and repaired."""
 
 import pytest
-from samples import (
-    ACTIVE,
-    ALL,
-    ANA,
-    BEN,
-    DIMENSIONS,
-    MODEL,
-    User,
-    cut,
-    moment,
-    noted,
-    rows_of,
-    vectors_of,
-)
+from samples import ALL, ANA, BEN, DIMENSIONS, MODEL, User, cut, moment, noted, rows_of, vectors_of
 from steps import carry_out, do
 
 from memoranda.errors import NotADatabase, StoreError
 from memoranda.model.changes import Retire
-from memoranda.model.checks import content_hash
 from memoranda.model.models import Scope
 from memoranda.model.query import IndexVersion
 from memoranda.store.sql.database import tables
@@ -211,19 +197,13 @@ def test_a_rebuild_finds_records_by_sources_and_names_by_keys(filled):
     assert all(before)
 
 
-def test_a_text_changed_by_hand_becomes_the_truth(filled):
-    """The text of a record is canonical: index, entities, hash and vector follow it."""
+def test_a_text_changed_by_hand_is_told(filled):
+    """By its hash; what it says is found after a rebuild, which makes up no other hash."""
     plant(filled, "UPDATE records SET content = 'Carl likes juice' WHERE key = 1")
-    assert any("behind memoranda's back" in line for line in filled.verify())
+    (line,) = [line for line in filled.verify() if "is not the one that was stored" in line]
     filled.rebuild()
-    User(filled).link()
-    assert filled.verify() == []
-    item = filled.records(ANA, ALL, limit=1)[0]
-    assert item.content_hash == content_hash("Carl likes juice")
-    assert item.content in User(filled).pending()
+    assert line in filled.verify()
     assert list(filled.match_terms(ANA, ["juice", "tea"], limit=5).frequencies) == [1, 0]
-    assert filled.entities(ANA, ACTIVE, name="Zoe", limit=1) == []
-    assert User(filled).profile("Carl").mention_count == 1
 
 
 def test_damage_of_the_file_itself_is_told(path, filled, open_store):

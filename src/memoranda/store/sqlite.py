@@ -21,7 +21,7 @@ from weakref import WeakSet
 import apsw
 
 from memoranda import errors
-from memoranda.model.changes import Insert, RecordChange, StoredRecord
+from memoranda.model.changes import Insert
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.processes import follow_forks
@@ -562,18 +562,19 @@ class SqliteStore(Store):
         """Lend the writing connection inside one transaction: committed, or undone."""
         return self._lend_writer(patience, begins=True)
 
-    def apply(self, scope: Scope, changes: Sequence[RecordChange]) -> list[StoredRecord]:
-        """Carry out changes of records: a new record alone by two statements, if that can be."""
-        match changes:
-            case [Insert(record=record, stands_alone=True) as new] if scope.owns(record):
-                terms = index_terms(self._analyzer.terms, record.content, is_item=False)
-                asked = {"name": scope.user, "deletions": scope.deletions, "kind": record.kind}
-                asked |= {"hash": record.content_hash, "weight": 1 + len(terms) // LONG}
-                with self.transact() as connection:
-                    for user, key in connection.all(BEGIN_ALONE, asked):
-                        connection.run_many(INSERT, [record_row(new, record, terms, key, user)])
-                        return [StoredRecord(record, is_new=True)]
-        return super().apply(scope, changes)
+    def _insert_alone(self, scope: Scope, new: Insert) -> bool:
+        record, terms = (
+            new.record,
+            index_terms(self._analyzer.terms, new.record.content, is_item=False),
+        )
+        asked = {"name": scope.user, "deletions": scope.deletions, "kind": record.kind}
+        asked |= {"hash": record.content_hash, "weight": 1 + len(terms) // LONG}
+        with self.transact() as connection:
+            found = connection.one(BEGIN_ALONE, asked)
+            if found is not None:
+                user, key = found
+                connection.run_many(INSERT, [record_row(new, record, terms, key, user)])
+        return found is not None
 
     def _begin(self, connection: SqliteConnection) -> None:
         connection.raw.execute("BEGIN IMMEDIATE")

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memoranda.errors import MissingExtra, ModelUnavailable
-from memoranda.providers.embedding import multilingual as room
+from memoranda.providers.embedding import model_files
 from memoranda.providers.embedding.local_model import MOST_TOKENS, TOKEN_DIMENSIONS
 from memoranda.providers.embedding.multilingual import GRAPH, WEIGHTS, MultilingualE5
 
@@ -86,7 +86,7 @@ def test_without_its_extra_or_with_another_file_it_says_what_to_do(tmp_path, mon
     def missing(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(room, "distribution", missing)
+    monkeypatch.setattr(model_files, "distribution", missing)
     with pytest.raises(MissingExtra, match=r"pip install 'memoranda\[multilingual\]'"):
         MultilingualE5.find()
 

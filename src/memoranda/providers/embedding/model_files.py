@@ -78,9 +78,9 @@ def find(folder: Path | None = None) -> Path:
     Raises:
         ModelUnavailable: no folder has both files, or the tokenizer is not genuine.
     """
-    places = [folder] if folder else [default_folder(), *_installed()]
+    places = [folder] if folder else [default_folder(), installed_folder(DISTRIBUTION, WEIGHTS)]
     for place in places:
-        if all((place / file.name).is_file() for file in PUBLISHED):
+        if place and all((place / file.name).is_file() for file in PUBLISHED):
             require_genuine(place / TOKENIZER.name, TOKENIZER)
             return place
     searched = "" if folder else f" and no distribution {DISTRIBUTION} is installed"
@@ -145,13 +145,14 @@ def _download(url: str, file: PublishedFile) -> Iterator[bytes]:
     _require_hash(url, digest.hexdigest(), file)
 
 
-def _installed() -> list[Path]:
-    """Return the folder of the files in the installed distribution; run none of its code."""
+def installed_folder(distribution_name: str, file: PublishedFile) -> Path | None:
+    """Return the folder of a file in an installed distribution, if it is; run none of its code."""
     try:
-        files = distribution(DISTRIBUTION).files or ()
+        files = distribution(distribution_name).files or ()
     except PackageNotFoundError:
-        return []
-    return [Path(str(path.locate())).parent for path in files if path.name == WEIGHTS.name]
+        return None
+    found = (Path(str(path.locate())).parent for path in files if path.name == file.name)
+    return next(found, None)
 
 
 def require_genuine(path: Path, file: PublishedFile) -> None:

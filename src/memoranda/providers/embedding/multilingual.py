@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,11 @@ from memoranda.providers.embedding.local_model import (
     Token,
     open_session,
 )
-from memoranda.providers.embedding.model_files import PublishedFile, require_genuine
+from memoranda.providers.embedding.model_files import (
+    PublishedFile,
+    installed_folder,
+    require_genuine,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -179,7 +182,7 @@ class MultilingualE5(LocalEmbedder):
             MissingExtra: the distribution is not installed.
             ModelUnavailable: the folder does not hold them.
         """
-        place = folder or _installed()
+        place = folder or installed_folder(DISTRIBUTION, WEIGHTS)
         if place is None:
             raise MissingExtra(f"{MODEL} on this machine", EXTRA)
         if not (place / WEIGHTS.name).is_file():
@@ -194,13 +197,3 @@ class MultilingualE5(LocalEmbedder):
         """Return the model of a folder."""
         require_genuine(folder / WEIGHTS.name, WEIGHTS)
         return LoadedMultilingual(WeightsFile(folder / WEIGHTS.name), graph, threads)
-
-
-def _installed() -> Path | None:
-    """Return the folder of the weights in the installed distribution; run none of its code."""
-    try:
-        files = distribution(DISTRIBUTION).files or ()
-    except PackageNotFoundError:
-        return None
-    found = [Path(str(path.locate())).parent for path in files if path.name == WEIGHTS.name]
-    return found[0] if found else None

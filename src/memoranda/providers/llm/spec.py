@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from memoranda.errors import ConfigError
+from memoranda.model.passwords import hide_password
 from memoranda.text.patterns import compile_pattern
 
 KEY_VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
@@ -25,7 +26,6 @@ SPEC = compile_pattern(
     r"(?:@(?P<url>https?://(?:\[[\da-f:.]+\]|[^\s@?#/:\[\]]+)(?::\d+)?(?:/[^\s@?#]*)?))?",
     re.IGNORECASE,
 )
-PASSWORD = compile_pattern(r"://[^/]*@")
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ def parse_spec(text: str, **options: Any) -> ModelConnection:
     """
     found = SPEC.fullmatch(text.strip())
     if found is None or "://" in found["model"]:
-        shown = PASSWORD.sub("://…@", text)[:EXCERPT]
+        shown = hide_password(text)[:EXCERPT]
         raise ConfigError(
             f"the model {shown!r} cannot be read: write {FORMS}; the URL of a server is http(s) "
             f"and holds no user, password or query: give the key as llm.api_key"

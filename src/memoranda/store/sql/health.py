@@ -31,12 +31,6 @@ SELECT 1 WHERE EXISTS (SELECT 1 FROM entity_names)
 """
 TEXTS = "SELECT key, user_key, id, content, content_hash, kind, term_count FROM records"
 COUNT_TERMS = "UPDATE records SET term_count = :count WHERE user_key = :user AND key = :key"
-# A text that was changed by hand is canonical: its hash follows it, and what is of the former goes.
-FOLLOW_TEXT = (
-    "UPDATE records SET content_hash = :hash WHERE key = :key",
-    "DELETE FROM vectors WHERE record_key = :key",
-    "DELETE FROM record_entities WHERE record_key = :key",
-)
 UNPURGED = "erased text may remain in free space; run memoranda doctor --purge"
 # Of what is derived from a record, in a table that is called d.
 OUTDATED = """
@@ -182,7 +176,7 @@ def _differences(connection: SqlConnection, database: Database[Any]) -> Iterator
         yield from _report(name, [row[0] for row in connection.all(sql)])
     known, texts = database.full_text.keys(connection), _texts(connection)
     altered = [row[2] for row in texts if content_hash(row[3]) != row[4]]
-    yield from _report("records changed behind memoranda's back", altered)
+    yield from _report("rows of records whose text is not the one that was stored", altered)
     extra = known.difference(row[0] for row in connection.all("SELECT key FROM records"))
     yield from _report("full-text rows without a record", sorted(extra))
     through: dict[int, int] = dict(connection.all("SELECT key, terms_through FROM users"))
@@ -211,10 +205,6 @@ def rebuild(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> 
     """
     problems = verify(database)
     with database.transact_alone() as connection:
-        for key, _, _, content, stored_hash, _, _ in _texts(connection):
-            if (found := content_hash(content)) != stored_hash:
-                for sql in FOLLOW_TEXT:
-                    connection.run(sql, {"key": key, "hash": found})
         for sql in DERIVE:
             connection.run(sql)
         reindex(connection, database, analyzer)
