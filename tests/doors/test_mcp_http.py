@@ -30,8 +30,7 @@ from mcp_clients import (
 from tables import each_row
 
 from memoranda import errors
-from memoranda.mcp.http import require_tokens
-from memoranda.serving.addresses import ListenAddress
+from memoranda.serving.addresses import ListenAddress, require_tokens
 from memoranda.serving.listening import SHARE, bound
 
 LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
@@ -224,8 +223,10 @@ def test_without_tokens_this_machine_alone_is_served(servers):
 def test_where_it_may_not_listen_is_said():
     """Others need a token, and an address may be taken; small answers are sent at once."""
     for text in ("0.0.0.0:0", "[::]:0", "memory.example.org:0", "10.0.0.1:0"):
-        with pytest.raises(errors.ConfigError, match=r"set mcp\.tokens .* or listen at 127\.0"):
-            require_tokens(ListenAddress.parse(text), None)
+        with pytest.raises(
+            errors.ConfigError, match=r"memoranda token create, or listen at 127\.0"
+        ):
+            require_tokens(ListenAddress.parse(text), known=False)
     with bound(ListenAddress("127.0.0.1", 0)) as first:
         # The protocol is named, without which asyncio leaves TCP_NODELAY unset.
         assert first.proto == socket.IPPROTO_TCP

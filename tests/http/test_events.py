@@ -35,8 +35,12 @@ def test_events_tell_what_was_done_and_no_text(served, ana, ben):
         assert "sings" not in f"{first}{second}"
         require_problem(page.get("/v1/events", params={"ticket": ticket}), 401)
         require_problem(page.get("/v1/events"), 401)
+    many = {"items": [{"content": f"Ana sings song {number}"} for number in range(150)]}
+    ids = [each["id"] for each in ana.post("/v1/records/batch", json=many).json()]
     with ana.stream("GET", "/v1/events", headers={"Last-Event-ID": first[0]}) as stream:
-        assert read_events(stream, 1) == [second]
+        later = read_events(stream, 151)
+    assert [each[1:] for each in later].count(second[1:]) == 1
+    assert [told["record"] for _, action, told in later if action == "insert"] == ids
 
 
 def test_a_stream_ends_when_its_token_is_revoked(served):

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 from http_server import require_problem
@@ -63,6 +64,23 @@ def test_of_two_changes_at_once_one_is_refused(ana, served):
     for thread in threads:
         thread.join()
     assert sorted(statuses) == [200, 409, 409, 409]
+
+
+def test_of_many_at_once_each_gets_its_own_answer(ana, ben):
+    """Those that share a way to a thread share no result: neither a record nor what went wrong."""
+    texts = ["" if number % 7 == 3 else f"Call {number} is answered" for number in range(60)]
+
+    def send(number):
+        client = (ana, ben)[number % 2]
+        told = client.post("/v1/records", json={"content": texts[number], "session": "many"})
+        if not texts[number]:
+            return require_problem(told, 422)["detail"].partition(" is ")[0]
+        own = f"/v1/records/{told.json()['id']}"
+        assert (ben, ana)[number % 2].get(own).status_code == 404
+        return client.get(own).json()["content"]
+
+    with ThreadPoolExecutor(20) as threads:
+        assert [*threads.map(send, range(60))] == [text or "content" for text in texts]
 
 
 def test_an_unchanged_record_is_not_sent_again(ana):

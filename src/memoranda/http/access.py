@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
-from starlette.authentication import AuthCredentials, AuthenticationBackend, BaseUser
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import HTTPConnection
 
 from memoranda.memory import Memory
 from memoranda.model.tokens import ApiToken, TokenScope
-from memoranda.serving.tokens import TokenService
 
 # The cookie of a browser's session.
 COOKIE = "memoranda_session"
@@ -24,68 +19,24 @@ IS_UNKNOWN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TokenUser(BaseUser):
-    """Whoever came with a token that is valid."""
-
-    token: ApiToken
-
-    @property
-    def is_authenticated(self) -> bool:
-        """Whether the token was found: always."""
-        return True
-
-    @property
-    def display_name(self) -> str:
-        """The user whose memory the token opens."""
-        return self.token.user
-
-
-@dataclass(frozen=True, slots=True)
-class TokenBackend(AuthenticationBackend):
-    """Looks up the token of each request: for the API in the header and nowhere else.
-
-    ``scope["visitor"]`` is also the session of a browser, whose cookie opens pages alone.
-
-    Attributes:
-        tokens: knows them.
-    """
-
-    tokens: TokenService
-
-    async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, BaseUser] | None:
-        """Return who asks; ``None`` where no valid token came in the header."""
-        scheme, _, text = conn.headers.get("authorization", "").partition(" ")
-        is_bearer = scheme.lower() == "bearer"
-        secret = text.strip() if is_bearer else conn.cookies.get(COOKIE, "")
-        verify, at_once = self.tokens.verify, self.tokens.store.reads_at_once
-        token = None
-        if secret:
-            # A look into a file takes a tenth of the time that handing it to a thread does.
-            token = verify(secret) if at_once else await run_in_threadpool(verify, secret)
-        conn.scope["visitor"] = token
-        if token is None or not is_bearer:
-            return None
-        return AuthCredentials([token.scope]), TokenUser(token)
-
-
-def refuse_stranger(request: Request) -> None:
-    """Refuse a request that came without a valid token.
+def require_token(request: Request) -> ApiToken:
+    """Return the token of whoever asks.
 
     Raises:
-        HTTPException: it did.
+        HTTPException: the request came without a valid one.
     """
-    if not request.user.is_authenticated:
+    token: ApiToken | None = request.state.token
+    if token is None:
         told = IS_UNKNOWN if "authorization" in request.headers else IS_MISSING
         raise HTTPException(401, told, {"WWW-Authenticate": "Bearer"})
+    return token
 
 
 def memory_for(scope: TokenScope) -> Callable[[Request], Awaitable[Memory]]:
     """Return the dependency that gives the memory of the caller, whose token allows ``scope``."""
 
     async def caller_memory(request: Request) -> Memory:
-        refuse_stranger(request)
-        token: ApiToken = request.user.token
+        token = require_token(request)
         if not token.scope.allows(scope):
             wanted = f"this needs a token of scope {scope}, and {token.id} has scope {token.scope}"
             raise HTTPException(403, wanted)

@@ -41,7 +41,9 @@ def delete_user(
     name: Annotated[str, Path(examples=["ben"])], memory: AdminMemory, *, erase: bool = True
 ) -> Response:
     """Delete a user with everything they have, tokens included."""
-    return answer(memory.admin.delete_user(name, erase=erase))
+    receipt = memory.admin.delete_user(name, erase=erase)
+    TokenService.of(memory).forget_recent()
+    return answer(receipt)
 
 
 @router.get("/tokens", response_model=list[ApiToken])

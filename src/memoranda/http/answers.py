@@ -40,4 +40,5 @@ def record_form(record: Record) -> Mapping[str, object]:
 
 def record_answer(record: Record, status: int = 200) -> Response:
     """Return the answer that holds one record."""
-    return answer(record_form(record), status, {"ETag": f'"{record.version}"'})
+    form = record_form(record)
+    return answer(form, status, {"ETag": f'"{form["version"]}"'})

@@ -7,8 +7,8 @@ from functools import lru_cache
 from fastapi import FastAPI
 from opentelemetry import trace
 from starlette.applications import Starlette
-from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
+from starlette.types import Scope
 
 import memoranda
 from memoranda.http import (
@@ -26,14 +26,15 @@ from memoranda.http import (
     transfer,
     upkeep,
 )
-from memoranda.http.access import TokenBackend
 from memoranda.http.explorer.app import add_explorer
 from memoranda.http.guard import RequestGuard
-from memoranda.http.limits import TokenLimiter
+from memoranda.http.limits import TokenChecker
 from memoranda.http.metrics import RequestMetrics
 from memoranda.http.problems import add_problem_handlers
-from memoranda.memory import Memory, share
-from memoranda.serving.listening import AllowedHosts
+from memoranda.http.short import ShortCalls
+from memoranda.memory import Memory, services_of, share
+from memoranda.model.tokens import ApiToken
+from memoranda.serving.listening import AllowedHosts, ConcurrencyLimiter
 from memoranda.serving.tokens import TokenService
 
 # In the order of the document; what names one path stands before what takes any.
@@ -85,6 +86,7 @@ def create_app(
     # gets new tokens.
     app.state.memory_of = lru_cache(TOKENS)(lambda token: share(memory, token.user, None))
     app.state.metrics = RequestMetrics()
+    app.state.short_calls = ShortCalls(services_of(memory).store)
     app.state.is_stopping = lambda: False  # Streams end where whoever runs the server sets this.
     app.state.memory, app.state.tickets, app.state.mcp = memory, events.EventTickets(), None
     if mcp is not None:
@@ -96,7 +98,13 @@ def create_app(
     add_explorer(app, memory)
     add_problem_handlers(app)
     # What is added last is asked first.
-    app.add_middleware(TokenLimiter, rate=limits.rate)
-    app.add_middleware(AuthenticationMiddleware, backend=TokenBackend(TokenService.of(memory)))
+    app.add_middleware(ConcurrencyLimiter, token_of=_whose_turn)
+    app.add_middleware(TokenChecker, tokens=TokenService.of(memory), rate=limits.rate)
     app.add_middleware(RequestGuard, allowed=allowed, limits=limits, metrics=app.state.metrics)
     return app
+
+
+def _whose_turn(scope: Scope) -> str | None:
+    """Return the token whose turn a request takes; a stream of events would never give it back."""
+    visitor: ApiToken | None = scope.get("visitor")
+    return None if visitor is None or scope["path"] == events.router.prefix else visitor.id

@@ -19,7 +19,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from memoranda.http.access import ReadMemory, refuse_stranger
+from memoranda.http.access import ReadMemory, require_token
 from memoranda.http.answers import answer
 from memoranda.http.resources import resource
 from memoranda.memory import Memory, scope_of, services_of
@@ -61,16 +61,14 @@ class EventTickets:
 async def take_ticket(request: Request, memory: ReadMemory) -> Response:
     """Give a ticket, with which a page opens the events once."""
     del memory
-    text = request.app.state.tickets.issue(request.user.token)
+    text = request.app.state.tickets.issue(request.state.token)
     return answer({"ticket": text, "expires_in": SECONDS}, 201)
 
 
 async def listener(request: Request, ticket: Annotated[str | None, Query()] = None) -> ApiToken:
     """Return the token of whoever listens, by a ticket or by the header."""
     if ticket is None:
-        refuse_stranger(request)
-        token: ApiToken = request.user.token
-        return token
+        return require_token(request)
     found: ApiToken | None = request.app.state.tickets.redeem(ticket)
     if found is None:
         raise HTTPException(401, "this ticket was used, or is too old; take a new one")
@@ -88,24 +86,23 @@ async def events(
     memory = request.app.state.memory_of(token)
     given = PLACE.fullmatch(last_event_id or "")
     place = (int(given[1]), int(given[2])) if given else None
+    tokens, seen = TokenService.of(memory), None
     while not request.app.state.is_stopping():
-        found = await run_in_threadpool(_look, memory, token, place)
-        if found is None:
+        revision = await run_in_threadpool(tokens.revision, token)
+        if revision is None:
             return
-        place, changes = found
-        for (record, change), told in changes:
-            name = f"{record}-{change}"
-            yield ServerSentEvent(event=told.action, id=name, data=to_json(told))
+        if revision != seen:
+            place, changes = await run_in_threadpool(_look, memory, place)
+            for (record, change), told in changes:
+                name = f"{record}-{change}"
+                yield ServerSentEvent(event=told.action, id=name, data=to_json(told))
+            seen = None if changes else revision  # There may be more than are told at once.
         await anyio.sleep(EVERY)
 
 
-def _look(
-    memory: Memory, token: ApiToken, place: Place | None
-) -> tuple[Place, list[tuple[Place, Change]]] | None:
-    """Return what happened after a place, and the place after that; nothing, once it may not."""
+def _look(memory: Memory, place: Place | None) -> tuple[Place, list[tuple[Place, Change]]]:
+    """Return what happened after a place, and the place after that."""
     store, scope = services_of(memory).store, scope_of(memory)
-    if not TokenService.of(memory).is_valid(token):
-        return None
     if place is None:
         return store.newest_place(scope), []
     changes = store.changes_after(scope, place)

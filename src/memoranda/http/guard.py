@@ -11,7 +11,6 @@ from http import HTTPStatus
 
 import anyio
 from opentelemetry import trace
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,11 +22,12 @@ from memoranda.serving.listening import AllowedHosts
 from memoranda.settings.sections import HttpSettings
 
 log = logging.getLogger("memoranda.http")
-ALWAYS = {
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
+# Sent with every answer that does not say otherwise.
+ALWAYS = (
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+)
 # A span has the pattern of the path; the path itself may name an entity, and a query has words.
 UNTRACED = {"url.path": "", "url.query": ""}
 
@@ -152,10 +152,10 @@ class AnswerSender:
         """Send a part of an answer."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = MutableHeaders(scope=message)
-            headers["X-Request-Id"] = self.scope["state"]["request_id"]
-            for name, value in ALWAYS.items():
-                headers.setdefault(name, value)
+            headers = message.get("headers", ())
+            said = dict(headers)
+            own = (b"x-request-id", self.scope["state"]["request_id"].encode())
+            message["headers"] = [*headers, own, *(each for each in ALWAYS if each[0] not in said)]
         await self.target(message)
 
     def tell(self, metrics: RequestMetrics) -> None:

@@ -18,7 +18,7 @@ from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from memoranda.http.access import refuse_stranger
+from memoranda.http.access import require_token
 from memoranda.http.answers import choose_form
 from memoranda.memory import Memory, scope_of, services_of
 
@@ -42,10 +42,10 @@ class IdempotentRoute(APIRoute):
             key = request.headers.get(HEADER)
             if key is None or request.method in READS:
                 return await handle(request)
-            refuse_stranger(request)
+            token = require_token(request)
             if not 0 < len(key) <= LONGEST:
                 raise HTTPException(400, f"{HEADER} has 1 to {LONGEST} characters; send a UUID")
-            memory = request.app.state.memory_of(request.user.token)
+            memory = request.app.state.memory_of(token)
             asked = await _digest(request)
             known = await run_in_threadpool(_claim, memory, key, asked)
             if known is not None:

@@ -1,64 +1,56 @@
-"""What a token, or a session of a browser, may ask: so many requests a second, so many at once."""
+"""Who asks, by a token or by a session of a browser, and how many requests a second they may."""
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass, field
-from weakref import WeakValueDictionary
 
 from starlette.requests import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from memoranda.http.access import COOKIE
 from memoranda.http.problems import problem_answer
-from memoranda.serving.listening import SHARE
+from memoranda.serving.tokens import TokenService
 
 # Seconds whose requests may come at once.
 BURST = 2.0
 
 
-@dataclass(slots=True)
-class TokenLimiter:
-    """ASGI middleware that gives each token its share, so that others are served, too.
+@dataclass(frozen=True, slots=True)
+class TokenChecker:
+    """ASGI middleware that looks up who asks: for the API in the header and nowhere else.
 
-    Too many a second are refused with 429; too many at once wait for their turn.
+    The token stands in the state of the request. ``scope["visitor"]`` is it, or the session of a
+    browser, whose cookie opens pages alone.
 
     Attributes:
         app: what answers.
-        rate: requests of a token a second.
+        tokens: knows them.
+        rate: requests of a token a second; more are refused with 429.
     """
 
     app: ASGIApp
+    tokens: TokenService
     rate: float
-    _turns: WeakValueDictionary[str, asyncio.Semaphore] = field(default_factory=WeakValueDictionary)
     # Until when the requests of a token would have taken at its rate, by its id.
     _spent: dict[str, float] = field(default_factory=dict)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request in its turn."""
-        if scope["type"] != "http" or scope["visitor"] is None:
-            await self.app(scope, receive, send)
-            return
-        token = scope["visitor"].id
-        if wait := self._spend(token):
-            told = f"a token may send {self.rate:g} requests a second (http.rate); slow down"
-            answer = problem_answer(
-                Request(scope), 429, told, {"Retry-After": str(math.ceil(wait))}
-            )
-            await answer(scope, receive, send)
-            return
-        turns = self._turns.setdefault(token, asyncio.Semaphore(SHARE))
-        await turns.acquire()
-        with ExitStack() as turn:
-            turn.callback(turns.release)
-
-            async def begin(message: Message) -> None:
-                turn.close()  # The next may have it now, however long a stream is.
-                await send(message)
-
-            await self.app(scope, receive, begin)
+        """Answer a request; messages of other kinds are passed on."""
+        answer = self.app
+        if scope["type"] == "http":
+            given = dict(scope["headers"]).get(b"authorization", b"")
+            scheme, _, text = given.decode("latin-1").partition(" ")
+            is_bearer = scheme.lower() == "bearer"
+            secret = text.strip() if is_bearer else Request(scope).cookies.get(COOKIE)
+            visitor = scope["visitor"] = await self.tokens.find(secret) if secret else None
+            scope["state"]["token"] = visitor if is_bearer else None
+            if visitor is not None and (wait := self._spend(visitor.id)):
+                told = f"a token may send {self.rate:g} requests a second (http.rate); slow down"
+                after = {"Retry-After": str(math.ceil(wait))}
+                answer = problem_answer(Request(scope), 429, told, after)
+        await answer(scope, receive, send)
 
     def _spend(self, token: str) -> float:
         """Return the seconds until a token may ask again; 0 if it may now, and then does."""

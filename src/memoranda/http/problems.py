@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from memoranda import errors
-from memoranda.http.access import refuse_stranger
+from memoranda.http.access import require_token
 
 log = logging.getLogger("memoranda.http")
 # The status of each error, and of those below it.
@@ -129,7 +129,7 @@ async def _http_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - for the type checker
     if error.status_code in {404, 405}:
         try:
-            refuse_stranger(request)
+            require_token(request)
         except HTTPException as refusal:
             error = refusal
     detail = str(error.detail)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import Query, Request
@@ -94,9 +95,10 @@ class PageQuery(RecordQuery):
 
 
 @router.post("", status_code=201, response_model=schemas.VersionedRecord)
-def remember(new: NewRecord, memory: WriteMemory) -> Response:
+async def remember(new: NewRecord, request: Request, memory: WriteMemory) -> Response:
     """Store a record; a fact that is known already is returned, and not stored again."""
-    return record_answer(memory.remember(**new.given()), 201)
+    store = partial(memory.remember, **new.given())
+    return record_answer(await request.app.state.short_calls.run(store), 201)
 
 
 @router.post("/batch", status_code=201, response_model=list[schemas.VersionedRecord])
@@ -136,9 +138,10 @@ def history(id: Id, memory: ReadMemory) -> Response:
 
 
 @router.get("/{id:path}", response_model=schemas.VersionedRecord)
-def show(id: Id, request: Request, memory: ReadMemory) -> Response:
+async def show(id: Id, request: Request, memory: ReadMemory) -> Response:
     """Show a record, active or not."""
-    found = record_answer(require_record(memory, id))
+    read = partial(require_record, memory, id)
+    found = record_answer(await request.app.state.short_calls.read(read))
     if request.headers.get("if-none-match") == found.headers["etag"]:
         return Response(status_code=304, headers={"ETag": found.headers["etag"]})
     return found

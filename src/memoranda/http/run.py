@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from starlette.applications import Starlette
 
-from memoranda.errors import ConfigError
 from memoranda.http.app import create_app
 from memoranda.memory import Memory
-from memoranda.serving.addresses import ListenAddress
+from memoranda.serving.addresses import ListenAddress, require_tokens
 from memoranda.serving.listening import AllowedHosts, bound, serve_until_stopped, web_server
 from memoranda.serving.tokens import TokenService
-
-OPTION = "--http"
 
 
 def run(memory: Memory, address: ListenAddress, mcp: Starlette | None = None) -> None:
@@ -21,13 +18,9 @@ def run(memory: Memory, address: ListenAddress, mcp: Starlette | None = None) ->
         ConfigError: others could reach the address and there is no token, or it cannot be listened
             at.
     """
-    if not address.is_local and not TokenService.of(memory).all():
-        raise ConfigError(
-            f"{OPTION}={address} can be reached by other machines, and there is no token; make one "
-            f"with memoranda token create, or listen at 127.0.0.1:{address.port}"
-        )
+    require_tokens(address, known=bool(TokenService.of(memory).all()))
     settings = memory.settings
-    with bound(address, OPTION) as listening:
+    with bound(address) as listening:
         here = ListenAddress(address.host, listening.getsockname()[1])
         allowed = AllowedHosts.of(here, settings.http)
         app = create_app(memory, allowed=allowed, mcp=mcp)

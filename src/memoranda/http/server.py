@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 import memoranda
 from memoranda.http import schemas
-from memoranda.http.access import ReadMemory, refuse_stranger
+from memoranda.http.access import ReadMemory, require_token
 from memoranda.http.answers import answer
 from memoranda.http.problems import Problem
 from memoranda.http.resources import resource
@@ -29,14 +29,14 @@ async def health() -> dict[str, str]:
 @open_router.get("/metrics", include_in_schema=False)
 def metrics(request: Request) -> Response:
     """Give the figures of this process to Prometheus, which has a token."""
-    refuse_stranger(request)
+    require_token(request)
     return Response(request.app.state.metrics.render(), media_type=CONTENT_TYPE_LATEST)
 
 
 @open_router.get("/openapi.json", include_in_schema=False)
 def openapi(request: Request) -> dict[str, Any]:
     """Give the OpenAPI document."""
-    refuse_stranger(request)
+    require_token(request)
     found: dict[str, Any] = request.app.openapi()
     schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     parts = schema.pop("$defs")
@@ -49,7 +49,7 @@ def openapi(request: Request) -> dict[str, Any]:
 @router.get("/capabilities", response_model=schemas.Capabilities)
 def capabilities(request: Request, memory: ReadMemory) -> Response:
     """Tell what this server can do for whoever asks, and what it takes."""
-    stats, limits, token = memory.stats(), memory.settings.http, request.user.token
+    stats, limits, token = memory.stats(), memory.settings.http, request.state.token
     return answer(
         {
             "version": memoranda.__version__,

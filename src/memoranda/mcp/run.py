@@ -12,9 +12,9 @@ import anyio
 import anyio.to_thread
 from mcp.server.mcpserver import MCPServer
 
-from memoranda.mcp.http import known_tokens, require_tokens, serve
+from memoranda.mcp.http import known_tokens, serve
 from memoranda.mcp.server import build
-from memoranda.serving.addresses import ListenAddress
+from memoranda.serving.addresses import ListenAddress, require_tokens
 from memoranda.serving.late import LateMemory
 from memoranda.settings.settings import Settings
 
@@ -46,7 +46,7 @@ def run(
         anyio.run(_run_stdio, build(memory, tools=tools), memory)
         _exit()
     address, verifier = ListenAddress.parse(http), known_tokens(memory)
-    require_tokens(address, verifier)
+    require_tokens(address, known=verifier is not None)
     serve(build(memory, tools=tools, verifier=verifier), address, settings)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass
 
-from memoranda.errors import InvalidInput
+from memoranda.errors import ConfigError, InvalidInput
 from memoranda.text.patterns import compile_pattern
 
 HIGHEST_PORT = 65_535
@@ -47,3 +47,16 @@ class ListenAddress:
     def __str__(self) -> str:
         """The address as it stands in a URL."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def require_tokens(address: ListenAddress, *, known: bool) -> None:
+    """Refuse an address that other machines can reach while no token is known.
+
+    Raises:
+        ConfigError: it is such a one.
+    """
+    if not known and not address.is_local:
+        raise ConfigError(
+            f"--http={address} can be reached by other machines, and there is no token; make one "
+            f"with memoranda token create, or listen at 127.0.0.1:{address.port}"
+        )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import sys
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakValueDictionary
 
 import anyio
 import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memoranda.errors import ConfigError
 from memoranda.serving.addresses import ListenAddress
@@ -71,6 +75,31 @@ class AllowedHosts:
         """Return whether a server may be asked by this name."""
         name, _, _ = host.lower().rpartition(":")
         return host.lower() in self.hosts or f"{name or host.lower()}:*" in self.hosts
+
+
+@dataclass(frozen=True, slots=True)
+class ConcurrencyLimiter:
+    """ASGI middleware that answers so many requests of one token at once that others are served.
+
+    More wait for their turn.
+
+    Attributes:
+        app: what answers.
+        token_of: gives the token of a request; what has none needs no turn.
+    """
+
+    app: ASGIApp
+    token_of: Callable[[Scope], str | bytes | None]
+    _turns: WeakValueDictionary[str | bytes, asyncio.Semaphore] = field(
+        default_factory=WeakValueDictionary
+    )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request in its turn."""
+        token = self.token_of(scope)
+        turns = token and self._turns.setdefault(token, asyncio.Semaphore(SHARE))
+        async with turns or nullcontext():
+            await self.app(scope, receive, send)
 
 
 def web_server(app: Any, limits: HttpSettings) -> uvicorn.Server:

@@ -239,6 +239,7 @@ class PostgresStore(Store):
     """
 
     BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    writers = MOST_CONNECTIONS
     full_text = postgres_terms.TermCounts()
     damage = (psycopg.errors.DataCorrupted,)
 

@@ -90,7 +90,7 @@ class PageServer:
         """
         visitor: ApiToken | None = request.scope["visitor"]
         # A token in the header opens no page: only what a program reads.
-        if visitor is None or (request.user.is_authenticated and not _wants_twin(request)):
+        if visitor is None or (request.state.token is not None and not _wants_twin(request)):
             return self._ask_to_sign_in(request)
         request.state.visitor = visitor
         fields = [*request.query_params.multi_items(), *request.path_params.items()]

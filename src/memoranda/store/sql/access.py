@@ -20,6 +20,10 @@ FROM tokens t JOIN users u ON u.key = t.user_key
 """
 EVERY_TOKEN = f"{TOKENS} ORDER BY t.id"
 TOKEN = f"{TOKENS} WHERE t.digest = :digest"
+OPENED_REVISION = """
+SELECT u.revision FROM tokens t JOIN users u ON u.key = t.user_key
+WHERE u.name = :user AND t.id = :id
+"""
 # With a token the sessions go that were begun with it: their ids are its id and more.
 REVOKE = """
 DELETE FROM tokens
@@ -78,6 +82,14 @@ class AccessReads(SqlReads):
         with self._reading(None) as (connection, _):
             row = connection.one(TOKEN, {"digest": digest})
         return None if row is None else _token(row)
+
+    def token_revision(self, token: ApiToken) -> int | None:
+        """Return the revision of the memory that a token opens; ``None`` without the token."""
+        with self._reading(None) as (connection, _):
+            found: int | None = connection.value(
+                OPENED_REVISION, {"user": token.user, "id": token.id}
+            )
+        return found
 
     def newest_place(self, scope: Scope) -> tuple[int, int]:
         """Return the place in the history of a user after which nothing has happened yet."""

@@ -343,12 +343,14 @@ class Database(ABC, Generic[C]):
         full_text: its index of terms.
         in_memory: whether its readers wait for each other and for writers.
         reads_at_once: whether a small read waits for nobody, neither a writer nor a server.
+        writers: how many threads of a process can write at once.
         damage: what its driver raises where what is derived is damaged.
     """
 
     BEGIN_SNAPSHOT: ClassVar[str]
     full_text: FullText
     in_memory = reads_at_once = False
+    writers = 1
     damage: ClassVar[tuple[type[Exception], ...]]
 
     def __init__(self, location: str) -> None:
