@@ -18,6 +18,7 @@ from tables import each_row
 from test_hostile_arguments import HOSTILE, call, verbs
 
 from memoranda import Record, Remote, Settings, errors
+from memoranda.model.chat import ToolSpec
 from memoranda.remote import connection
 from memoranda.remote.conversation import RemoteConversation
 from memoranda.remote.memory import RemoteAdmin, RemoteNotes
@@ -126,7 +127,9 @@ QUESTIONS = {
     "conversation stats": lambda memory, _: chat_of(memory).stats(),
     "prunings": lambda memory, _: (chat_of(memory).prunings, chat_of(memory).system),
     "expand": lambda memory, _: chat_of(memory).expand(chat_of(memory).view().markers[0]),
-    "context": lambda memory, _: chat_of(memory).context(form="anthropic", beside="It is noon."),
+    "context": lambda memory, _: chat_of(memory).context(
+        form="anthropic", beside="It is noon.", tools=[ToolSpec("find", "Finds.", {}), CALL]
+    ),
 }
 
 
@@ -250,12 +253,14 @@ def test_an_error_is_the_one_that_the_memory_raises(full):
         assert told[0] == told[1]
     with pytest.raises(TypeError):
         full["remote"].get(colour="red")
+    with pytest.raises(errors.InvalidInput):
+        full["remote"].remember(full["memory"])
 
 
 def test_a_token_that_does_not_fit_is_refused(served, monkeypatch):
     """One that is unknown, that may not write, and none: the message says what to do."""
     refused = partial(pytest.raises, errors.ConfigError)
-    with refused(match="needs a token"):
+    with refused(match="this token is not known"):
         asked(served.url)
     with (
         Remote(served.url, token=served.token("ana", "read")) as reader,
@@ -264,8 +269,11 @@ def test_a_token_that_does_not_fit_is_refused(served, monkeypatch):
         reader.remember("Ana is vegetarian")
     with refused(match="MEMORANDA_TOKEN"):
         Remote(served.url)
-    with refused(match="no address of a server"):
-        asked("agent.db")
+    for address in ("agent.db", "ftp://memory", "http://", ""):
+        with pytest.raises((errors.ConfigError, errors.InvalidInput)):
+            asked(address)
+    with refused(match="its token"):
+        Remote(served.url, token="naïve")  # noqa: S106 - as it says
     monkeypatch.setenv("MEMORANDA_TOKEN", served.token("env"))
     with Remote(f"{served.url}/") as remote:
         assert remote.user == "env"

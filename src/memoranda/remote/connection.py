@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from memoranda import errors
-from memoranda.model.checks import clean
+from memoranda.model.checks import clean, number
 from memoranda.model.processes import follow_forks
 from memoranda.settings.fields import TOKEN_VARIABLE
 
@@ -22,7 +22,6 @@ FULL = "application/vnd.memoranda.full+json"
 # Seconds before each further attempt, where the server does not say how many.
 WAITS = (0.1, 0.5, 2.0)
 LONGEST_WAIT = 30.0
-BUSY = frozenset({429, 503})
 FAILED = 500
 # What a problem means that names no error of ours; of others the request or the server is wrong.
 MEANING: Mapping[int, type[errors.MemorandaError]] = {
@@ -47,14 +46,20 @@ class Connection:
     def __init__(self, url: str, token: str | None, timeout: float) -> None:
         """Connect to nothing yet."""
         self.url = clean(url, "url").rstrip("/")
-        if not self.url.startswith(("http://", "https://")):
-            raise errors.ConfigError(f"{url!r:.80} is no address of a server: http://HOST:PORT")
         self._token = token or os.environ.get(TOKEN_VARIABLE)
         if not self._token:
             remedy = f"give token= or set {TOKEN_VARIABLE}; memoranda token create makes one"
             raise errors.ConfigError(f"there is no token; {remedy}")
-        self._timeout = timeout
-        self.after_fork()
+        self._timeout = number(timeout, "timeout")
+        try:
+            self.after_fork()
+            address = self._client.base_url
+            is_sendable = address.scheme in {"http", "https"} and bool(address.host)
+        except (httpx.InvalidURL, UnicodeError):
+            is_sendable = False
+        if not is_sendable:
+            told = f"{self.url:.80} is no address of a server, or its token is cut off"
+            raise errors.ConfigError(f"{told}; write http://HOST:PORT")
         follow_forks(self)
 
     def after_fork(self) -> None:
@@ -99,10 +104,10 @@ class Connection:
                         return answer
                     answer.read()
                 problem, after = problem_of(answer), answer.headers.get("retry-after")
-                if after is None and answer.status_code not in BUSY:
+                if after is None:
                     raise problem
             except httpx.TimeoutException as error:
-                told = f"{self.url} did not answer within {self._timeout:g} s (timeout=)"
+                told = f"{self.url} did not answer within {self._timeout} s; give another timeout"
                 raise errors.StoreUnreachable(told) from error
             except httpx.TransportError as error:
                 problem = errors.StoreUnreachable(f"{self.url} cannot be reached: {error}")

@@ -6,7 +6,8 @@ its answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from functools import partial
 from typing import Any, Self
 
 import httpx
@@ -193,13 +194,13 @@ class Remote(RemotePart):
     def tools(self) -> ToolList[Tool]:
         """Return the tools of the server, which it runs."""
         listed = self._ask("GET /tools", {}, list[dict[str, Any]])
-        return ToolList(self._tool(**each["function"]) for each in listed)
+        described = [each["function"] for each in listed]
+        return ToolList(
+            Tool(**each, function=partial(self._call, each["name"])) for each in described
+        )
 
-    def _tool(self, name: str, description: str, parameters: Mapping[str, Any]) -> Tool:
-        def call(**arguments: Any) -> Any:
-            return self._ask(f"POST /tools/{name}", arguments, str, part="text")
-
-        return Tool(name, description, parameters, call)
+    def _call(self, tool: str, /, **arguments: Any) -> Any:
+        return self._ask(f"POST /tools/{tool}", arguments, str, part="text")
 
     @like(Memory.export)
     def export(self, path: Any, *, conversation: str | None = None) -> Any:

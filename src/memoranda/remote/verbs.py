@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import is_dataclass
+from copy import copy
 from datetime import datetime
 from functools import wraps
 from inspect import signature
@@ -15,16 +15,9 @@ from uuid import uuid4
 
 from memoranda.aio import P, T, Verb
 from memoranda.errors import NotFound, StoreError
-from memoranda.model.checks import (
-    clean,
-    json_text,
-    parse_metadata,
-    refuse_unknown,
-    require_aware,
-    several,
-    storable,
-    too_deep,
-)
+from memoranda.model import checks
+from memoranda.model.chat import ToolSpec
+from memoranda.model.models import NewMessage
 from memoranda.records.drafts import require_one
 from memoranda.remote.connection import Connection
 from memoranda.text.json_values import to_object, type_adapter
@@ -78,7 +71,7 @@ class RemotePart:
             query = query | {name: as_query(value) for name, value in values.items()}
         else:
             headers["Content-Type"] = "application/json"
-            body = json_text(values, "the request").encode()
+            body = checks.json_text(values, "the request").encode()
         if method != "GET" and path not in READS:
             headers["Idempotency-Key"] = str(uuid4())
         answer = self._connection.ask(
@@ -138,7 +131,7 @@ def asks(
         except NotFound:
             if missing is RAISE:
                 raise
-            return missing
+            return copy(missing)
 
     return cast("Verb[P, T]", ask)
 
@@ -155,14 +148,14 @@ def arguments_of(
     signed = signature(verb)
     takes = {name: each.default for name, each in signed.parameters.items() if name != "self"}
     if hasattr(verb, "__signature__"):
-        refuse_unknown(kwargs, takes, f"{verb.__name__}: argument")
+        checks.refuse_unknown(kwargs, takes, f"{verb.__name__}: argument")
     given = signed.bind(None, *args, **kwargs).arguments
     return {name: given[name] for name in takes if given.get(name, takes[name]) is not takes[name]}
 
 
 def as_segment(value: object, name: str) -> str:
     """Return an argument as a part of a path; dots are no way up."""
-    return quote(clean(value, name), safe="").replace(".", "%2E")
+    return quote(checks.clean(value, name), safe="").replace(".", "%2E")
 
 
 def as_query(value: Any) -> Any:
@@ -177,16 +170,16 @@ def plain(value: Any, name: str) -> Any:
         InvalidInput: JSON cannot hold it.
     """
     if isinstance(value, datetime):
-        return require_aware(value, name).isoformat()
-    if is_dataclass(value):
+        return checks.require_aware(value, name).isoformat()
+    if isinstance(value, NewMessage | ToolSpec):
         return to_object(value)
     if isinstance(value, Mapping):
-        return parse_metadata(value, name)
+        return checks.parse_metadata(value, name)
     if isinstance(value, str) and name not in LISTS:
-        return storable(value, name)
+        return checks.storable(value, name)
     if value is None or isinstance(value, float | int):
         return value
     try:
-        return [plain(each, f"a part of {name}") for each in several(value, name)]
+        return [plain(each, f"a part of {name}") for each in checks.several(value, name)]
     except RecursionError:
-        raise too_deep(name) from None
+        raise checks.too_deep(name) from None
