@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 from learning_talks import DAY, by_hand, clock_of, contents, remembering, talk
+from tables import each_row
 
 from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Category
@@ -93,6 +94,33 @@ def test_what_is_kept_late_ends_nothing_that_was_said_since(memory):
     memory.confirm(held[LIMA].id)
     memory.confirm(held[OSLO].id)
     assert contents(memory) == [LIMA]
+
+
+@each_row
+def test_kept_as_it_came_it_is_as_without_waiting(first, then):
+    """Law: who keeps all in the order it was said has the same facts, which mean what they meant.
+
+    I live in Oslo. | I moved to Lima.
+    I have a Skoda. | I sold the Skoda.
+    I'm vegetarian. | I eat meat again.
+    My sister Rita lives in Porto. | Rita moved to Braga.
+    My wife Dana is a nurse. | Dana is a doctor now.
+    My grandmother Ida lives in Ghent. | My grandmother died in March.
+    I play the violin. | I gave up the violin.
+    I have two children. | I have three children now.
+    Ich wohne in Wien. | Ich bin nach Graz gezogen.
+    Vivo en Madrid. | Me mudé a Sevilla.
+    """
+    held = []
+    for approve in (False, True):
+        with closing(approving(settings=by_hand(consolidation={"approve": approve}))) as memory:
+            for text in (first, then):
+                learn(memory, text, text)
+                for each in reversed(memory.facts(waiting=True)):
+                    memory.confirm(each.record.id)
+            facts = memory.records(kind="fact")
+            held.append({(each.content, bool(each.superseded_by)) for each in facts})
+    assert held[0] == held[1]
 
 
 def test_a_person_may_keep_it_in_other_words_or_drop_it(memory):

@@ -68,7 +68,7 @@ class ConsolidationPlan:
     claims: Sequence[Claim]
     candidates: Sequence[Sequence[KnownFact]]
     write: Callable[[Draft], Insert]
-    propose: Callable[[Draft], Insert] | None = None
+    propose: Callable[[Draft, FactStatement | None], Insert] | None = None
     now: datetime
     threshold: float = JACCARD
     agent: str | None = None
@@ -111,7 +111,7 @@ class ConsolidationPlan:
         excluded = [each for each, how in clashes if how is Relation.UPDATE]
         if same is None and propose is not None:
             draft = _draft(claim, self.session, self.decay_rate, ())
-            self.actions.append(propose(draft))
+            self.actions.append(propose(draft, claim.fact))
         elif same is None:
             claim = _name_as_known(claim, excluded)
             self._insert(claim, [*excluded, *self._carried(index, claim.fact, excluded)])

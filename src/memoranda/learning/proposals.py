@@ -8,9 +8,11 @@ moment, and the proposal is its former version.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
+from memoranda.facts.reader import FactStatement
 from memoranda.learning.claims import ORIGIN, Category, Claim
 from memoranda.learning.known_facts import stated_facts, when_said
 from memoranda.model.changes import (
@@ -27,11 +29,19 @@ from memoranda.records.drafts import HELD, Draft, draft_correction
 from memoranda.records.service import RecordService
 
 
-def plan_proposal(records: RecordService, draft: Draft) -> Insert:
-    """Return the action that stores a draft until a person keeps it, unless it is known."""
+def plan_proposal(
+    records: RecordService, draft: Draft, fact: FactStatement | None = None
+) -> Insert:
+    """Return the action that stores a draft until a person keeps it, unless it is known.
+
+    Its metadata hold what its text does not say: its end, and the attribute as it was read in its
+    talk, where "Dana" was the user's wife, and which value is over.
+    """
     ends, metadata = draft.get("valid_until"), dict(draft.get("metadata") or {})
     if ends is not None:
         metadata[HELD] = ends.isoformat()
+    elif fact is not None:
+        metadata[HELD] = asdict(fact)
     return records.plan({**draft, "metadata": metadata}, reason=PROPOSED, unless_known=True)
 
 
@@ -79,10 +89,14 @@ class ProposalKeeper:
         self, records: RecordService, held: Record, content: str | None
     ) -> list[RecordChange]:
         """Plan what follows from a fact that consolidation drew."""
-        text, category = content or held.content, str(held.metadata.get("category"))
-        stated = stated_facts(text, held.user)
+        category = str(held.metadata.get("category"))
+        if content is None:
+            fact = _read_held(held)
+        else:
+            stated = stated_facts(content, held.user)
+            fact = stated[0] if len(stated) == 1 else None
         claim = Claim(
-            content=text,
+            content=content or held.content,
             subject=str(held.metadata.get("subject", "")),
             category=Category(category) if category in {*Category} else Category.STATE,
             sources=held.source_ids,
@@ -92,7 +106,7 @@ class ProposalKeeper:
             event_time=held.event_time,
             event_until=held.event_until,
             confidence=held.confidence,
-            fact=stated[0] if len(stated) == 1 else None,
+            fact=fact,
         )
         return self.plan(held.session_id or "", [claim], scope=records.scope, approved=True)
 
@@ -109,3 +123,11 @@ class ProposalKeeper:
         if corrected is None or not is_active(corrected, now):
             return [insert]
         return [insert, Close(corrected.id, now, "corrected", superseded_by=insert.record.id)]
+
+
+def _read_held(held: Record) -> FactStatement | None:
+    """Return the attribute of a proposal as it was read in its talk, if one was."""
+    with suppress(KeyError, TypeError):
+        told = held.metadata[HELD]
+        return FactStatement(**{**told, "aliases": tuple(told["aliases"])})
+    return None
