@@ -12,17 +12,6 @@ import pytest
 from framework_examples import load_example
 from langgraph.store.base import BaseStore, SearchOp
 from langgraph.store.memory import InMemoryStore
-from pydantic_ai import Agent
-from pydantic_ai.capabilities import ProcessHistory
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelResponse,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolReturnPart,
-)
-from pydantic_ai.models.function import AgentInfo, FunctionModel
 from tables import each_row
 
 from memoranda import AsyncMemory, Memory, Settings
@@ -44,7 +33,6 @@ def memory(wordless):
     ("heading", "most"),
     [
         ("Google ADK: a memory service", 40),
-        ("Pydantic AI: a history processor", 25),
         ("LangGraph: a store", 60),
         ("OpenAI Agents SDK: a session", 30),
         ("FastAPI: one memory for all requests", 35),
@@ -99,62 +87,6 @@ class TestGoogleAdk:
             await memory.close()
 
         asyncio.run(use())
-
-
-class TestPydanticAi:
-    """The history processor of Pydantic AI, under its real agent."""
-
-    NAME = "Pydantic AI: a history processor"
-
-    def test_what_fits_is_sent_and_all_is_kept(self, tmp_path):
-        """Requests stay within the budget, with whole exchanges; a new process goes on with all."""
-        example, _ = load_example(self.NAME)
-        settings = Settings(embedding={"model": "none"})
-        requests: list[list[ModelMessage]] = []
-
-        def answer(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
-            requests.append(list(messages))
-            thinking = ThinkingPart("Let me see.", signature="c2VjcmV0")
-            if isinstance(messages[-1].parts[-1], ToolReturnPart):
-                return ModelResponse([thinking, TextPart("It is sunny in both.")])
-            calls = [ToolCallPart("look_up", {"place": place}) for place in ("Faro", "Lagos")]
-            return ModelResponse([thinking, *calls])
-
-        def look_up(place: str) -> str:
-            """Return the weather."""
-            return f"sun over {place} " * 20
-
-        def run(memory: Memory, prompts: list[str]) -> list[ModelMessage]:
-            chat = memory.conversation("weather", max_tokens=10_000, keep_recent=3)
-            history = example.FittingHistory(chat, 400)
-            agent = Agent(
-                FunctionModel(answer), tools=[look_up], capabilities=[ProcessHistory(history)]
-            )
-            said: list[ModelMessage] = []
-            for prompt in prompts:
-                # `run_sync` would leave an open event loop behind.
-                said = asyncio.run(agent.run(prompt, message_history=said)).all_messages()
-            history(said)
-            stored = [item["kept"] for item in chat.dump("anthropic")]
-            return [example.History.validate_json(each)[0] for each in stored]
-
-        with Memory(tmp_path / "a.db", settings=settings) as memory:
-            before = run(memory, [f"And day {number}?" for number in range(6)])
-            assert len(before) == 6 * 4
-        with Memory(tmp_path / "a.db", settings=settings) as memory:
-            after = run(memory, ["And tomorrow?"])
-            assert after[: len(before)] == before
-            assert len(after) == 7 * 4
-            assert not any("Let me see" in record.content for record in memory.records())
-        assert len(requests[-1]) > 3
-        for sent in requests:
-            assert len(sent) < 12
-            parts = [part for one in sent for part in one.parts]
-            called, answered = (
-                sorted(part.tool_call_id for part in parts if isinstance(part, kind))
-                for kind in (ToolCallPart, ToolReturnPart)
-            )
-            assert called == answered
 
 
 FRUIT = {"name": "pear", "n": 3, "deep": {"a": [1, None]}, "empty": None}

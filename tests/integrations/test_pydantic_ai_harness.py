@@ -17,8 +17,9 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai_harness import memory as harness
+from pydantic_ai_harness.conversation_search import ConversationSearch, HistorySource
 
-from memoranda.integrations.pydantic_ai_harness import HarnessMemoryStore
+from memoranda.integrations.pydantic_ai_harness import ConversationHistory, HarnessMemoryStore
 
 PATHS = ["a.md", "b/a.md", "b/c/d.md", "/a.md", "a//b.md", "b/../a.md", "a b.md", "b/./a.md", ""]
 PATH = st.sampled_from(PATHS[:3] * 3 + PATHS)
@@ -147,5 +148,35 @@ def test_an_agent_keeps_its_notebook_there():
             await agent.run("remember that I drink oolong")
             assert "oolong" in (await memory.files().read("main/MEMORY.md")).content
             assert (await agent.run("what do I drink?")).output == "oolong"
+
+    asyncio.run(use())
+
+
+def test_conversations_can_be_searched():
+    """Those of anybody, by the harness's own tool; an unknown one is empty."""
+
+    async def use() -> None:
+        async with AsyncMemory(":memory:") as memory:
+            for name, text in (("tea", "My tea is oolong"), ("pet", "My cat is Schnurri")):
+                await (await memory.conversation(name)).add("user", text)
+            source = ConversationHistory(memory)
+            assert isinstance(source, HistorySource)
+            assert [each.run_id for each in await source.list_runs()] == ["tea", "pet"]
+            assert await source.run_history(run_id="none") == []
+            found = []
+
+            def model(messages, _):
+                last = messages[-1].parts[-1]
+                if last.part_kind == "tool-return":
+                    found.append(str(last.content))
+                    return ModelResponse([TextPart("done")])
+                return ModelResponse(
+                    [ToolCallPart("search_conversation_history", {"query": "Schnurri"})]
+                )
+
+            search = ConversationSearch(source, scope="all")
+            await Agent(FunctionModel(model), capabilities=[search]).run("What is my cat called?")
+            assert "My cat is Schnurri" in found[0]
+            assert "oolong" not in found[0]
 
     asyncio.run(use())

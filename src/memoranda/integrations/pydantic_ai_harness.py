@@ -1,7 +1,7 @@
-"""A store for the notebook that Pydantic AI's harness gives an agent (its ``Memory`` capability).
+"""Pydantic AI's harness: a store for an agent's notebook, and conversations to be searched.
 
-What its own store in memory can say of a file, that store says: which paths there can be, what is
-cut, what a search finds. Files, versions and operations are those of a memory.
+What its own store in memory can say of a file, ours lets that store say: which paths there can be,
+what is cut, what a search finds. Files, versions and operations are those of a memory.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pydantic_ai.messages import ModelMessage
 from pydantic_ai_harness.memory import (
     InMemoryStore,
     MemoryConflictError,
@@ -19,9 +20,11 @@ from pydantic_ai_harness.memory import (
     MemoryOperationConflictError,
     MemorySearchResult,
 )
+from pydantic_ai_harness.step_persistence import RunRecord
 
 from memoranda.aio import AsyncMemory
 from memoranda.errors import Conflict
+from memoranda.integrations.pydantic_ai import read_messages
 from memoranda.records.files import FileChange, FileOperation
 
 
@@ -112,6 +115,28 @@ class HarnessMemoryStore:
             if operation:
                 await self.get_operation(operation)
             raise MemoryConflictError(str(error)) from error
+
+
+class ConversationHistory:
+    """A source for the capability ``ConversationSearch``: the conversations of a memory."""
+
+    def __init__(self, memory: AsyncMemory) -> None:
+        """Show the conversations of ``memory``, whoever held them."""
+        self.memory = memory
+
+    async def list_runs(self) -> list[RunRecord]:
+        """Return each conversation as a run, the oldest first."""
+        return [
+            RunRecord(run_id=each.id, conversation_id=each.id, started_at=each.created_at)
+            for each in reversed(await self.memory.conversations())
+        ]
+
+    async def run_history(self, *, run_id: str) -> list[ModelMessage]:
+        """Return what was said in a conversation; nothing, if there is none of that name."""
+        if run_id not in {each.id for each in await self.memory.conversations()}:
+            return []
+        chat = await self.memory.conversation(run_id)
+        return read_messages(await chat.messages())
 
 
 def as_operation(operation: MemoryOperation | None) -> FileOperation | None:
