@@ -1,12 +1,14 @@
 """A memory on a server: what goes there and back, what is asked again, and what is refused."""
 
 import socket
+import sys
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from urllib.parse import urlsplit
 
 import pytest
@@ -281,6 +283,15 @@ def test_a_token_that_does_not_fit_is_refused(served, monkeypatch):
     assert "memoranda_" not in repr(remote)
     with pytest.raises(errors.StoreClosed):
         remote.records()
+
+
+def test_what_is_not_installed_is_named(monkeypatch):
+    """The error says how to install it."""
+    for name in [each for each in sys.modules if each.startswith("memoranda.remote")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(errors.MissingExtra, match=r"memoranda\[remote\]"):
+        import_module("memoranda.remote.memory")
 
 
 def test_a_server_that_is_not_there_is_named():

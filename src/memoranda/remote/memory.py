@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any, Self
 
-import httpx
-
 from memoranda.aio import like
 from memoranda.errors import InvalidInput
 from memoranda.maintenance.audit import Audit
@@ -206,7 +204,7 @@ class Remote(RemotePart):
     def export(self, path: Any, *, conversation: str | None = None) -> Any:
         """Write all of the user's records and conversations to a file here."""
 
-        def read(answer: httpx.Response) -> None:
+        def read(answer: Any) -> None:
             is_open = hasattr(path, "writelines")
             write_export(path, [answer.read()] if is_open else answer.iter_bytes())
 

@@ -65,9 +65,9 @@ class RemotePart:
         method, path = request.split(" ")
         values = {name: plain(value, name) for name, value in given.items()}
         query, headers = self._limits, dict[str, str]()
+        if version := values.pop("expected_version", None):
+            headers["If-Match"] = f'"{quote(str(version))}"'
         if method in {"GET", "DELETE"} or body is not None:
-            if version := values.pop("expected_version", None):
-                headers["If-Match"] = f'"{version}"'
             query = query | {name: as_query(value) for name, value in values.items()}
         else:
             headers["Content-Type"] = "application/json"
