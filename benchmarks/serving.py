@@ -1,4 +1,4 @@
-"""The HTTP server under load, beside a bare FastAPI application with raw SQLite in the same run.
+"""The HTTP server under load, beside a bare FastAPI application with raw SQL in the same run.
 
 Clients are connections that ask one thing after another: they add, read, search, list and forget.
 What was acknowledged has to be there afterwards. ``python -m benchmarks.serving --help``.
@@ -19,15 +19,17 @@ import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import uvicorn
 from fastapi import FastAPI
+from psycopg_pool import ConnectionPool
 from pydantic import BaseModel
 from tests.shared.bare_environment import bare_environment
 from tests.shared.postgres_server import new_database, running_server
@@ -44,11 +46,15 @@ Asked = tuple[str, str, dict[str, Any] | None]
 BOTH = {"add": 0.5, "get": 0.5}
 MIXED = {"add": 0.3, "get": 0.4, "search": 0.15, "list": 0.1, "forget": 0.05}
 WORDS = ("tea", "Porto", "garden", "violin", "ferry", "green", "doctor", "Friday", "key", "bread")
+# The table of the floor, and what is done with it, with parameters as sqlite3 has them.
 BARE = """
-CREATE TABLE IF NOT EXISTS records (
-    id INTEGER PRIMARY KEY, content TEXT NOT NULL, created_at REAL NOT NULL
+CREATE TABLE IF NOT EXISTS bare (
+    id {} PRIMARY KEY, content TEXT NOT NULL, created_at DOUBLE PRECISION NOT NULL
 )
 """
+BARE_ADD = "INSERT INTO bare (content, created_at) VALUES (?, ?) RETURNING id"
+BARE_GET = "SELECT id, content, created_at FROM bare WHERE id = ?"
+Execute = Callable[[str, tuple[Any, ...]], list[tuple[Any, ...]]]
 
 
 class NewNote(BaseModel):
@@ -57,43 +63,64 @@ class NewNote(BaseModel):
     content: str
 
 
-def bare_app(path: str) -> Any:
-    """Return the floor: what a person would write in ten minutes, with one connection a thread."""
-    app, local = FastAPI(openapi_url=None), threading.local()
+def bare_sqlite(path: str) -> Execute:
+    """Return what runs a statement of the floor: one connection a thread, a commit each."""
+    local = threading.local()
 
-    def connection() -> sqlite3.Connection:
+    def execute(sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         if not hasattr(local, "made"):
             local.made = sqlite3.connect(path, timeout=60, isolation_level=None)
+            # As memoranda has it.
             local.made.execute("PRAGMA journal_mode = WAL")
             local.made.execute("PRAGMA synchronous = NORMAL")
-            local.made.execute(BARE)
-        made: sqlite3.Connection = local.made
-        return made
+            local.made.execute(BARE.format("INTEGER"))
+        found: list[tuple[Any, ...]] = local.made.execute(sql, values).fetchall()
+        return found
+
+    return execute
+
+
+def bare_postgres(address: str) -> Execute:
+    """Return the same over psycopg's pool, with as many connections as memoranda has."""
+    pool = ConnectionPool(address, kwargs={"autocommit": True}, max_size=10, open=True)
+    with pool.connection() as connection:
+        connection.execute(BARE.format("bigserial"))
+
+    def execute(sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        with pool.connection() as connection:
+            return connection.execute(sql.replace("?", "%s"), values).fetchall()
+
+    return execute
+
+
+def bare_app(place: str) -> Any:
+    """Return the floor: what a person would write in ten minutes."""
+    app = FastAPI(openapi_url=None)
+    execute = bare_postgres(place) if place.startswith("postgresql:") else bare_sqlite(place)
 
     @app.post("/v1/records", status_code=201)
     def add(new: NewNote) -> dict[str, Any]:
         at = time.time()
-        sql = "INSERT INTO records (content, created_at) VALUES (?, ?) RETURNING id"
-        ((id_,),) = connection().execute(sql, (new.content, at)).fetchall()
+        ((id_,),) = execute(BARE_ADD, (new.content, at))
         return {"id": id_, "content": new.content, "created_at": at}
 
     @app.get("/v1/records/{id}")
     def get(id: int) -> dict[str, Any]:
-        sql = "SELECT id, content, created_at FROM records WHERE id = ?"
-        ((id_, content, at),) = connection().execute(sql, (id,)).fetchall()
+        ((id_, content, at),) = execute(BARE_GET, (id,))
         return {"id": id_, "content": content, "created_at": at}
 
     return app
 
 
-def serve_bare(path: str, port: int) -> None:
+def serve_bare(place: str, port: int) -> None:
     """Serve the floor until the process is told to stop."""
-    uvicorn.run(bare_app(path), port=port, http="h11", ws="none", log_config=None, access_log=False)
+    app = bare_app(place)
+    uvicorn.run(app, port=port, http="h11", ws="none", log_config=None, access_log=False)
 
 
 @contextmanager
-def process(*words: str, port: int, **environment: str) -> Iterator[None]:
-    """Run a server as a process until the block ends; begin when it answers."""
+def process(*words: str, port: int, **environment: str) -> Iterator[int]:
+    """Run a server as a process until the block ends; give its id when it answers."""
     folder = Path(tempfile.mkdtemp())
     with subprocess.Popen(  # noqa: S603 - this interpreter
         [sys.executable, *words], env=bare_environment(folder, **environment)
@@ -104,7 +131,7 @@ def process(*words: str, port: int, **environment: str) -> Iterator[None]:
                     if trial.connect_ex(("127.0.0.1", port)) == 0:
                         break
                 time.sleep(0.05)
-            yield
+            yield running.pid
         finally:
             running.terminate()
 
@@ -122,20 +149,24 @@ class Load:
 
     Attributes:
         port: where the server is.
+        process: its id.
         tokens: of the users, among whom the clients are divided.
         mix: how often each thing is asked for.
         until: when they stop, this time.
         seconds: how long each answer took, by what was asked.
         statuses: how often there was each status.
+        used: seconds that the server took of processors.
         kept: of each token the ids that have to be there.
     """
 
     port: int
+    process: int
     tokens: list[str]
     mix: Mapping[str, float]
     until: float = 0.0
     seconds: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     statuses: Counter[int] = field(default_factory=Counter)
+    used: float = 0.0
     kept: defaultdict[str, set[Any]] = field(default_factory=lambda: defaultdict(set))
 
     async def client(self, number: int) -> None:
@@ -198,11 +229,14 @@ async def exchange(
 def press(load: Load, clients: int, seconds: float) -> None:
     """Have clients ask a server for so many seconds, and note what they were answered."""
     load.until = time.perf_counter() + seconds
+    before = psutil.Process(load.process).cpu_times()
 
     async def all_clients() -> None:
         await asyncio.gather(*(load.client(number) for number in range(clients)))
 
     asyncio.run(all_clients())
+    after = psutil.Process(load.process).cpu_times()
+    load.used += after.user + after.system - before.user - before.system
 
 
 def summary(name: str, load: Load, secs: float) -> list[tuple[str, ...]]:
@@ -236,8 +270,8 @@ def count_lost(location: str, tokens: list[str], load: Load) -> int:
 
 
 @contextmanager
-def served(location: str) -> Iterator[int]:
-    """Serve a store as ``memoranda serve`` does; give the port."""
+def served(location: str) -> Iterator[tuple[int, int]]:
+    """Serve a store as ``memoranda serve`` does; give the port and the id of the process."""
     port = free_port()
     words = ("-m", "memoranda", "serve", "--http", f"127.0.0.1:{port}", "--db", location)
     quiet = {"MEMORANDA_HTTP__RATE": "100000", "MEMORANDA_HTTP__ALLOWED_HOSTS": "localhost"}
@@ -246,8 +280,8 @@ def served(location: str) -> Iterator[int]:
         "MEMORANDA_EMBEDDING__BACKGROUND": "false",
         "MEMORANDA_SCHEDULE__IN_BACKGROUND": "false",
     }
-    with process(*words, port=port, **quiet):
-        yield port
+    with process(*words, port=port, **quiet) as running:
+        yield port, running
 
 
 def run(*, seconds: float, clients: int, servers: tuple[str, ...]) -> None:
@@ -259,15 +293,17 @@ def run(*, seconds: float, clients: int, servers: tuple[str, ...]) -> None:
     rounds = max(1, round(seconds / SLICE))
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        places = {"sqlite": str(folder / "agent.db")}
+        places = {"sqlite": [str(folder / name) for name in ("agent.db", "bare.db")]}
         if "postgres" in servers:
-            places["postgres"] = new_database(stack.enter_context(running_server()), schema=False)
+            server = stack.enter_context(running_server())
+            places["postgres"] = [new_database(server, schema=False) for _ in range(2)]
         for name in servers:
-            tokens, port = make_tokens(places[name]), free_port()
-            bare = "-m", "benchmarks.serving", "--bare", str(folder / f"{name}.bare"), str(port)
-            with process(*bare, port=port), served(places[name]) as own:
-                floor, same = Load(port, ["none"], BOTH), Load(own, tokens, BOTH)
-                mixed = Load(own, tokens, MIXED)
+            place, bare = places[name]
+            tokens, port = make_tokens(place), free_port()
+            words = "-m", "benchmarks.serving", "--bare", bare, str(port)
+            with process(*words, port=port) as floor_id, served(place) as own:
+                floor, same = Load(port, floor_id, ["none"], BOTH), Load(*own, tokens, BOTH)
+                mixed = Load(*own, tokens, MIXED)
                 for _ in range(rounds):
                     press(floor, clients, SLICE)
                     press(same, clients, SLICE)
@@ -278,7 +314,10 @@ def run(*, seconds: float, clients: int, servers: tuple[str, ...]) -> None:
             for what in BOTH:
                 ratio = np.median(same.seconds[what]) / np.median(floor.seconds[what])
                 print(f"{name}: {what} takes {ratio:.2f} of the floor at the median")
-            lost = count_lost(places[name], tokens, same) + count_lost(places[name], tokens, mixed)
+            for kind, load in (("floor", floor), ("own", same)):
+                used = 1_000 * load.used / load.statuses.total()
+                print(f"{name}, {kind}: {used:.2f} ms of processors a request")
+            lost = count_lost(place, tokens, same) + count_lost(place, tokens, mixed)
             answers = dict(same.statuses + mixed.statuses)
             print(f"{name}: answers {answers}; acknowledged and not there: {lost}")
     show("Serving", ("", "a second", "p50 ms", "p99 ms"), rows)

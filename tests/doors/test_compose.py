@@ -15,10 +15,10 @@ VARIABLE = re.compile(r"\$\{(\w+)(:[?-])([^}]*)\}")
 def test_a_secret_comes_from_outside_and_is_asked_for():
     """No password or token stands in the file, and without one Compose says what to write."""
     wanted = {name: message for name, sign, message in VARIABLE.findall(TEXT) if sign == ":?"}
-    assert set(wanted) == {"POSTGRES_PASSWORD", "MEMORANDA_MCP__TOKENS"}
+    assert set(wanted) == {"POSTGRES_PASSWORD"}
     assert all(f"write {name}=" in message for name, message in wanted.items())
     named = re.findall(r"^ +(\w*(?:PASSWORD|TOKENS)): (.*)$", TEXT, re.MULTILINE)
-    assert len(named) == 3
+    assert len(named) == 2
     assert all(VARIABLE.fullmatch(value) for _, value in named)
 
 
@@ -28,7 +28,7 @@ def test_the_database_is_kept():
     assert database["image"].startswith("pgvector/pgvector:")
     (volume,) = database["volumes"]
     assert volume.partition(":")[0] in WHOLE["volumes"]
-    for name in ("worker", "mcp"):
+    for name in ("worker", "serve"):
         needed = WHOLE["services"][name]["depends_on"]
         assert needed == {"database": {"condition": "service_healthy"}}
 
