@@ -67,6 +67,37 @@ FRAMEWORKS = {
     ),
     "pydantic_ai_harness": Framework(package="pydantic-ai-harness"),
     "deepagents": Framework(package="deepagents"),
+    "openai_agents": Framework(
+        package="openai-agents",
+        tests=(
+            "tests/memory/test_session.py",
+            "tests/memory/test_session_limit.py",
+            "tests/memory/test_openai_responses_compaction_session.py",
+            "tests/deferred_session_writes",
+            "tests/test_hitl_session_scenario.py",
+            "tests/test_max_turns.py",
+            "tests/test_run_impl_resume_paths.py",
+            "tests/test_run_state_pending_input.py",
+            "tests/test_runner_guardrail_resume.py",
+        ),
+        left_out=dict.fromkeys(
+            (
+                "connection",
+                "corrupt",
+                "write_lock",
+                "file_lock",
+                "rolls_back",
+                "post_commit",
+                "closed_rejects",
+                "rollback_budget",
+                "invalidates_response_chain",
+                "cancelled_compaction_commits",
+                "cancelled_again_during_restore",
+            ),
+            "looks into SQLiteSession, or into the list",
+        )
+        | {"expired_during_compaction": "a memory does not take items that EncryptedSession made"},
+    ),
 }
 
 

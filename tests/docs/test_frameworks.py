@@ -34,7 +34,6 @@ def memory(wordless):
     [
         ("Google ADK: a memory service", 40),
         ("LangGraph: a store", 60),
-        ("OpenAI Agents SDK: a session", 30),
         ("FastAPI: one memory for all requests", 35),
     ],
 )

@@ -27,7 +27,7 @@ from memoranda.conversation.formats.parse import (
     parse_messages,
     parse_role,
 )
-from memoranda.conversation.formats.render import dump_messages
+from memoranda.conversation.formats.render import dump_messages, is_exact
 from memoranda.conversation.live import ConversationState, StateReader, room_of
 from memoranda.conversation.markers import marked_positions
 from memoranda.conversation.pruning import (
@@ -153,7 +153,9 @@ class Conversation:
     @property
     def messages(self) -> tuple[Message, ...]:
         """All messages since the last :meth:`clear`, in order, but those that have expired."""
-        return tuple(self._transcript.messages())
+        with self._lock:
+            live = self._states.read().live
+            return tuple(self._transcript.messages() if live.gaps else live.messages)
 
     @property
     def prunings(self) -> tuple[Pruning, ...]:
@@ -224,8 +226,12 @@ class Conversation:
         Raises:
             InvalidInput: an argument cannot be used.
         """
+        if last is not None:
+            recent = self._transcript.messages(last=limited(last, "last"))
+            if all(is_exact(each, form) and not each.part for each in recent):
+                return dump_messages(recent, form)
         items = dump_messages(self.messages, form)
-        return items if last is None else items[-limited(last, "last") :]
+        return items if last is None else items[-last:]
 
     def stats(self) -> ConversationStats:
         """Return counts and tokens of a context without a prompt, as it would be sent now.
