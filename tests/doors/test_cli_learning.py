@@ -83,3 +83,15 @@ def test_a_record_that_is_no_fact_is_named_so(run, told):
     episode = told("remember", "We met", "--kind", "episode")["id"]
     (line,) = run("facts", "show", episode, code=1).stderr.splitlines()
     assert f"memoranda show {episode}" in line
+
+
+def test_what_waits_for_approval_is_listed_and_kept(run, told, monkeypatch):
+    """Consolidate says that it waits; facts --waiting has its id, and confirm keeps it."""
+    monkeypatch.setenv("MEMORANDA_CONSOLIDATION__APPROVE", "true")
+    assert "waits for approval" in run("consolidate").output
+    assert told("facts") == []
+    waiting = [each["record"] for each in told("facts", "--waiting")]
+    held = {each["content"]: each["id"] for each in waiting}
+    kept = told("confirm", held["The user lives in Porto."])
+    assert [each["record"]["id"] for each in told("facts")] == [kept["id"]]
+    assert "The user lives in Porto." not in run("facts", "--waiting").output

@@ -54,7 +54,7 @@ class MemoryChanger:
         where = Filter(now=self.records.now(), kinds=(Kind.FACT,))
         store, scope = self.records.store, self.records.scope
         facts = store.records(scope, where, order=Order.LATEST, limit=MOST_FACTS)
-        facts += self.records.proposals()
+        facts += self.records.proposals(MOST_FACTS)
         carry_out = self._forget if change.new is None else self._correct
         receipts = carry_out(change, facts, self._said_before(episode))
         # Nor does a request that was understood, and cannot be met, tell that somebody swims.

@@ -170,7 +170,7 @@ class FactService:
             if all(word in each.content.casefold() for word in words)
         ]
         self._look_up(found[:most])
-        return [*map(self._fact, found[:most])]
+        return [self._fact(each, WAITING) for each in found[:most]]
 
     def trace(self, id: str) -> Provenance:
         """Return where a fact comes from.
@@ -199,10 +199,10 @@ class FactService:
             return WAITING if never and self._records.is_proposal(record.id) else ENDED
         return BELIEVED if record.superseded_by is None else SUPERSEDED
 
-    def _fact(self, record: Record) -> Fact:
-        """Return what can be said of a record now."""
+    def _fact(self, record: Record, state: str | None = None) -> Fact:
+        """Return what can be said of a record now, whose state may be known."""
         heir, kind = self._facts.get(record.superseded_by or ""), record.metadata.get(CATEGORY)
-        state = self._state(record)
+        state = state or self._state(record)
         over = state in {ENDED, WAITING}
         return Fact(
             record=record,

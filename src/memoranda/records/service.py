@@ -125,10 +125,10 @@ class RecordService:
         trail = self.store.trails(self.scope, [clean(id, "id")]).get(id)
         return trail is not None and trail.is_proposal
 
-    def proposals(self) -> list[Record]:
+    def proposals(self, limit: int | None = None) -> list[Record]:
         """Return the facts that wait for a person's approval, the latest first."""
         where = Filter.at_any_time(kinds=(Kind.FACT,), subset=Subset.PROPOSED)
-        return self.store.records(self.scope, where, order=Order.LATEST, limit=None)
+        return self.store.records(self.scope, where, order=Order.LATEST, limit=limit)
 
     def _require_version(self, reads: SqlReads, id: str, version: str | None) -> None:
         """Refuse to go on where a record is no longer of a version, if one is given.

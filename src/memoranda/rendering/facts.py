@@ -9,6 +9,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.maintenance.facts import BELIEVED, Fact, LearnedFacts, Provenance
+from memoranda.model.changes import PROPOSED
+from memoranda.model.checks import EPOCH
 from memoranda.model.models import Record
 from memoranda.rendering.layout import LONGEST, Column, Display, safe_text, table
 from memoranda.rendering.plain import join, one_line
@@ -61,13 +63,17 @@ def show_provenance(found: Provenance, view: Display) -> Iterator[RenderableType
 
 def show_learned(found: LearnedFacts, view: Display, limit: int) -> RenderableType:
     """Return what was learned: new (+), said again (=), replaced (-); at most ``limit`` rows."""
-    rows = [("+", new.fact, "" if found.dry_run else new.fact.id) for new in found.new]
+    rows = [("+", each.fact, _about_new(each.fact, dry=found.dry_run)) for each in found.new]
     rows += [("=", again.fact, join(again.fact.id, again.reason)) for again in found.again]
     for old in found.replaced:
         now = f"now: {view.brief(old.by.content, SHORT)}" if old.by else ""
         rows.append(("-", old.fact, join(old.fact.id, now)))
     empty = "nothing new was said" if found.sessions else "nothing waits to be read"
     return table(rows[:limit], LEARNED, view, empty=empty)
+
+
+def _about_new(fact: Record, *, dry: bool) -> str:
+    return join("" if dry else fact.id, PROPOSED if fact.valid_until == EPOCH else "")
 
 
 def _learned(fact: Record, about: str, view: Display) -> RenderableType:

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import pairwise
 
 from memoranda.http.explorer.pages import Page, PageRequest
-from memoranda.http.explorer.review import LOOKED_AT, find_faults
+from memoranda.http.explorer.review import find_faults, find_waiting
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind
 from memoranda.model.query import Filter
@@ -82,7 +82,7 @@ def _concerns(request: PageRequest) -> Iterator[AttentionItem]:
     memory = request.memory
     if waiting := len(memory.sessions(pending=True)):
         yield AttentionItem(f"{pluralize(waiting, 'session')} not read for facts yet", "/upkeep")
-    if proposed := len(memory.facts(waiting=True, limit=LOOKED_AT)):
+    if proposed := len(find_waiting(request)):
         yield AttentionItem(f"{pluralize(proposed, 'fact')} wait for your approval", "/review")
     if faults := len(find_faults(request)):
         yield AttentionItem(f"{pluralize(faults, 'pair')} of facts contradict or repeat", "/review")

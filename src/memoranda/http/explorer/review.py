@@ -83,11 +83,8 @@ def find_faults(request: PageRequest) -> list[tuple[str, Finding]]:
     """Return what of the newest facts contradicts or repeats another, each with what it does."""
 
     def look() -> list[tuple[str, Finding]]:
-        found = audit(
-            [*_waiting(request), *_newest(request)],
-            now=services_of(request.memory).clock.now(),
-            present=(),
-        )
+        held = [*find_waiting(request), *_newest(request)]
+        found = audit(held, now=services_of(request.memory).clock.now(), present=())
         by_kind = found.findings
         return [(how, each) for kind, how in FAULTS.items() for each in by_kind[kind]]
 
@@ -99,14 +96,16 @@ def _newest(request: PageRequest) -> list[Record]:
     return [each for each in found if each.superseded_by is None]
 
 
-def _waiting(request: PageRequest) -> list[Record]:
-    return [each.record for each in request.memory.facts(waiting=True, limit=LOOKED_AT)]
+def find_waiting(request: PageRequest) -> list[Record]:
+    """Return the latest facts that wait for approval."""
+    records = services_of(request.memory).records(scope_of(request.memory))
+    return records.proposals(LOOKED_AT)
 
 
 def _suggestions(request: PageRequest) -> Iterator[ReviewItem]:
     """Yield what no person has confirmed yet, each fact once; what waits for approval first."""
-    waiting = {each.id for each in _waiting(request)}
-    records = {each.id: each for each in [*_waiting(request), *_newest(request)]}
+    waiting = {each.id: each for each in find_waiting(request)}
+    records = waiting | {each.id: each for each in _newest(request)}
     trails = services_of(request.memory).store.trails(scope_of(request.memory), list(records))
     asked = {
         name
@@ -114,8 +113,8 @@ def _suggestions(request: PageRequest) -> Iterator[ReviewItem]:
         if all(each.reason != CONFIRMED for each in trail.changes)
     }
     for how, finding in find_faults(request):
-        first, *others = [each for each in finding.ids if each in records]
-        for other in others:
+        held = [each for each in finding.ids if each in records]
+        for first, other in ((held[0], each) for each in held[1:]):
             if {first, other} & asked:
                 asked -= {first, other}
                 # What was said last is the one that is kept, as a rule.
@@ -124,7 +123,7 @@ def _suggestions(request: PageRequest) -> Iterator[ReviewItem]:
                 reason = f"{WAITS}, and would take the place of" if replaces else how
                 yield ReviewItem(records[newer], reason, records[older], replaces)
     for record in records.values():
-        if record.id in asked & waiting:
+        if record.id in asked & waiting.keys():
             yield ReviewItem(record, WAITS)
         elif record.id in asked and record.origin == ORIGIN:
             is_asked = record.metadata.get(CATEGORY) in ASKED
