@@ -25,7 +25,7 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from memoranda.entities.pipeline import ACCURATE, EntityPipeline, EntityReading
-from memoranda.errors import InvalidInput, MemorandaError, StoreClosed, UserDeleted
+from memoranda.errors import MemorandaError, StoreClosed, UserDeleted
 from memoranda.maintenance import decay
 from memoranda.model.changes import Enrich, Fade, RecordChange, Retire
 from memoranda.model.checks import refuse_unknown, require_aware, several
@@ -238,9 +238,6 @@ def parse_stages(names: Iterable[str]) -> tuple[str, ...]:
     Raises:
         InvalidInput: there is no such stage.
     """
-    if isinstance(names, str):
-        message = f"stages must be a list, got {names!r}; write some of {', '.join(STAGES)} in one"
-        raise InvalidInput(message)
     wanted = tuple(several(names, "stages"))
     refuse_unknown(wanted, STAGES, "stage")
     return tuple(name for name in STAGES if name in wanted)

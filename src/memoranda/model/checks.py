@@ -96,10 +96,7 @@ def require_aware(moment: object, name: str) -> datetime:
         )
         raise InvalidInput(message)
     try:
-        if moment.tzinfo is UTC:
-            kept = moment.replace(microsecond=moment.microsecond // 1_000 * 1_000)
-        else:
-            kept = from_ms(to_ms(moment))
+        kept = from_ms(to_ms(moment))
     except OverflowError as error:
         message = f"{name}={moment.isoformat()} lies outside the years 1 to 9999 in UTC"
         raise InvalidInput(message) from error

@@ -231,12 +231,12 @@ def _parse_place(draft: Draft, *, is_item: bool) -> tuple[tuple[str, ...], str |
     if is_item and draft.get("key") is None:
         message = "an item needs a key; write kind='item', namespace=(…), key='…'"
         raise InvalidInput(message)
+    remedy = "items; add kind='item', or leave it out"
+    if is_item:
+        remedy = "memories; leave it out, because an item is not believed"
     for name in BELIEF if is_item else ADDRESS:
         given = draft.get(name)
-        if given is not None and (name, given) != ("confidence", 1) if is_item else given:
-            remedy = "memories; leave it out, because an item is not believed"
-            if not is_item:
-                remedy = "items; add kind='item', or leave it out"
+        if given and (name, given) != ("confidence", 1):
             raise InvalidInput(f"{name}={given!r:.80} is only for {remedy}")
     return parse_address(draft.get("namespace", ()), draft["key"]) if is_item else ((), None)
 

@@ -204,9 +204,9 @@ class ImportCounts:
         if self._progress is not None:
             self._progress(sum(self.moved[n] for n in ("records", "messages", "skipped")), 0)
 
-    def leave_out(self, kind: str, number: int = 1) -> None:
-        """Count ``number`` more that are left out of ``kind``, a noun in the plural."""
-        self._left_out[kind] += number
+    def leave_out(self, kind: str) -> None:
+        """Count one more that is left out of ``kind``, a noun in the plural."""
+        self._left_out[kind] += 1
 
     def tell(self, line: str) -> None:
         """Add a line on what is left out."""
@@ -442,10 +442,10 @@ def joined(texts: Iterable[str]) -> str:
     return "\n".join(text for text in texts if text.strip())
 
 
-def batched(items: Iterable[Item], size: int = BATCH) -> Iterator[list[Item]]:
-    """Yield the items in lists of this size; the last one may be shorter."""
+def batched(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yield the items in lists of a batch; the last one may be shorter."""
     rest = iter(items)
-    while batch := list(islice(rest, size)):
+    while batch := list(islice(rest, BATCH)):
         yield batch
 
 
