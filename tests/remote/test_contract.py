@@ -1,5 +1,6 @@
 """What holds for a memory in a file holds for one on a server: the same tests, over HTTP."""
 
+import pytest
 import test_conversation_stored
 import test_memory_context
 import test_memory_filters
@@ -29,3 +30,5 @@ for module in (
 ):
     found = vars(module).items()
     globals().update({name: each for name, each in found if name not in LEFT_OUT})
+
+pytestmark = pytest.mark.slow  # Each starts a server.
