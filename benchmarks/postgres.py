@@ -1,7 +1,6 @@
-"""A memory on PostgreSQL: beside the server by hand, beside SQLite, and with large and many users.
+"""A memory on PostgreSQL: beside the server by hand, beside SQLite, and with many users.
 
-The server runs on the same machine and as it comes: each commit waits for its disk. For a large
-user it gets the memory that the page on scaling advises.
+The server runs on the same machine and as it comes: each commit waits for its disk.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from tests.shared.postgres_server import connected, new_database, restart, running_server
+from tests.shared.postgres_server import connected, new_database, running_server
 
-from benchmarks.measure import AGAINST, Step, against, interleaved, show, timed
+from benchmarks.measure import AGAINST, Step, against, interleaved, show
 from benchmarks.workload import DIMENSIONS, FUNCTION_WORDS, talk
 from memoranda import Memory, Settings
 from memoranda.model.query import Vectors
@@ -25,8 +24,6 @@ from memoranda.testing.clocks import FrozenClock
 BATCH = 500
 SESSION = 50
 FILE, SERVER = "SQLite file", "PostgreSQL"
-EXACT, LARGE = "all ranked in memory", "candidates from the database"
-BEST = 10
 FLOOR_ONE = "floor: INSERT with tsvector"
 ONE = """
 CREATE TABLE floor_one (
@@ -107,7 +104,6 @@ def run(*, quick: bool) -> None:
     with running_server(durable=True) as server:
         add_one(server, rounds=200 if quick else 1_000)
         search_many(server, users=20 if quick else 1_000, each=1_000)
-        search_large(server, records=100_000 if quick else 1_000_000)
 
 
 def add_one(server: str, rounds: int) -> None:
@@ -159,38 +155,3 @@ def search_many(server: str, users: int, each: int) -> None:
 def _searches(faces: Sequence[Memory], questions: Sequence[str]) -> Step:
     """Return what searches with another question, of another user in turn."""
     return lambda i: faces[i % len(faces)].search(questions[i % len(questions)], limit=5)
-
-
-def search_large(server: str, records: int) -> None:
-    """Compare searches of a user by candidates with those that rank all of their records."""
-    address, said = new_database(server), talk(records)
-    with opened(address, exact_up_to=10 * records) as memory:
-        for start in range(0, records, BATCH):
-            memory.remember_many(turns(said.texts[start : start + BATCH], start))
-        memory.embed_pending()
-    with opened(address, exact_up_to=records // 2) as memory:
-        making = timed(lambda _: memory._services.store.index_large_users())  # noqa: SLF001
-    with connected(address) as raw:
-        raw.execute("VACUUM ANALYZE")
-        raw.execute("ALTER SYSTEM SET shared_buffers = '2GB'")
-    restart(server)
-    found: dict[str, list[set[str]]] = {EXACT: [], LARGE: []}
-    with opened(address, exact_up_to=10 * records) as exact, opened(address) as large:
-        exact._services.store.is_large = lambda _: False  # noqa: SLF001 - the same rows, all ranked
-
-        def search(name: str, memory: Memory) -> Step:
-            def step(place: int) -> None:
-                hits = memory.search(said.questions[place % len(said.questions)], limit=BEST)
-                found[name].append({hit.record.id for hit in hits})
-
-            return step
-
-        subjects = {EXACT: search(EXACT, exact), LARGE: search(LARGE, large)}
-        times = interleaved(subjects, len(said.questions), warm=20)
-    pairs = zip(found[EXACT], found[LARGE], strict=True)
-    shares = [len(some & best) / len(best) for best, some in pairs if best]
-    note = (
-        f"Of the {BEST} best of all, {np.mean(shares):.3f} are found. Making ready took "
-        f"{making:,.0f} s. Target: within 80 ms of a million records."
-    )
-    show(f"PostgreSQL: one user, {records:,} records", AGAINST, against(times[EXACT], times), note)

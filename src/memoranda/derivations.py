@@ -160,8 +160,6 @@ class DerivationWorker:
             done = min(done + derived, total)
             if progress is not None:
                 progress(done, total)
-        if work == VECTORS:
-            self._store.index_large_users()
         return total - min(total - done, self.waiting(scope, work))  # The thread took some, too.
 
     def finish_soon(self, scope: Scope, work: str, seconds: float) -> None:
@@ -209,8 +207,6 @@ class DerivationWorker:
                 if on_batch is not None:
                     on_batch(work, derived, time.monotonic() - start)
                 start = time.monotonic()
-        if not stop():
-            self._store.index_large_users()
 
     def waiting(self, scope: Scope | None, work: str = VECTORS) -> int:
         """Return how many records wait for one kind of work, of one user or of all."""

@@ -418,7 +418,6 @@ EFFECTS = {
 HERE = "tests/doors/test_settings_everywhere.py::"
 HTTP = "tests/doors/test_mcp_http.py::"
 LIMITS = "tests/doors/test_http_limits.py::"
-LARGE = "tests/memory/test_postgres_memory.py::"
 SECRETS = "tests/memory/test_secret_policies.py::"
 # What is not seen by such steps (only by a power cut, a hanging server, time, or over HTTP),
 # by the tests that prove it.
@@ -431,7 +430,6 @@ ELSEWHERE = {
     "tests/memory/test_vectors.py::test_words_find_what_a_search_does_not_wait_for": [
         "retrieval.wait"
     ],
-    LARGE + "test_candidates_of_the_database_give_the_same_answers": ["retrieval.exact_up_to"],
     "tests/doors/test_mcp_tools.py::test_the_tools_are_these": ["mcp.tools"],
     "tests/agent/test_agent_budget.py::test_the_tools_of_the_agent_are_chosen": ["agent.tools"],
     "tests/agent/test_agent_budget.py::test_a_session_costs_no_more_than_it_may": [

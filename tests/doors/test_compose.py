@@ -25,7 +25,7 @@ def test_a_secret_comes_from_outside_and_is_asked_for():
 def test_the_database_is_kept():
     """In a volume with a name; who needs it waits until it answers."""
     database = WHOLE["services"]["database"]
-    assert database["image"].startswith("pgvector/pgvector:")
+    assert database["image"].startswith("postgres:")
     (volume,) = database["volumes"]
     assert volume.partition(":")[0] in WHOLE["volumes"]
     for name in ("worker", "serve"):

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from noting import by_hand as remembering
-from postgres_server import as_role, connected, new_database, new_role
-from psycopg.sql import SQL
+from postgres_server import connected, new_database
 from tables import each_row
 
 from memoranda import Memory, Settings
@@ -21,8 +20,6 @@ from memoranda.errors import (
     StoreUnreachable,
 )
 from memoranda.memory import services_of
-from memoranda.model.models import Scope
-from memoranda.model.query import IndexVersion
 
 
 @pytest.fixture
@@ -231,11 +228,6 @@ QUESTIONS = (
 )
 
 
-def opened(location):
-    """Open a memory whose users are too large with some twenty vectors."""
-    return remembering(location, retrieval={"exact_up_to": FEW})
-
-
 def talk(memory):
     """Remember talks about animals, with a fact of each."""
     for day, animal in enumerate(ANIMALS):
@@ -252,15 +244,6 @@ def talk(memory):
     memory.embed_pending()
 
 
-@pytest.fixture
-def large(postgres):
-    """Give the address of a database in which Ana is a large user."""
-    address = new_database(postgres)
-    with closing(opened(address)) as memory:
-        talk(memory)
-    return address
-
-
 def told(memory, **wanted):
     """Return what is found for each question, with the scores."""
     return [
@@ -269,73 +252,10 @@ def told(memory, **wanted):
     ]
 
 
-def tables(location):
-    """Return the tables of large users' vectors."""
-    with connected(location) as connection:
-        names = "SELECT tablename FROM pg_tables WHERE tablename LIKE 'nearest%'"
-        return [row[0] for row in connection.execute(names).fetchall()]
-
-
-def test_candidates_of_the_database_give_the_same_answers(large):
-    """Where all that matters is a candidate, answers and scores are those of ranking all."""
-    with closing(opened(large)) as memory, closing(opened(":memory:")) as exact:
-        talk(exact)
-        assert memory._services.store.is_large(Scope("ana"))
-        for wanted in ({}, {"kind": "fact"}, {"tags": ["owl"]}, {"session": "day 3"}):
-            assert told(memory, **wanted) == told(exact, **wanted), wanted
-        assert memory._services.retriever.cache.of("ana").version == IndexVersion()
-
-
-def test_the_index_of_a_large_user_follows_what_is_done(large):
-    """What is added later is found at once; what is erased, or a whole user, is in no table.
-
-    Nor what was replaced by a mark, as it repeats what is erased.
-    """
-    with closing(opened(large)) as memory, connected(large) as connection:
-        memory.remember("Ana has lent her ladder to the miller.", kind="episode")
-        assert "ladder" in memory.search("Who has the ladder?", limit=1)[0].record.content
-        assert "ladder" in memory.search("hadder ladde mille")[0].record.content
-        (table,) = tables(large)
-        rows = SQL("SELECT count(*) FROM {}").format(SQL(table))
-        before = connection.execute(rows).fetchone()[0]
-        quoting = "Noted: Ana has lent her ladder to the miller."
-        quoting = memory.remember(quoting, kind="episode", role="assistant")
-        memory.embed_pending()
-        assert connection.execute(rows).fetchone()[0] == before + 1
-        for said in ("Ana likes the owl.", "Ana has lent her ladder to the miller."):
-            memory.forget(memory.search(said)[0].record.id, erase=True)
-        assert connection.execute(rows).fetchone()[0] == before - 2
-        assert "likes the owl" not in str(told(memory))
-        assert memory.get(quoting.id).content == "[erased]"
-        memory.admin.delete_user("ana")
-        assert connection.execute(rows).fetchone()[0] == 0
-    with closing(opened(large)) as memory:
-        assert told(memory) == [[]] * len(QUESTIONS)
-
-
-def test_without_pgvector_everybody_is_ranked_in_memory(postgres, caplog):
-    """Where it is not there, and who logged in may not create it: answers, and no errors."""
-    address = new_database(postgres, schema=False)
-    owner = new_role(address, schema=True)
-    mine = as_role(address, owner, f"{owner},public")
-    with closing(opened(mine)) as memory, closing(opened(":memory:")) as exact:
-        for each in (memory, exact):
+def test_a_server_gives_the_same_answers_as_a_file(location):
+    """With the scores, whatever the filter."""
+    with closing(remembering(location)) as memory, closing(remembering(":memory:")) as other:
+        for each in (memory, other):
             talk(each)
-        assert memory.embed_pending() == 0
-        assert sum("CREATE EXTENSION vector" in told for told in caplog.messages) == 1
-        assert not memory._services.store.is_large(Scope("ana"))
-        assert told(memory) == told(exact)
-        with connected(address) as connection:
-            connection.execute("CREATE EXTENSION vector")
-        memory.remember("Ana has a ladder.")
-        memory.embed_pending()
-    with closing(opened(mine)) as memory:
-        assert memory._services.store.is_large(Scope("ana"))
-
-
-def test_a_user_of_few_records_is_ranked_in_memory(postgres):
-    """Up to the limit nothing is prepared, and all records are ranked."""
-    address = new_database(postgres)
-    with closing(remembering(address)) as memory:
-        talk(memory)
-        assert tables(address) == []
+        for wanted in ({}, {"kind": "fact"}, {"tags": ["owl"]}, {"session": "day 3"}):
+            assert told(memory, **wanted) == told(other, **wanted), wanted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -365,39 +365,3 @@ class IndexChanges:
     lineage: Lineage | None = None
     model: tuple[str, int] | None = None
     reset: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateQuery:
-    """What records a question may be about, of a user who has too many to rank them all.
-
-    Attributes:
-        terms: of the question.
-        vector: of the question, float32, shape (dimensions,); ``None`` without a model.
-        attributes: the attributes of facts that the question may ask for.
-        most: how many records are to answer at least.
-    """
-
-    terms: Sequence[str]
-    vector: Vector | None
-    attributes: Collection[str]
-    most: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
-    """What a question may be about among the records of a user who has too many to rank them all.
-
-    Attributes:
-        changes: these records, and those around them, as if they were all that there are.
-        matches: which of them hold which terms of the question; how many of all records do.
-        records: how many records the user has.
-        terms: how many terms one of them has, in the mean.
-        answers: the ordinals of those that may answer; the others only stand around them.
-    """
-
-    changes: IndexChanges
-    matches: TermMatches
-    records: int
-    terms: float
-    answers: Sequence[int]

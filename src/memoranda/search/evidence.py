@@ -81,13 +81,10 @@ class LexicalEvidence:
 
     @cached_property
     def _population(self) -> int:
-        candidates = self.rows.candidates
-        return int(self.visible.sum()) if candidates is None else candidates.records
+        return int(self.visible.sum())
 
     @cached_property
     def _mean_terms(self) -> float:
-        if self.rows.candidates is not None:
-            return self.rows.candidates.terms
         return float(self.rows.table["terms"][self.visible].mean())
 
     @cached_property

@@ -26,14 +26,7 @@ import numpy.typing as npt
 
 from memoranda.model.models import Kind, Scope
 from memoranda.model.processes import follow_forks
-from memoranda.model.query import (
-    Candidates,
-    IndexChanges,
-    IndexVersion,
-    Lineage,
-    StoredFloats,
-    Vector,
-)
+from memoranda.model.query import IndexChanges, IndexVersion, Lineage, StoredFloats, Vector
 from memoranda.store.sql.index_reads import INDEX_ROW, KINDS, NAMED, NEVER
 from memoranda.store.sql.store import Store
 
@@ -50,8 +43,6 @@ Ordinals = npt.NDArray[np.int64]
 Table = npt.NDArray[np.void]
 FADE = 350.0  # characters over which evidence falls to 1/e
 FAINTEST = 0.02  # weights below this are left out
-# Places between two turns of a session beyond which candidates do not stand around each other.
-FARTHEST_CANDIDATES = 3
 FARTHEST = 8  # turns; farther ones add nothing that can be measured
 UNREAD = np.float32(1e-30)  # the scale of zeros
 LARGEST = np.float32(127)  # of a number of one byte
@@ -195,7 +186,6 @@ class Rows:
         sources: shape (pairs, 2): a fact, and an episode that it was drawn from and agrees with.
         replaced: shape (pairs, 2): a record, and one that took its place.
         model: name and dimensions of the model that the vectors are of.
-        candidates: what else is known of all there are, where these are only candidates.
     """
 
     table: Table
@@ -205,20 +195,6 @@ class Rows:
     sources: Places
     replaced: Places
     model: tuple[str, int] | None = None
-    candidates: Candidates | None = None
-
-    @classmethod
-    def of(cls, candidates: Candidates) -> Rows:
-        """Return candidates as records to rank."""
-        rows = NO_ROWS.extended(candidates.changes)
-        table, around = rows.table, rows.surroundings
-        # Others may stand between two candidates of a session.
-        apart = np.diff(table["position"][around.order], prepend=0) > FARTHEST_CANDIDATES
-        apart &= table["session"][around.order] != NO_NUMBER
-        apart |= np.diff(around.talks, prepend=around.talks[:1]) != 0
-        talk = np.cumsum(apart, dtype=np.int64)[around.place]
-        around = Surroundings.of(talk, table["position"], table["length"])
-        return replace(rows, surroundings=around, candidates=candidates)
 
     def __len__(self) -> int:
         """Return how many records there are."""

@@ -15,12 +15,11 @@ import numpy as np
 
 from memoranda.derivations import DerivationWorker
 from memoranda.errors import EmbeddingError
-from memoranda.facts.questions import read_asked
 from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.checks import content_hash, to_ms
 from memoranda.model.models import ROLES, ArmEvidence, Hit, Kind, Record, Scope, Why
 from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor
-from memoranda.model.query import CandidateQuery, EmbeddedText, Filter, TermMatches, Vector
+from memoranda.model.query import EmbeddedText, Filter, TermMatches, Vector
 from memoranda.search import evidence
 from memoranda.search.evidence import WITHIN, QuestionTokens, ScoredRecords
 from memoranda.search.index import NO_NUMBER, UNREAD, Floats, IndexCache, Mask, Rows
@@ -40,7 +39,6 @@ LEAST_WAIT = 1 / 3  # of the wait, what is left for new records however slow the
 MOST_MATCHES = 20_000
 MOST_TERMS = 256  # of a query; whoever pastes a book gets answers to its beginning
 EXCERPT = 120
-TWICE = 2  # candidates of a large user for each answer that is wanted, at least
 SHORT_TURN = 1_000  # characters; one vector of a longer turn blurs what it says
 # Evidence that does not depend on the query.
 PRIORS = frozenset({"user", "speaker", "statement"})
@@ -123,8 +121,9 @@ class Retriever:
 
         def read(*, patient: bool) -> list[Hit] | None:
             with self.store.snapshot():
-                most = TWICE * (limit + offset + len(skip))
-                rows, matches = self._rows(scope, query, terms, where, embedded, most=most)
+                items = Kind.ITEM in where.kinds
+                rows = self.cache.of(scope.user, items=items).rows(self.store, scope)
+                matches = self.store.match_terms(scope, terms, limit=MOST_MATCHES, items=items)
                 self.derivations.compare_model(rows.model)
                 told = embedded if self.derivations.has_model else None
                 lacking = rows.table["until"][rows.vectors.scales == 0]
@@ -142,34 +141,6 @@ class Retriever:
                 self.derivations.finish_soon(scope, VECTORS, left)
             hits = read(patient=False)
         return hits or []
-
-    def _rows(
-        self,
-        scope: Scope,
-        query: str,
-        terms: Sequence[str],
-        where: Filter,
-        embedded: EmbeddedText | None,
-        *,
-        most: int,
-    ) -> tuple[Rows, TermMatches]:
-        """Return the user's records, and which of them hold which terms of the query.
-
-        Of a user with too many to rank them all it is what may answer: ``most`` records, or more,
-        so many as are compared by their tokens.
-        """
-        items = Kind.ITEM in where.kinds
-        if items or not self.store.is_large(scope):
-            rows = self.cache.of(scope.user, items=items).rows(self.store, scope)
-            return rows, self.store.match_terms(scope, terms, limit=MOST_MATCHES, items=items)
-        question = CandidateQuery(
-            terms=terms,
-            vector=None if embedded is None else embedded.vector,
-            attributes={each.attribute for each in read_asked(query) if each.own} | {INSTRUCTION},
-            most=max(most, evidence.MOST_CANDIDATES),
-        )
-        candidates = self.store.candidates(scope, where, question)
-        return Rows.of(candidates), candidates.matches
 
     def _embed(self, query: str) -> EmbeddedText | None:
         try:
@@ -227,8 +198,6 @@ class SingleSearch:
     def wanted(self) -> Mask:
         """Which of them pass the filter."""
         rows, where, wanted = self.rows, self.where, self.visible.copy()
-        if rows.candidates is not None:
-            wanted &= np.isin(rows.ordinals, rows.candidates.answers)
         if where.kinds:
             wanted &= np.isin(rows.table["kind"], [KINDS[kind] for kind in where.kinds])
         if where.exclude_session is not None:

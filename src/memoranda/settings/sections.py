@@ -181,8 +181,6 @@ class RetrievalSettings(SettingsSection):
             them.
         cache_size: Megabytes of memory for the records of searched users. Beyond that, those of
             users asked the longest ago are dropped; the user who is asked always fits.
-        exact_up_to: Vectors of a user up to which all records are ranked. Beyond that, the database
-            gives candidates, which bounds time and memory. On PostgreSQL alone.
     """
 
     fusion: Literal["blend", "rrf", "cosine"] = "blend"
@@ -192,7 +190,6 @@ class RetrievalSettings(SettingsSection):
     recall: Literal["all", "facts"] = "all"
     wait: NonNegativeFloat = 0.3
     cache_size: PositiveInt = 1_024
-    exact_up_to: NonNegativeInt = 100_000
 
 
 class RetentionSettings(SettingsSection):

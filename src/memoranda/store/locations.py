@@ -121,7 +121,7 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
             raise MissingExtra("a store on PostgreSQL (postgresql://)", "postgres")
         from memoranda.store.postgres import PostgresStore  # noqa: PLC0415 - extra `postgres`
 
-        return PostgresStore(path, **common, exact_up_to=settings.retrieval.exact_up_to)
+        return PostgresStore(path, **common)
     return SqliteStore(path, **common, key=key.get_secret_value() if key else None)
 
 

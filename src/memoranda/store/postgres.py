@@ -21,10 +21,8 @@ from memoranda.model.changes import Insert
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.processes import follow_forks
-from memoranda.model.query import CandidateQuery, Candidates, Filter
-from memoranda.store import postgres_large, postgres_terms
+from memoranda.store import postgres_terms
 from memoranda.store.sql import database
-from memoranda.store.sql.reads import matching
 from memoranda.store.sql.store import Store
 
 FORM = "postgresql://user@host:5432/database"
@@ -36,20 +34,15 @@ OPTIONS: dict[str, Any] = {
     "tcp_user_timeout": 30_000,
     "client_encoding": "utf8",
 }
-# Memories of a user up to which a search ranks them all.
-EXACT_UP_TO = 100_000
 SET_PATIENCE = "SELECT set_config('lock_timeout', CAST(greatest(1, round(1000 * %s)) AS text), %s)"
 # Work on all users waits for the writers of each.
 LOCK_ALL = "LOCK TABLE users IN EXCLUSIVE MODE"
-# Processes that open a new database at once: one of them makes the schema. And one of those that
-# find a large user prepares the search.
+# Processes that open a new database at once: one of them makes the schema.
 LOCK_SCHEMA = "SELECT pg_advisory_xact_lock(1835363695)"
-LOCK_INDEXING = "SELECT pg_try_advisory_xact_lock(1835363696)"
 NEXT_KEYS = "SELECT nextval('record_keys') FROM generate_series(1, :count)"
 STEPS = "CREATE TABLE IF NOT EXISTS schema_steps (number bigint PRIMARY KEY)"
 IS_THERE = "SELECT to_regclass('schema_steps') IS NOT NULL"
 DONE = "SELECT coalesce(max(number), 0) FROM schema_steps"
-# All of ours, those of large users too.
 TABLES = """
 SELECT string_agg(CAST(CAST(c.oid AS regclass) AS text), ', ') FROM pg_class c
 JOIN pg_class r ON r.oid = to_regclass('records')
@@ -189,15 +182,6 @@ WITH held AS MATERIALIZED ({} FOR NO KEY UPDATE) SELECT held.*, nextval('record_
     def keep_last_key(self) -> None:
         """Do nothing: a sequence gives no number twice."""
 
-    def index_vectors(self, user: int, vectors: Mapping[int, bytes]) -> None:
-        """Let the database find a user's vectors (float16, by record), if it finds any of them."""
-        if vectors and postgres_large.large_user(self, user) is not None:
-            postgres_large.put_vectors(self, user, vectors)
-
-    def drop_indexed_vectors(self, user: int | None = None) -> None:
-        """Drop what the database finds vectors by, of a user or of all."""
-        self.run(postgres_large.DROP, {"user": user})
-
 
 def show_address(address: str) -> str:
     """Return an address as it may be shown: without its passwords.
@@ -230,8 +214,6 @@ class PostgresStore(Store):
         names: decides which names are one entity.
         busy_timeout: seconds to wait for other writers, and for a free connection.
         power_safe: wait at each commit until the server's disk has it, whatever is its default.
-        exact_up_to: memories of a user up to which a search ranks them all; of those who have
-            more, it gets candidates from the database, once ``index_large_users`` has run.
 
     Raises:
         ConfigError: the address cannot be read.
@@ -251,13 +233,11 @@ class PostgresStore(Store):
         names: NameMatcher,
         busy_timeout: float = database.BUSY_TIMEOUT,
         power_safe: bool = False,
-        exact_up_to: int = EXACT_UP_TO,
     ) -> None:
         """Connect, and create the schema where there is none."""
         super().__init__(show_address(address))
         self._address = make_conninfo(**(OPTIONS | conninfo_to_dict(address)))
         self._busy_timeout, self._power_safe = busy_timeout, power_safe
-        self._exact_up_to = exact_up_to
         with self._translated():
             # The pool would try for long, and not tell what was wrong.
             psycopg.connect(self._address).close()
@@ -373,37 +353,6 @@ class PostgresStore(Store):
         values = postgres_terms.values_of(scope, new, self._analyzer)
         with self._lend() as connection:
             return connection.change(postgres_terms.ADD, values) > 0
-
-    # Large users
-
-    def is_large(self, scope: Scope) -> bool:
-        """Return whether candidates for the scope's user come from the database."""
-        with self._reading(scope) as (connection, user):
-            return postgres_large.large_user(connection, user) is not None
-
-    def candidates(self, scope: Scope, where: Filter, question: CandidateQuery) -> Candidates:
-        """Return what a question may be about among the memories of a large user."""
-        with self.snapshot(), self._reading(scope) as (connection, user):
-            mine = matching(scope, user, where)
-            return postgres_large.find_candidates(connection, user, mine, question)
-
-    def index_large_users(self) -> None:
-        """Prepare the search of users with too many memories to rank them all in memory.
-
-        Where the server lacks what that needs, they are ranked in memory like all others.
-        """
-        with self.read() as connection:
-            users = connection.all(postgres_large.TO_INDEX, {"most": self._exact_up_to})
-        if not users:
-            return
-        with self._lend() as connection, connection.raw.transaction():
-            if not connection.value(LOCK_INDEXING):
-                return  # Another process does it.
-            try:
-                for (user,) in users:
-                    postgres_large.index_user(self, user)
-            except errors.StoreError as error:
-                database.warn_once(f"{error}; {postgres_large.NEEDED}")
 
     # Upkeep
 

@@ -237,14 +237,6 @@ class SqlConnection(ABC):
         self._next_key = first + count
         return range(first, first + count)
 
-    def index_vectors(self, user: int, vectors: Mapping[int, bytes]) -> None:
-        """Let the database find a user's vectors (float16, by record), if it finds any of them."""
-        del user, vectors
-
-    def drop_indexed_vectors(self, user: int | None = None) -> None:
-        """Drop what the database finds vectors by, of a user or of all."""
-        del user
-
     def keep_last_key(self) -> None:
         """Let no new record get the key of one that is erased next."""
         self.run(SET_META, {"name": "last_key", "value": str(self.value(LAST_KEY))})

@@ -196,7 +196,6 @@ class ErasingWrites(ConversationWrites):
         if erase:
             self.full_text.remove(self.connection, self.user, [*held])
             self.connection.keep_last_key()
-            self.connection.drop_indexed_vectors(self.user)
             tables = (f"DELETE FROM {each} WHERE user_key = :user" for each in user_tables()[::-1])
             for sql in (*tables, FORGET_NAME, FORGET_LEASES):
                 self.run(sql, name=name, digest=name_digest(name))

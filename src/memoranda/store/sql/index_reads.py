@@ -96,7 +96,6 @@ OF_THESE = "EXISTS (SELECT 1 FROM records r WHERE r.key = v.record_key AND {whic
 AT_ONCE = 1_024
 TEXTS = "SELECT r.key, r.content FROM records r WHERE r.key IN (@ints(:keys)) AND {mine}"
 # Of some records.
-SOME = "r.key IN (@ints(:keys))"
 # The sign has SQLite find vectors by their records, and not among all of the user's.
 THEIR_VECTORS = "+v.user_key = :user AND v.record_key IN (@ints(:keys))"
 # Those of another model are of another size, until they are made anew.
@@ -175,17 +174,6 @@ class IndexReads(SqlReads):
             parts, names = [*chain.from_iterable(chain(known, coming))], [*reader.numbers]
         model = reader.model
         return query.IndexChanges(version, rows, revised, names, parts, lineage, model, reset=reset)
-
-    def is_large(self, scope: Scope) -> bool:
-        """Return that every user's memories can be ranked in memory."""
-        del scope
-        return False
-
-    def candidates(
-        self, scope: Scope, where: query.Filter, question: query.CandidateQuery
-    ) -> query.Candidates:
-        """Refuse: no user is large."""
-        raise NotImplementedError(scope, where, question)
 
     def texts(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, str]:
         """Return the text of each of these records, as far as they exist."""

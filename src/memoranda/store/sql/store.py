@@ -138,7 +138,6 @@ class Transaction(ErasingWrites, SessionWrites, AccessWrites):
         )
         self.add("token_vectors", tokens)
         self.run(record_writes.UNQUEUE, work=VECTORS, keys=dump(sorted(vectors)))
-        self.connection.index_vectors(self.user, vectors)
 
 
 def known_user(
@@ -240,7 +239,6 @@ class Store(database.Database[Any], TransferReads, IndexReads, AccessReads):
     def reset_vectors(self, model: str, dimensions: int) -> None:
         """Drop all vectors, name the model and queue every record."""
         with self.transact_alone() as connection:
-            connection.drop_indexed_vectors()
             for table in rows.VECTOR_TABLES:
                 connection.run(f"DELETE FROM {table}")
             connection.run(f"{record_writes.CHANGE_ALL}, vector_seq = 0")
@@ -248,9 +246,6 @@ class Store(database.Database[Any], TransferReads, IndexReads, AccessReads):
                 connection.run(database.SET_META, {"name": name, "value": value})
             for sql in (UNQUEUE_ALL, QUEUE_ALL):
                 connection.run(sql)
-
-    def index_large_users(self) -> None:
-        """Do nothing: no user is too large for memory."""
 
     def match_terms(
         self, scope: Scope, terms: Sequence[str], *, limit: int, items: bool = False
