@@ -64,7 +64,7 @@ conformance: $(READY)  ## Check the MCP server with the protocol's own suite and
 	$(BIN)/python scripts/conformance.py
 
 integrations: $(READY)  ## Run the frameworks' own tests on our integrations, each in its environment
-	$(BIN)/python scripts/integrations.py $(ARGS)
+	$(BIN)/python -u scripts/integrations.py $(ARGS)
 
 clean:  ## Remove the virtual environment and all caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

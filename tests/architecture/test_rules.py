@@ -35,7 +35,7 @@ SCANNERS = {
 }
 PRIVATE_DUPLICATES = 3
 CONTRACTS = 4
-HEAVY = ["onnxruntime", "openai", "torch", "sentence_transformers", "typer", "rich"]
+HEAVY = ["onnxruntime", "openai", "anthropic", "pydantic_ai", "torch", "typer", "rich"]
 
 
 @pytest.fixture(scope="module")

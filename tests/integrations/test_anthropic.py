@@ -1,6 +1,7 @@
 """Anthropic's memory tool on a memory answers as the SDK's own on a folder, whatever is asked."""
 
 import asyncio
+import json
 import tempfile
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from memoranda import AsyncMemory, Memory, Settings
 
 pytest.importorskip("memoranda.integrations.anthropic", reason="anthropic is not installed")
 
-from anthropic import __version__
+from anthropic import Anthropic, __version__
 from anthropic.lib.tools import ToolError, _beta_builtin_memory_tool
 
 from memoranda.integrations.anthropic import AnthropicMemoryTool, AsyncAnthropicMemoryTool
@@ -126,3 +127,41 @@ def test_the_asynchronous_tool_is_the_same():
             assert await memory.files().list_files() == []
 
     asyncio.run(use())
+
+
+def test_the_runner_of_the_sdk_calls_it(memory):
+    """What Claude asks for is done, and what cannot be done is told to it as an error."""
+    httpx2 = pytest.importorskip("httpx2", reason="this version of anthropic is on httpx")
+    create = {"command": "create", "path": "/memories/a.md", "file_text": "tea"}
+    asked = iter([create, create, None])
+    told = []
+
+    def answer(request):
+        told.append(json.loads(request.content)["messages"][-1]["content"])
+        step = next(asked)
+        use = {"type": "tool_use", "id": f"t{len(told)}", "name": "memory", "input": step}
+        message = {
+            "id": "m",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude-sonnet-5-5",
+            "content": [use if step else {"type": "text", "text": "Done."}],
+            "stop_reason": "tool_use" if step else "end_turn",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
+        return httpx2.Response(200, json=message)
+
+    transport = httpx2.Client(transport=httpx2.MockTransport(answer))
+    with Anthropic(api_key="none", http_client=transport) as client:
+        client.beta.messages.tool_runner(
+            model="claude-sonnet-5-5",
+            max_tokens=100,
+            messages=[{"role": "user", "content": "Remember that I drink tea."}],
+            tools=[AnthropicMemoryTool(memory, ("files", "runner"))],
+        ).until_done()
+    assert memory.files(("files", "runner")).read("a.md").content == "tea"
+    (first,), (second,) = told[1:]
+    assert "successfully" in str(first["content"])
+    assert second["is_error"]
+    assert "already exists" in str(second["content"])
