@@ -7,10 +7,8 @@ from typing import Any
 
 from memoranda.aio import like
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.explain import ConversationStats, ViewExplanation
 from memoranda.conversation.formats.parse import check_message, new_message, parse_messages
-from memoranda.conversation.view import ConversationView
-from memoranda.model.models import Context, Marker, Message, NewMessage, Pruning
+from memoranda.model.models import Marker, Message, NewMessage
 from memoranda.remote.connection import Connection
 from memoranda.remote.verbs import RemotePart, as_segment, asks
 
@@ -51,21 +49,21 @@ class RemoteConversation(RemotePart):
         """The system prompt."""
         return self.explain().info.system
 
-    messages = property(asks(Conversation.messages, "GET /messages", Messages))
-    prunings = property(asks(Conversation.prunings, "GET /prunings", tuple[Pruning, ...]))
-    recent = asks(Conversation.recent, "GET /messages", Messages)
-    by_role = asks(Conversation.by_role, "GET /messages", Messages)
-    window = asks(Conversation.window, "GET /window", Messages)
-    dump = asks(Conversation.dump, "GET /dump", list[dict[str, Any]])
-    view = asks(Conversation.view, "GET /view", ConversationView)
-    explain = asks(Conversation.explain, "GET /explanation", ViewExplanation)
-    stats = asks(Conversation.stats, "GET ", ConversationStats)
-    context = asks(Conversation.context, "POST /context", Context)
-    pop = asks(Conversation.pop, "DELETE /messages", Messages)
-    remove = asks(Conversation.remove, "DELETE /messages/{id}", Message)
+    messages = property(asks(Conversation.messages, "GET /messages"))
+    prunings = property(asks(Conversation.prunings, "GET /prunings"))
+    recent = asks(Conversation.recent, "GET /messages")
+    by_role = asks(Conversation.by_role, "GET /messages")
+    window = asks(Conversation.window, "GET /window")
+    dump = asks(Conversation.dump, "GET /dump")
+    view = asks(Conversation.view, "GET /view")
+    explain = asks(Conversation.explain, "GET /explanation")
+    stats = asks(Conversation.stats, "GET ")
+    context = asks(Conversation.context, "POST /context")
+    pop = asks(Conversation.pop, "DELETE /messages")
+    remove = asks(Conversation.remove, "DELETE /messages/{id}")
     pin = asks(Conversation.pin, "PUT /messages/{id}/pin")
-    prune = asks(Conversation.prune, "POST /prune", Pruning | None)
-    start_session = asks(Conversation.start_session, "POST /sessions", Pruning | None)
+    prune = asks(Conversation.prune, "POST /prune")
+    start_session = asks(Conversation.start_session, "POST /sessions")
     clear = asks(Conversation.clear, "POST /clear")
     end = asks(Conversation.end, "POST /end")
 

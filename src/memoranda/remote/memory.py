@@ -12,24 +12,10 @@ from typing import Any, Self
 
 from memoranda.aio import like
 from memoranda.errors import InvalidInput
-from memoranda.maintenance.audit import Audit
-from memoranda.maintenance.facts import Fact, LearnedFacts, Provenance
-from memoranda.maintenance.users import Admin, UserOverview
+from memoranda.maintenance.users import Admin
 from memoranda.memory import Memory
 from memoranda.model.checks import limited, named, required_callable, several
-from memoranda.model.models import (
-    Change,
-    ConversationInfo,
-    Entity,
-    ForgetReceipt,
-    Hit,
-    Recall,
-    Record,
-)
-from memoranda.model.notes import HistoryEntry
-from memoranda.model.reports import Check, MaintenanceReport, MemoryStats, StageReport
-from memoranda.model.sessions import SessionInfo
-from memoranda.model.usage import StageUsage
+from memoranda.model.models import Record
 from memoranda.notes.sync import SyncedNotes
 from memoranda.records.drafts import parse_draft
 from memoranda.remote.connection import Connection
@@ -46,21 +32,19 @@ PAGE = 1_000  # records that a server lists at once
 class RemoteNotes(RemotePart):
     """The Markdown notes of the user, where the server has them; see ``Memory.notes``."""
 
-    search = asks(SyncedNotes.search, "GET /history", list[HistoryEntry])
-    history = asks(SyncedNotes.history, "GET /history", list[HistoryEntry])
-    append_history = asks(SyncedNotes.append_history, "POST /history", HistoryEntry)
-    append_history_rotated = asks(
-        SyncedNotes.append_history_rotated, "POST /history?rotated=true", HistoryEntry
-    )
-    read_memory = asks(SyncedNotes.read_memory, "GET /memory", str, part="text")
-    write_memory = asks(SyncedNotes.write_memory, "PUT /memory", bool, part="changed")
+    search = asks(SyncedNotes.search, "GET /history")
+    history = asks(SyncedNotes.history, "GET /history")
+    append_history = asks(SyncedNotes.append_history, "POST /history")
+    append_history_rotated = asks(SyncedNotes.append_history_rotated, "POST /history?rotated=true")
+    read_memory = asks(SyncedNotes.read_memory, "GET /memory", part="text")
+    write_memory = asks(SyncedNotes.write_memory, "PUT /memory", part="changed")
 
 
 class RemoteAdmin(RemotePart):
     """The users of the server's store, for a token of scope ``admin``; see ``Memory.admin``."""
 
-    overviews = asks(Admin.overviews, "GET /users", list[UserOverview])
-    delete_user = asks(Admin.delete_user, "DELETE /users/{name}", ForgetReceipt)
+    overviews = asks(Admin.overviews, "GET /users")
+    delete_user = asks(Admin.delete_user, "DELETE /users/{name}")
 
     @like(Admin.users)
     def users(self) -> list[str]:
@@ -120,45 +104,43 @@ class Remote(RemotePart):
         """The users of the whole store: lists and deletes them. Not for agents."""
         return RemoteAdmin(self._connection, "/admin")
 
-    remember = asks(Memory.remember, "POST /records", Record)
-    correct = asks(Memory.correct, "POST /records/{id}/corrections", Record)
-    confirm = asks(Memory.confirm, "POST /records/{id}/confirmation", Record)
-    update = asks(Memory.update, "PATCH /records/{id}", Record)
-    forget = asks(Memory.forget, "DELETE /records/{id}", ForgetReceipt, item="/items")
-    forget_many = asks(Memory.forget_many, "POST /records/forget", ForgetReceipt)
-    set_context = asks(Memory.set_context, "PUT /context/{key}", Record)
-    get_context = asks(Memory.get_context, "GET /context/{key}", str | None, part="value")
-    search = asks(Memory.search, "POST /search", list[Hit])
-    recall = asks(Memory.recall, "POST /recall", Recall)
-    get = asks(Memory.get, "GET /records/{id}", Record, missing=None, item="/items")
-    namespaces = asks(Memory.namespaces, "GET /namespaces", list[tuple[str, ...]])
-    count = asks(Memory.count, "GET /records/count", int, part="count")
-    history = asks(Memory.history, "GET /records/{id}/history", list[Change], missing=[])
-    entity = asks(Memory.entity, "GET /entities/{name}", Entity, missing=None)
-    entities = asks(Memory.entities, "GET /entities", list[Entity])
-    merge_entities = asks(Memory.merge_entities, "POST /entities/merge", Entity)
-    split_entity = asks(Memory.split_entity, "POST /entities/split", Entity)
-    facts = asks(Memory.facts, "POST /facts/search", list[Fact])
-    trace_fact = asks(Memory.trace_fact, "GET /facts/{id}", Provenance)
-    conversations = asks(Memory.conversations, "GET /conversations", list[ConversationInfo])
-    delete_conversation = asks(
-        Memory.delete_conversation, "DELETE /conversations/{id}", ForgetReceipt
-    )
-    sessions = asks(Memory.sessions, "GET /sessions", list[SessionInfo])
-    usage = asks(Memory.usage, "GET /usage", list[StageUsage])
-    consolidate = asks(Memory.consolidate, "POST /consolidate", StageReport)
-    learn = asks(Memory.learn, "POST /learn", LearnedFacts)
-    maintain = asks(Memory.maintain, "POST /maintain", MaintenanceReport)
-    expire = asks(Memory.expire, "POST /stages/expire", StageReport)
-    decay = asks(Memory.decay, "POST /stages/decay", StageReport)
-    enrich = asks(Memory.enrich, "POST /stages/enrich", StageReport)
-    reflect = asks(Memory.reflect, "POST /stages/reflect", StageReport)
-    derive = asks(Memory.derive, "POST /stages/derive", StageReport)
-    audit = asks(Memory.audit, "GET /audit", Audit)
-    stats = asks(Memory.stats, "GET /stats", MemoryStats)
-    doctor = asks(Memory.doctor, "GET /admin/doctor", list[Check])
-    verify = asks(Memory.verify, "GET /admin/verify", list[str])
-    rebuild = asks(Memory.rebuild, "POST /admin/rebuild", list[str])
+    remember = asks(Memory.remember, "POST /records")
+    correct = asks(Memory.correct, "POST /records/{id}/corrections")
+    confirm = asks(Memory.confirm, "POST /records/{id}/confirmation")
+    update = asks(Memory.update, "PATCH /records/{id}")
+    forget = asks(Memory.forget, "DELETE /records/{id}", item="/items")
+    forget_many = asks(Memory.forget_many, "POST /records/forget")
+    set_context = asks(Memory.set_context, "PUT /context/{key}")
+    get_context = asks(Memory.get_context, "GET /context/{key}", part="value")
+    search = asks(Memory.search, "POST /search")
+    recall = asks(Memory.recall, "POST /recall")
+    get = asks(Memory.get, "GET /records/{id}", missing=None, item="/items")
+    namespaces = asks(Memory.namespaces, "GET /namespaces")
+    count = asks(Memory.count, "GET /records/count", part="count")
+    history = asks(Memory.history, "GET /records/{id}/history", missing=[])
+    entity = asks(Memory.entity, "GET /entities/{name}", missing=None)
+    entities = asks(Memory.entities, "GET /entities")
+    merge_entities = asks(Memory.merge_entities, "POST /entities/merge")
+    split_entity = asks(Memory.split_entity, "POST /entities/split")
+    facts = asks(Memory.facts, "POST /facts/search")
+    trace_fact = asks(Memory.trace_fact, "GET /facts/{id}")
+    conversations = asks(Memory.conversations, "GET /conversations")
+    delete_conversation = asks(Memory.delete_conversation, "DELETE /conversations/{id}")
+    sessions = asks(Memory.sessions, "GET /sessions")
+    usage = asks(Memory.usage, "GET /usage")
+    consolidate = asks(Memory.consolidate, "POST /consolidate")
+    learn = asks(Memory.learn, "POST /learn")
+    maintain = asks(Memory.maintain, "POST /maintain")
+    expire = asks(Memory.expire, "POST /stages/expire")
+    decay = asks(Memory.decay, "POST /stages/decay")
+    enrich = asks(Memory.enrich, "POST /stages/enrich")
+    reflect = asks(Memory.reflect, "POST /stages/reflect")
+    derive = asks(Memory.derive, "POST /stages/derive")
+    audit = asks(Memory.audit, "GET /audit")
+    stats = asks(Memory.stats, "GET /stats")
+    doctor = asks(Memory.doctor, "GET /admin/doctor")
+    verify = asks(Memory.verify, "GET /admin/verify")
+    rebuild = asks(Memory.rebuild, "POST /admin/rebuild")
 
     @like(Memory.remember_many)
     def remember_many(self, items: Iterable[Any]) -> Any:

@@ -9,12 +9,15 @@ from datetime import datetime
 from functools import wraps
 from inspect import signature
 from string import Formatter
-from typing import Any, cast
+from types import NoneType
+from typing import Any, cast, get_type_hints
 from urllib.parse import quote
 from uuid import uuid4
 
 from memoranda.aio import P, T, Verb
 from memoranda.errors import NotFound, StoreError
+from memoranda.maintenance.audit import Audit
+from memoranda.maintenance.facts import Fact, LearnedFacts, Provenance
 from memoranda.model import checks
 from memoranda.model.chat import ToolSpec
 from memoranda.model.models import NewMessage
@@ -26,6 +29,8 @@ from memoranda.text.json_values import to_object, type_adapter
 READS = frozenset({"/search", "/recall", "/facts/search", "/expand"})
 # Arguments of which a single text is a mistake.
 LISTS = frozenset({"ids", "namespace", "prefix", "stages", "tags"})
+# Types of results that ``memory`` imports with what makes them.
+LAZY = {each.__name__: each for each in (Audit, Fact, LearnedFacts, Provenance)}
 RAISE: Any = object()
 
 
@@ -77,7 +82,7 @@ class RemotePart:
         answer = self._connection.ask(
             method, self._place + path, headers, params=query, content=body
         )
-        return None if kind is None else value_of(answer.content, kind, part)
+        return None if kind in {None, NoneType} else value_of(answer.content, kind, part)
 
 
 def value_of(content: bytes | str, kind: Any, part: str | None = None) -> Any:
@@ -96,7 +101,6 @@ def value_of(content: bytes | str, kind: Any, part: str | None = None) -> Any:
 def asks(
     verb: Verb[P, T],
     request: str,
-    kind: Any = None,
     *,
     part: str | None = None,
     missing: Any = RAISE,
@@ -105,14 +109,15 @@ def asks(
     """Return a verb as a method of a :class:`RemotePart` that asks the server for it.
 
     Args:
-        verb: whose arguments it takes.
+        verb: whose arguments it takes, and whose type it returns.
         request: the method and the path, with the names of arguments in braces.
-        kind, part: what it returns, as ``_ask`` takes them.
+        part: the name of what it returns in the answer, as ``_ask`` takes it.
         missing: what it returns where there is no such thing; an error is raised, if not given.
         item: the path where an item is named by its key, and no record by its id.
     """
     call: Callable[..., Any] = getattr(verb, "fget", verb)
     method, path = request.split(" ")
+    kind = get_type_hints(call, localns=LAZY)["return"]
 
     @wraps(call)
     def ask(self: RemotePart, /, *args: Any, **kwargs: Any) -> Any:
