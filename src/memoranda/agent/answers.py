@@ -103,16 +103,12 @@ class MemoryAnswerer:
         also = [f"also: {self._quote(hit.record, short=True)}" for hit in near]
         return "\n".join([self._quote(hits[0].record), *also]), (hits[0], *near)
 
-    def _state(self, told: str, since: datetime) -> str:
-        """Return what is told of the user as a sentence, with since when it is known."""
-        when = self._when(since).removeprefix("on ")
-        return f"{told[:1].upper()}{told[1:]} (known since {when})."
-
     def _quote(self, record: Record, *, short: bool = False) -> str:
         """Return what a record says, with who said it and when."""
         text = shorten(record.content, LONGEST_QUOTE, placeholder="…")
         if record.kind is not Kind.EPISODE:
-            return self._state(_tell(text), record.created_at)
+            told, since = _tell(text), self._when(record.created_at).removeprefix("on ")
+            return f"{told[:1].upper()}{told[1:]} (known since {since})."
         when = self._when(record.event_time)
         who = "I" if record.source_role == "assistant" else "You"
         return f"“{text}” ({when})" if short else f"{who} said {when}: “{text}”"

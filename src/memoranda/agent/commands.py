@@ -12,7 +12,7 @@ from memoranda.model.checks import nearest
 from memoranda.text.patterns import compile_pattern
 
 NEW, END, YES = "/new", "/end", "--yes"
-ALIASES = {"/quit": "/exit", "/?": "/help", "/stats": "/context"}
+ALIASES = {"/quit": "/exit", "/?": "/help", "/stats": "/context", "/retry": "/edit"}
 LIKE = 0.75  # how near a slip of the finger comes to a command (difflib)
 COMMAND = compile_pattern(r"\s*(/[A-Za-z?]+)(?:\s+(.*))?\s*", re.DOTALL)
 Result = TypeVar("Result")

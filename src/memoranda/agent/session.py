@@ -293,12 +293,8 @@ class ChatSession:
         self._done = set()
         yield ConversationChanged(f"Taken back, with its answer: {last.content:.200}{stays}")
 
-    def do_retry(self) -> Events:
-        """Ask your last message again."""
-        return self.do_edit()
-
     def do_edit(self, words: str = "") -> Events:
-        """Say your last message in other words: /edit WORDS."""
+        """Ask your last message again; with WORDS, in these."""
         last = self.agent.undo()
         said = words or last.content
         yield ConversationChanged(f"asked again: {said:.200}")
@@ -333,8 +329,8 @@ class ChatSession:
         if words and not words.isdecimal():
             raise InvalidInput(f"/prune takes a number of tokens, got {words!r:.80}")
         receipt = self.agent.chat.prune(int(words) if words else None)
-        many = "no message" if receipt is None else f"{receipt.messages:,} messages"
-        yield Notice(f"{many} left the view; /search still finds all")
+        gone = receipt.messages if receipt else 0
+        yield Notice(f"{gone:,} message{'s' * (gone != 1)} left the view; /search still finds all")
 
     def do_cost(self) -> Events:
         """Show what this session took of models, and what it cost."""

@@ -107,8 +107,9 @@ class TerminalChat:
             self.session.out = make_console(width=PIPE_WIDTH, color_system=None)
         if self.prompt is not None:
             self.session.print(*self._greet(), Text())
-        while (text := self._read()) is not None and self.answer(text):
-            pass
+        for text in iter(self._read, None):
+            if text.strip() and not self.answer(text.rstrip("\r\n")):
+                break
 
     def _greet(self) -> Iterator[Text]:
         """Yield which model answers, which session goes on, and how to leave."""
@@ -119,14 +120,10 @@ class TerminalChat:
             yield from self.session.view.wrap(line)
 
     def _read(self) -> str | None:
-        """Return the next text that is not blank; ``None`` at the end."""
-        read = (
-            self.prompt.read if self.prompt is not None else lambda: read_input(line=True) or None
-        )
-        while (text := read()) is not None:
-            if text.strip():
-                return text.rstrip("\r\n")
-        return None
+        """Return the next text; ``None`` at the end."""
+        if self.prompt is not None:
+            return self.prompt.read()
+        return read_input(line=True) or None
 
     def answer(self, text: str) -> bool:
         """Show what comes of a text; return whether the chat goes on."""
@@ -159,13 +156,10 @@ class TerminalChat:
         if not isinstance(event, chats.WorkStarted | chats.ToolUsed):
             self._waiting.close()
         match event:
-            case chats.WorkStarted():
-                if self.prompt is not None:
-                    self._waiting.enter_context(self.session.out.status("working…"))
+            case chats.WorkStarted() if self.prompt is not None:
+                self._waiting.enter_context(self.session.out.status("working…"))
             case chats.TextPiece(piece):
                 self._answer.write(piece)
-            case chats.ToolUsed():
-                pass
             case chats.AnswerFinished():
                 self._finish(event)
             case chats.Question():

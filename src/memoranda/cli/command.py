@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property, partial
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, TypeVar
 
@@ -28,7 +27,7 @@ from memoranda.errors import ConfigError, InvalidInput, MissingExtra
 from memoranda.model.checks import parse_moment
 from memoranda.model.ports import Progress
 from memoranda.rendering.forms import format_json
-from memoranda.rendering.layout import Display, safe_text
+from memoranda.rendering.layout import Display, format_error, safe_text
 from memoranda.rendering.plain import one_line
 from memoranda.serving.signals import SIGNALLED
 
@@ -160,13 +159,6 @@ class Session(typer.Context):
     def given(self) -> dict[str, tuple[str, str | None]]:
         """The options that win over settings, with their values, by the names of the settings."""
         return {"location": ("--db", self.db), "user": ("--user", self.meta.get("user"))}
-
-    @property
-    def location(self) -> Path | None:
-        """The file or folder, ``None`` for a memory without one."""
-        from memoranda.store.locations import file_of, place  # noqa: PLC0415 - as above
-
-        return file_of(place(self.db, self.settings))
 
     def memory(
         self, at: str | None = None, *, writes: bool = False, all_users: bool = False
@@ -317,8 +309,7 @@ def read_input(*, line: bool = False) -> str:
 
 def tell_error(message: str) -> None:
     """Write an error as one line on standard error."""
-    shown = safe_text("error: ", "bold red").append(one_line(message), "not bold default")
-    make_console(stderr=True).print(shown, soft_wrap=True)
+    make_console(stderr=True).print(format_error(message), soft_wrap=True)
 
 
 def declare_options(declared: Callable[..., None]) -> list[Any]:

@@ -25,7 +25,7 @@ TOKENS = (
     Column("token", "id", whole=True),
     Column("user", "user", "bold"),
     Column("scope", "scope"),
-    Column("made", lambda token, view: view.minute(token.created_at), "dim", whole=True),
+    Column("made", "created_at", "dim", whole=True),
     Column("expires", _ends, whole=True),
 )
 

@@ -20,15 +20,22 @@ from memoranda.rendering.facts import show_learned
 from memoranda.rendering.layout import Column, Display, safe_text, table
 from memoranda.rendering.memory_stats import show_stats
 from memoranda.rendering.plain import one_line, pluralize
-from memoranda.store.locations import MEMORY
+from memoranda.store.locations import MEMORY, file_of, place
 
 FACTS, ACTIONS = 200, 8  # of a consolidation and of a stage that are shown
 DRY = "dry run, nothing was changed"
 RESULTS = {True: "ok", False: "FAIL", None: "note"}
+
+
+def _show_check(check: Check, _: Display) -> Text:
+    found = safe_text(check.detail)
+    return found.append(f"\n{check.remedy}", "bold") if check.remedy else found
+
+
 CHECKS = (
     Column("check", "name"),
     Column("", lambda check, _: RESULTS[check.ok]),
-    Column("what was found", lambda check, _: _show_check(check), wide=True),
+    Column("what was found", _show_check, wide=True),
 )
 
 USERS = (
@@ -82,11 +89,11 @@ def doctor(
         memoranda doctor --json
     """
     # A machine can be looked at before there is a memory; one that is named has to be there.
-    place = session.location
-    looks = session.db is None and place is not None and not place.exists()
+    file = file_of(place(session.db, session.settings))
+    looks = session.db is None and file is not None and not file.exists()
     memory = session.memory(at=MEMORY if looks else None, all_users=True)
     if looks:
-        session.note(f"there is no memory at {place} yet: this is the machine alone")
+        session.note(f"there is no memory at {file} yet: this is the machine alone")
     if rebuild:
         different = memory.rebuild()
         session.note(f"rebuilt; {'; '.join(different) or 'nothing was different'}")
@@ -100,11 +107,6 @@ def doctor(
     session.show(checks, table(checks, CHECKS, session.view))
     if any(check.ok is False for check in checks):
         raise typer.Exit(FAILED)
-
-
-def _show_check(check: Check) -> Text:
-    found = safe_text(check.detail)
-    return found.append(f"\n{check.remedy}", "bold") if check.remedy else found
 
 
 @command(commands, "consolidate")

@@ -200,7 +200,8 @@ class ContextBuilder:
         """The view of the conversation, which does not depend on what memory recalls."""
         live, whole = self._state.live, self._whole - self._head
         beside = max(self._asked, self._asks.reserved)
-        more = live.group().tokens + live.marked(self._meter, self._asks.budget) > whole - beside
+        marked = live.marked(self._meter, self._asks.budget)
+        more = sum(unit.tokens for unit in self._given.units) + marked > whole - beside
         if more and self._asked > self._asks.reserved:
             # So that the view does not change with the length of each prompt.
             beside = max(beside, int(whole * PROMPT_SHARE))

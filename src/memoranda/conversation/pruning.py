@@ -231,11 +231,9 @@ class Pruner:
         self, state: ConversationState, trigger: str, room: int, given: SelectionInput, why: str
     ) -> Pruning | None:
         """Take out of view what does not fit ``room`` tokens; return the receipt, if any went."""
-        # Where few tokens are to be freed, what is left is to hold what markers tell in a context.
-        told = self.limits.budget(state.window) if given.policy.always else room
         if trigger != MANUAL:
-            room = self._least_room(state, room, given)
-        shown = view_of(given, room, state.meter, told)
+            room = max(room, self._least_room(state, given))
+        shown = view_of(given, room, state.meter)
         # Tool messages without counterpart go only together with what they stand between, as the
         # counterpart may still come.
         going = {item.id for item in shown.pruned if not item.pinned}
@@ -261,19 +259,18 @@ class Pruner:
         self.states.apply(receipt)
         return receipt
 
-    def _least_room(self, state: ConversationState, room: int, given: SelectionInput) -> int:
-        """Return ``room``, or as much as what nobody asked to go takes, if that is more.
+    def _least_room(self, state: ConversationState, given: SelectionInput) -> int:
+        """Return the tokens of what nobody asked to go: the newest and the last request (N2.3).
 
-        The newest and the last request (N2.3): a view that has no room for them leaves them out,
-        but the next one, or a larger one, has them again. And the request that the current task
-        is about (requirement R5.4), where it is not too large for any view.
+        A view that has no room for them leaves them out, but the next one, or a larger one, has
+        them again. And the request that the current task is about (requirement R5.4), where it is
+        not too large for any view.
         """
-        must = given.essential.keys()
+        must, whole = given.essential.keys(), state.room(self._prune_at(state))
         request = () if given.request is None else given.mates(given.request)
         least, more = (
             sum(given.units[index].tokens for index in group) for group in (must, {*must, *request})
         )
-        whole = state.room(self._prune_at(state))
-        marked = whole // 10  # what stands for the rest
-        has_room = given.policy.strategy.pairs and more <= whole * MOST_OF_VIEW
-        return max(room, more + marked if has_room else least)
+        if not given.policy.strategy.pairs or more > whole * MOST_OF_VIEW:
+            return least
+        return more + whole // 10  # for what stands for the rest

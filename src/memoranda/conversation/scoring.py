@@ -31,7 +31,6 @@ from memoranda.conversation.signals import Signals
 from memoranda.model.models import Message
 
 RECENCY = ((5, 0.4), (10, 0.2), (20, 0.1))
-FAR = 20  # messages from the end, from where only the content of a message counts
 SUBSTANCE = 20  # characters that a text needs to be redundant: "yes" never is
 
 _DECIMALS = 6  # sums of tenths are tenths
@@ -70,8 +69,7 @@ def rank_values(messages: Sequence[Message], completed: int) -> list[float]:
         value = 0.5 if message.importance is None else message.importance
         value -= 0.1 * ((newest - message.timestamp).days if newest else 0)
         value -= 0.3 * ((index < completed) + again)
-        if from_end < FAR:
-            value += next(add for last, add in RECENCY if from_end < last)
+        value += next((add for last, add in RECENCY if from_end < last), 0)
         values.append(round(value, _DECIMALS))
     return values
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from memoranda.conversation.selection import CURRENT, NEWEST, Selection, SelectionInput, Strategy
-from memoranda.errors import InvalidInput
-from memoranda.model.checks import require_attributes, unknown
+from memoranda.model.checks import refuse_unknown, require_attributes
 
 
 class RollingWindow(Strategy):
@@ -107,8 +106,7 @@ def find_strategy(given: object) -> Strategy:
         InvalidInput: there is none of that name, or the object is no strategy.
     """
     if isinstance(given, str):
-        if given not in STRATEGIES:
-            raise InvalidInput(unknown(given, STRATEGIES, "strategy"))
+        refuse_unknown([given], STRATEGIES, "strategy")
         return STRATEGIES[given]
     require_attributes(given, "strategy", "name", "description", "pairs", "select")
     return cast("Strategy", given)

@@ -56,13 +56,11 @@ class Grouping:
             to nothing.
         waiting: the newest call with the results that are there, while others are to come, and
             reasoning that may lead to something yet.
-        tokens: of all units.
     """
 
     units: Sequence[Unit]
     orphans: tuple[Message, ...]
     waiting: tuple[Message, ...]
-    tokens: int
 
 
 def group_units(messages: Iterable[Message]) -> Grouping:
@@ -98,10 +96,7 @@ def group_units(messages: Iterable[Message]) -> Grouping:
     waiting = torn.pop() if torn and place_of(torn[-1][0]) > max(ends, default=-1) else []
     orphans += [message for part in torn for message in part]
     return Grouping(
-        units=units,
-        orphans=tuple(sorted(orphans, key=place_of)),
-        waiting=(*waiting, *reasoning),
-        tokens=sum(unit.tokens for unit in units),
+        units=units, orphans=tuple(sorted(orphans, key=place_of)), waiting=(*waiting, *reasoning)
     )
 
 

@@ -11,7 +11,7 @@ from memoranda.agent import session as chats
 from memoranda.agent.agent import STAGE, Answer
 from memoranda.model.usage import NO_USAGE, StageUsage, Usage
 from memoranda.rendering.conversations import describe_pruning, describe_usage
-from memoranda.rendering.layout import Display, details, safe_text
+from memoranda.rendering.layout import Display, details, format_error, safe_text
 from memoranda.rendering.memory_stats import format_cost, show_usage
 from memoranda.rendering.plain import DOT, one_line, pluralize
 from memoranda.rendering.records import show_hits
@@ -42,8 +42,7 @@ def show_event(event: chats.ChatEvent, view: Display, hint: str) -> Iterator[Ren
             yield details(models.items())
             yield from view.wrap(CHOOSE_MODEL if models else NO_MODEL, "dim")
         case chats.RequestFailed(error):
-            shown = safe_text("error: ", "bold red").append(one_line(str(error)), "not bold")
-            yield from view.wrap(shown)
+            yield from view.wrap(format_error(error))
 
 
 def describe_answer(event: chats.AnswerFinished, hint: str) -> Iterator[Text]:

@@ -33,14 +33,15 @@ REASONS = {
 }
 SAVES = "to save space"  # otherwise
 BAR = 30
-ALERTS = ((0.9, "red"), (0.8, "yellow"), (0.0, "green"))  # R6.1, R6.2
+# From which share of a budget it is told how, in colour and in words (R2.4, R6.1, R6.2).
+ALERTS = ((0.9, "red", ", almost full"), (0.8, "yellow", ", near the limit"), (0.0, "green", ""))
 MESSAGE = " message"
 LONGEST = 120  # characters of a message in a list on a terminal
 
 
-def alert_colour(share: float) -> str:
-    """Return the colour for a share of a budget that is used."""
-    return next(colour for least, colour in ALERTS if share >= least)
+def alert_of(share: float) -> tuple[str, str]:
+    """Return the colour and the words for a share of a budget that is used."""
+    return next((colour, words) for least, colour, words in ALERTS if share >= least)
 
 
 def _tokens(row: ConversationOverview, _: Display) -> str:
@@ -65,11 +66,12 @@ PARTS = (
 def _format_use(tokens: int, whole: int, *, exact: bool) -> Text:
     """Return how many tokens of how many are used: as a bar, in figures and as a share."""
     share = tokens / whole
+    colour, _ = alert_of(share)
     filled = min(BAR, round(share * BAR))
-    made = Text().append("━" * filled, alert_colour(share)).append("─" * (BAR - filled), "dim")
+    made = Text().append("━" * filled, colour).append("─" * (BAR - filled), "dim")
     made.append("  " if exact else "  about ", "default")
     made.append(f"{tokens:,} of {whole:,} tokens ", "bold default")
-    return made.append(f"({100 * share:.0f} %)", alert_colour(share))
+    return made.append(f"({100 * share:.0f} %)", colour)
 
 
 def _join_messages(receipt: ContextReceipt) -> Iterator[ReceiptLine]:
@@ -161,7 +163,7 @@ def describe_usage(usage: ContextUsage) -> Text:
     """Return a line that says how full the context window is."""
     use = f"{usage.tokens:,} of {usage.limit:,} tokens"
     line = f"context {usage.percent:.0f} % full ({use}): older messages leave the view soon"
-    return Text(line, alert_colour(usage.tokens / usage.limit))
+    return Text(line, alert_of(usage.tokens / usage.limit)[0])
 
 
 # Messages in a list

@@ -28,6 +28,11 @@ def safe_text(text: str, style: str = "") -> Text:
     return Text(escape_controls(text), style=style)
 
 
+def format_error(error: object) -> Text:
+    """Return an error on one line."""
+    return safe_text("error: ", "bold red").append(one_line(str(error)), "not bold default")
+
+
 @dataclass(frozen=True, slots=True)
 class Display:
     """Where results are shown: the console, and the user's time zone (``None``: the machine's)."""

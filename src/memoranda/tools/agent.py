@@ -153,9 +153,8 @@ class AgentTools:
         if len(json_text(metadata or {}, "metadata")) > LONGEST_METADATA:
             raise InvalidInput("metadata has too many characters; put what is long into content")
         text, asking = self._new(content, metadata), self._request()
-        for kept in (
-            self._kept_of(asking) if memory_type == "fact" and not (metadata or valid_until) else ()
-        ):
+        is_plain = memory_type == "fact" and not (metadata or valid_until)
+        for kept in self._kept_of(asking) if is_plain else ():
             if says_no_more(text, f"{kept.content} {self.records.scope.user}"):
                 return ToolOutput(kept, f"Known already as {kept.id}.")
         draft = Draft(

@@ -27,7 +27,7 @@ from memoranda.errors import MemorandaError
 from memoranda.model.models import Message
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.chat import describe_start, format_spending, show_event
-from memoranda.rendering.conversations import alert_colour, format_call
+from memoranda.rendering.conversations import alert_of, format_call
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import DOT, escape_controls, one_line
 from memoranda.tui.commands import SCREENS
@@ -43,8 +43,6 @@ LAST_STRETCH = 30  # messages that are shown when a conversation opens
 MOST_ENTRIES = 100  # entries of the log: with many, each drawing takes long; F4 has the others
 CALL_WIDTH = 300  # characters of a tool call
 NAME_WIDTH = 28  # characters of a session's name
-# From which share of the window it is said in words, too (requirements R2.4, R6.2).
-ALERTS = ((0.9, ", almost full"), (0.8, ", near the limit"), (0.0, ""))
 # The screens over the chat, by their keys from F1 on.
 SHOWN = ("help", "context", "settings", "history", "search", "facts", "notes")
 PANELS: Mapping[str, Callable[[ChatRuntime, str], ListPanel[Any]]] = {
@@ -192,13 +190,12 @@ class ChatScreen(Screen[None]):
             return  # It is still being read.
         session, stats = self._state
         share = stats.total_tokens / stats.token_limit
-        alert = next(words for least, words in ALERTS if share >= least)
+        colour, alert = alert_of(share)
         about = "" if stats.exact else "~"
         line = Text(one_line(session, NAME_WIDTH), "bold")
         used = f"{about}{stats.total_tokens:,} of {stats.token_limit:,} tokens"
         line.append(DOT + used, "not bold")
-        colour = alert_colour(share) if alert else "not bold"
-        line.append(f" {stats.percent_used:.0f} %{alert}", colour)
+        line.append(f" {stats.percent_used:.0f} %{alert}", colour if alert else "not bold")
         for part in filter(None, (self._spent, self.runtime.doing)):
             line.append(DOT + part)
         # Last, as it may be long, and is cut where there is no room.

@@ -18,7 +18,7 @@ from memoranda.conversation.explain import ExplainedMessage
 from memoranda.errors import MemorandaError
 from memoranda.model.models import Context
 from memoranda.rendering.conversations import show_budget, show_figures
-from memoranda.rendering.layout import safe_text
+from memoranda.rendering.layout import format_error, safe_text
 from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.records import show_hits
 from memoranda.tui.layout import OverlayScreen
@@ -104,7 +104,7 @@ class ContextScreen(OverlayScreen):
         if isinstance(built, Context):
             yield from show_budget(built.receipt, view)
         else:
-            yield safe_text(f"error: {built}", "bold red")
+            yield format_error(built)
         yield Text()
         yield from show_figures(found, view)
         yield Text()

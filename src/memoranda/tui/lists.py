@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.widgets import DataTable, Input, Static
 
 from memoranda.errors import MemorandaError
-from memoranda.rendering.layout import Column, Display, safe_text
+from memoranda.rendering.layout import Column, Display, format_error
 from memoranda.rendering.plain import one_line
 from memoranda.tui.layout import OverlayScreen, make_text
 from memoranda.tui.runtime import ChatRuntime
@@ -130,7 +130,7 @@ class ListPanel(Vertical, Generic[Row]):
 
     def show_problem(self, error: Exception) -> None:
         """Show in place of the details what went wrong."""
-        self._tell(safe_text("error: ", "bold red").append(one_line(str(error)), "not bold"))
+        self._tell(format_error(error))
 
     def _tell(self, shown: RenderableType) -> None:
         self.query_one(".detail > Static", Static).update(shown)

@@ -20,7 +20,6 @@ from memoranda.model.checks import EPOCH, refuse_unknown
 from memoranda.model.models import Marker, Message, ToolCall
 from memoranda.text.patterns import compile_pattern
 
-LONGEST_NAME = 64
 NO_FUNCTION_NAME = compile_pattern(r"[^a-zA-Z0-9_-]")
 
 
@@ -187,4 +186,4 @@ def _sendable(message: Message, form: str, ids: dict[str, str], taken: set[str])
 
 
 def _function_name(name: str) -> str:
-    return NO_FUNCTION_NAME.sub("_", name)[:LONGEST_NAME] or "unnamed"
+    return NO_FUNCTION_NAME.sub("_", name)[: chat.LONGEST_NAME] or "unnamed"
