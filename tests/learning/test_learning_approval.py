@@ -185,6 +185,18 @@ def test_an_agents_tools_wait_and_cannot_keep(memory):
     assert not any("held" in each.metadata for each in kept)
 
 
+def test_an_agent_that_consolidates_ends_nothing(memory):
+    """What it draws waits as all else, and it resolves no conflict."""
+    learn(memory, "s", "I live in Oslo.")
+    tools = {each.name: each for each in memory.consolidator_tools()}
+    (turn,) = memory.records(kind="episode")
+    fact = {"content": "The user lives in Oslo now.", "source_ids": [turn.id]}
+    tools["save_facts_batch"](session_id="s", facts=[fact])
+    old, new = memory.remember(LIMA), memory.remember(OSLO)
+    assert "only a person" in tools["resolve_conflict"](old_id=old.id, new_id=new.id)
+    assert contents(memory) == [LIMA, OSLO]
+
+
 def test_upkeep_never_loses_what_waits():
     """However long the queue is not read, and also where what has ended is removed for good."""
     settings = by_hand(consolidation={"approve": True}, retention={"remove": True})

@@ -136,6 +136,8 @@ class ConsolidatorTools:
         new_id: Annotated[str, Field(description="Id of the newer fact.")],
     ) -> str:
         """Let a newer fact take the place of an older one that is no longer true."""
+        if self._consolidator.settings.approve:
+            raise InvalidInput("consolidation.approve: only a person ends what is believed")
         old, new = find_fact(self._records, old_id), find_fact(self._records, new_id)
         self._records.require_active(new)
         if new.superseded_by is not None:
