@@ -11,8 +11,11 @@ from memoranda import Memory, Settings
 
 pytest.importorskip("memoranda.integrations.deepagents", reason="it is not installed")
 
+from deepagents import create_deep_agent
 from deepagents.backends import CompositeBackend, StateBackend, StoreBackend
 from deepagents.middleware.memory import MemoryMiddleware
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.store.memory import InMemoryStore
 
 from memoranda.integrations.deepagents import DeepAgentsBackend
@@ -125,3 +128,37 @@ def test_notes_are_a_file(tmp_path):
         assert [each["path"] for each in own.ls("/").entries] == ["/AGENTS.md"]
         assert own.edit("/AGENTS.md", "oolong", "mate").occurrences == 1
         assert any("mate" in fact.content for fact in memory.records())
+
+
+def test_an_agent_works_with_the_files_of_a_memory(memory):
+    """Its own tools write, edit, read and find them below the route of the memory."""
+    plan = {"file_path": "/memories/plan.md"}
+    steps = [
+        ("write_file", plan | {"content": "Buy milk"}),
+        ("edit_file", plan | {"old_string": "milk", "new_string": "tea"}),
+        ("read_file", plan),
+        ("grep", {"pattern": "tea", "path": "/memories"}),
+        ("ls", {"path": "/memories/"}),
+    ]
+    calls = [
+        AIMessage("", tool_calls=[{"name": name, "args": given, "id": name}])
+        for name, given in steps
+    ]
+
+    class Scripted(GenericFakeChatModel):
+        """A model that says what is given."""
+
+        def bind_tools(self, *_tools, **_options):
+            return self
+
+    kept = DeepAgentsBackend(memory, ("files", "agent"))
+    agent = create_deep_agent(
+        model=Scripted(messages=iter([*calls, AIMessage("done")])),
+        backend=CompositeBackend(default=StateBackend(), routes={"/memories/": kept}),
+    )
+    said = agent.invoke({"messages": [{"role": "user", "content": "Plan."}]})["messages"]
+    told = {each.name: each.content for each in said if isinstance(each, ToolMessage)}
+    assert "Buy tea" in told["read_file"]
+    assert "/memories/plan.md" in told["grep"]
+    assert "/memories/plan.md" in told["ls"]
+    assert memory.files(("files", "agent")).read("plan.md").content == "Buy tea"
