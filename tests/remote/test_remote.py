@@ -300,8 +300,13 @@ def test_a_server_that_is_not_there_is_named():
         port = free.getsockname()[1]
     with pytest.raises(errors.StoreUnreachable, match=f"127.0.0.1:{port} cannot be reached"):
         asked(f"http://127.0.0.1:{port}")
-    with other_server(200, {}) as url, pytest.raises(errors.StoreError, match="cannot read"):
-        asked(url)
+    for page in (b"<p>hello", b"[]", b'{"count": "many"}'):
+        with (
+            other_server(200, {}, page=page) as url,
+            Remote(url, token="x") as remote,  # noqa: S106 - nobody's
+            pytest.raises(errors.StoreError, match="cannot read"),
+        ):
+            remote.count()
     with other_server(404, {}) as url, pytest.raises(errors.ConfigError, match="not as memoranda"):
         asked(url)
 
@@ -313,8 +318,8 @@ def asked(url, **more):
 
 
 @contextmanager
-def other_server(status, headers, pause=None):
-    """Run a server that answers anything with a page; with ``pause`` not before that is over."""
+def other_server(status, headers, pause=None, page=b"<p>hello"):
+    """Run a server that answers anything with a page, and not before ``pause`` is over."""
 
     class Handler(BaseHTTPRequestHandler):
         asked = 0
@@ -328,7 +333,7 @@ def other_server(status, headers, pause=None):
                 self.send_header(name, value)
             self.end_headers()
             with suppress(OSError):
-                self.wfile.write(b"<p>hello")
+                self.wfile.write(page)
 
         def log_message(self, *_):
             pass

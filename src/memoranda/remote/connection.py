@@ -26,7 +26,7 @@ FAILED = 500
 # What a problem means that names no error of ours; of others the request or the server is wrong.
 MEANING: Mapping[int, type[errors.MemorandaError]] = {
     413: errors.InvalidInput,
-    429: errors.StoreBusy,
+    **dict.fromkeys((409, 429), errors.StoreBusy),
     **dict.fromkeys((502, 503, 504), errors.StoreUnreachable),
 }
 

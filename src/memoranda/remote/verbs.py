@@ -25,8 +25,8 @@ from memoranda.records.drafts import require_one
 from memoranda.remote.connection import Connection
 from memoranda.text.json_values import to_object, type_adapter
 
-# What is read with arguments in a body.
-READS = frozenset({"/search", "/recall", "/facts/search", "/expand"})
+# What is read with arguments in a body, and may be done twice.
+READS = frozenset({"/search", "/recall", "/facts/search", "/expand", "/context"})
 # Arguments of which a single text is a mistake.
 LISTS = frozenset({"ids", "namespace", "prefix", "stages", "tags"})
 # Types of results that ``memory`` imports with what makes them.
@@ -94,7 +94,7 @@ def value_of(content: bytes | str, kind: Any, part: str | None = None) -> Any:
     try:
         found = json.loads(content)
         return type_adapter(kind).validate_python(found if part is None else found[part])
-    except ValueError as error:
+    except (ValueError, TypeError, LookupError) as error:
         raise StoreError(f"the server answered what this version cannot read: {error}") from error
 
 
