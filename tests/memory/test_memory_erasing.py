@@ -92,7 +92,7 @@ def test_nothing_of_it_is_left_in_any_place(store, opened, tmp_path):
     assert history_file("ana").read_text() == "\n# 2026-03-01 10:00:00.000000\n[erased]\n"
     assert memory.verify() == []
     counted = [each.tokens for each in chat.messages]
-    chat._recount()
+    chat.recount()
     assert [each.tokens for each in chat.messages] == counted
     memory.close()
     assert held(tmp_path, but=()) == []

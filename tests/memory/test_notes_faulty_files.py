@@ -155,7 +155,7 @@ def a_folder(folder):
 
 def test_memory_goes_on_without_its_notes(memory, caplog):
     """Context, agent and consolidation work, one line says what is wrong, and all comes back."""
-    why = "is not a regular file"
+    why = "not a regular file"
     with a_folder(memory.notes.folder):
         caplog.clear()
         agent = agent_of(memory, talking(always="I see."))

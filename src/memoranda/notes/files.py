@@ -32,8 +32,8 @@ Stamp = tuple[int, int, int]
 class NotesFolder:
     """Reads and writes text files in one folder. Thread-safe, and safe between processes.
 
-    The folder is made, for its owner alone, when something is written first. A link in it to
-    another file in it is followed, and stays; one that leads out of it is refused.
+    The folder is made, for its owner alone, when something is written first. A link in it is
+    neither read nor written.
 
     Args:
         folder: an absolute path, links followed.
@@ -41,8 +41,8 @@ class NotesFolder:
 
     Every method but ``names`` raises:
         InvalidInput: a name is no plain name of a file.
-        StoreError: what has the name is a folder, a link out of the folder, or otherwise no
-            file that can be used; the message names it and the remedy.
+        StoreError: what has the name is a folder, a link, or otherwise no file that can be used;
+            the message names it and the remedy.
         StoreBusy: another one did not let go of the lock in time.
         StoreFull: there is no room; nothing was changed.
         StoreReadOnly: the file or its folder cannot be written.
@@ -109,19 +109,15 @@ class NotesFolder:
         return [name for each in patterns for name in found if fnmatchcase(name, each)]
 
     def _path(self, name: str) -> Path:
-        """Return the path of the regular file that ``name`` stands for, or would stand for."""
+        """Return the path of the regular file that ``name`` is, or would be."""
         if name in {"", ".", ".."} or set("/\\\0") & set(name):
             message = f"{name!r:.200} is not a name of a file in the folder of the notes"
             raise errors.InvalidInput(f"{message}; leave out paths")
-        path = Path(os.path.realpath(self.folder / name))
-        if not path.is_relative_to(self.folder):
-            raise errors.StoreError(
-                f"{self.folder / name} is a link that leads out of its folder, to {path}, and is "
-                f"neither read nor written; put a copy of that file in its place"
-            )
+        path = self.folder / name
         with _translated(path, writing=False):
             if path.is_symlink() or (path.exists() and not path.is_file()):
-                raise errors.StoreError(f"{path} is not a regular file; move it away or rename it")
+                message = f"{path} is a link, or not a regular file; put a file in its place"
+                raise errors.StoreError(message)
         return path
 
     # Writing
@@ -161,17 +157,14 @@ class NotesFolder:
     def remove(self, names: Sequence[str]) -> int:
         """Remove files, and the folder where nothing else is in it; return how many there were.
 
-        What a link names outside of the folder stays, and so does what is a folder.
+        What is a folder stays, and so does what a link names.
         """
         if not self.folder.is_dir():
             return 0
         with self.locked(), _translated(self.folder, writing=True):
-            for name in names:
-                path = self.folder / name
-                for each in (Path(os.path.realpath(path)), path):
-                    inside = each.is_relative_to(self.folder)
-                    if inside and (each.is_symlink() or not each.is_dir()):
-                        each.unlink(missing_ok=True)
+            for path in (self.folder / name for name in names):
+                if path.is_symlink() or not path.is_dir():
+                    path.unlink(missing_ok=True)
         with suppress(OSError):
             (self.folder / LOCK).unlink()
             self.folder.rmdir()
@@ -181,8 +174,7 @@ class NotesFolder:
         """Add ``text`` at the end of several files, on a new line: to all of them, or to none."""
         with self.locked(), ExitStack() as opened:
             ends: dict[Path, int] = {}
-            # A link may make two names one file.
-            for path in dict.fromkeys(map(self._path, names)):
+            for path in map(self._path, names):
                 with _translated(path, writing=True):
                     ends[path] = opened.enter_context(files.open_at_end(path))
             for path, descriptor in ends.items():

@@ -54,7 +54,7 @@ class Notes:
     Every method that touches the files raises a :class:`~memoranda.errors.StoreError` that
     names the file and the remedy: ``StoreReadOnly`` without permission to write, ``StoreFull``
     without room, ``StoreBusy`` when another one writes for too long, and ``StoreError`` for a
-    folder or a link out of the folder in the place of a file, and for a file that is not UTF-8.
+    folder or a link in the place of a file, and for a file that is not UTF-8.
     Then nothing was changed.
     """
 
