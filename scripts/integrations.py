@@ -77,6 +77,21 @@ FRAMEWORKS = {
         },
     ),
     "deepagents": Framework(package="deepagents"),
+    "langgraph": Framework(
+        package="langgraph-checkpoint-sqlite",
+        tests=("tests/test_store.py", "tests/test_async_store.py", "tests/test_ttl.py"),
+        left_out={
+            **dict.fromkeys(("scores", "embed_with_path"), "cosines, where ours joins arms"),
+            **dict.fromkeys(
+                ("initialization", "migrations", "no_running_loop", "sweeper"),
+                "what is inside the store on SQLite",
+            ),
+            **dict.fromkeys(
+                ("sql_injection", "numeric_filter", "hyphens"),
+                "filters that LangGraph's store in memory does not take either",
+            ),
+        },
+    ),
     "openai_agents": Framework(
         package="openai-agents",
         tests=(
@@ -104,9 +119,9 @@ FRAMEWORKS = {
                 "cancelled_compaction_commits",
                 "cancelled_again_during_restore",
             ),
-            "looks into SQLiteSession, or into the list",
+            "what is inside the sessions of the SDK",
         )
-        | {"expired_during_compaction": "a memory does not take items that EncryptedSession made"},
+        | {"expired_during_compaction": "items of EncryptedSession, which a memory does not take"},
     ),
     "pydantic_ai": Framework(package="pydantic-ai-slim"),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -59,10 +58,10 @@ def pytest_configure() -> None:
     simple.SimpleListSession = ListSession
 
 
-def speeds(memory: Memory) -> dict[str, tuple[Callable[[int], Any], Callable[[int], Any]]]:
+def speeds(place: Path) -> dict[str, tuple[Callable[[int], Any], Callable[[int], Any]]]:
     """Return operations on sessions of 1,000 items, ours and the SDK's own."""
-    ours = MemorandaSession(AsyncConversation(memory.conversation("c")))
-    theirs = SQLiteSession("c", Path(tempfile.mkdtemp()) / "theirs.db")
+    ours = FileSession("c", place)
+    theirs = SQLiteSession("c", place.parent / "theirs.db")
     items = [
         {"role": role, "content": f"Message {number} of the {role} about a trip to Lisbon."}
         for number in range(500)

@@ -10,11 +10,9 @@ import asyncio
 import httpx2
 import pytest
 from framework_examples import load_example
-from langgraph.store.base import BaseStore, SearchOp
-from langgraph.store.memory import InMemoryStore
 from tables import each_row
 
-from memoranda import AsyncMemory, Memory, Settings
+from memoranda import AsyncMemory, Settings
 
 
 @pytest.fixture
@@ -31,11 +29,7 @@ def memory(wordless):
 
 @each_row(
     ("heading", "most"),
-    [
-        ("Google ADK: a memory service", 40),
-        ("LangGraph: a store", 60),
-        ("FastAPI: one memory for all requests", 35),
-    ],
+    [("Google ADK: a memory service", 40), ("FastAPI: one memory for all requests", 35)],
 )
 def test_an_adapter_is_short(heading: str, most: int):
     """The whole of it has at most so many lines, its imports among them."""
@@ -86,82 +80,6 @@ class TestGoogleAdk:
             await memory.close()
 
         asyncio.run(use())
-
-
-FRUIT = {"name": "pear", "n": 3, "deep": {"a": [1, None]}, "empty": None}
-
-
-class TestLangGraph:
-    """The store of LangGraph, beside LangGraph's own in memory."""
-
-    @pytest.fixture
-    def stores(self, wordless):
-        """Ours and theirs."""
-        with Memory(":memory:", settings=wordless) as memory:
-            yield load_example("LangGraph: a store")[0].MemorandaStore(memory), InMemoryStore()
-
-    def test_it_answers_as_theirs_does(self, stores):
-        """Values, filters, pages and namespaces are the same, by every call of the base class."""
-        told = []
-        for store in stores:
-            assert isinstance(store, BaseStore)
-            answers = []
-            for number, place in enumerate([("a", "b"), ("a", "c", "d"), ("e", "b")]):
-                store.put(place, "k", FRUIT | {"n": number})
-                store.put(place, "other", {"name": "plum", "n": 2.5})
-            store.put(("a", "b"), "k", FRUIT)
-            store.put(("e", "b"), "other", None)
-            store.delete(("e", "b"), "never there")
-            answers += [store.get(("a", "b"), key) for key in ("k", "none")]
-            for wanted in (
-                {"name": "plum"},
-                {"n": {"$gte": 2, "$lt": 3}},
-                {"n": {"$gt": 2.5}},
-                {"name": {"$ne": "plum"}},
-                {"name": {"$eq": "pear"}, "n": 3},
-                {"empty": None, "n": 2},
-                {"deep": {"a": [1, None]}},
-            ):
-                for prefix in ((), ("a",), ("a", "b"), ("x",)):
-                    answers.append(store.search(prefix, filter=wanted))
-            answers += [store.search(("a",), limit=2, offset=start) for start in (0, 2, 4)]
-            for given in (
-                {},
-                {"prefix": ("a",)},
-                {"suffix": ("b",)},
-                {"prefix": ("*", "b")},
-                {"max_depth": 1},
-                {"max_depth": 2, "limit": 1, "offset": 1},
-            ):
-                answers.append(store.list_namespaces(**given))
-            told.append([plain(answer) for answer in answers])
-        assert told[0] == told[1]
-
-    def test_a_query_finds_by_words(self, stores):
-        """Below a namespace, with a score; without waiting for the event loop."""
-        store, _ = stores
-        store.put(("notes",), "1", {"text": "The cat is called Schnurri"})
-        store.put(("notes", "more"), "2", {"text": "Buy oat milk"})
-        found = asyncio.run(store.abatch([SearchOp(("notes",), query="what is the cat called?")]))
-        assert [(item.key, item.score > 0) for item in found[0][:1]] == [("1", True)]
-        assert store.search(("notes", "more"), query="cat") == []
-
-    def test_what_has_a_time_to_live_ends(self, stores):
-        """It is found until then, and not after it; the first time of writing stays."""
-        store, _ = stores
-        store.put(("a",), "k", FRUIT, ttl=5)
-        first = store.get(("a",), "k")
-        store.put(("a",), "k", {"n": 1}, ttl=0.0000001)
-        assert (store.get(("a",), "k"), store.search(("a",)), first.value) == (None, [], FRUIT)
-
-
-def plain(answer: object) -> object:
-    """Return an answer of a store without its times, searches in the order of their keys."""
-    if isinstance(answer, list) and answer and not isinstance(answer[0], tuple):
-        return sorted((item.namespace, item.key, repr(plain(item))) for item in answer)
-    if hasattr(answer, "value"):
-        return answer.namespace, answer.key, sorted(answer.value.items(), key=repr)
-    return answer
 
 
 class TestFastApi:

@@ -181,3 +181,14 @@ def test_a_shorter_list_is_the_beginning_of_a_longer_one(order, question):
         assert found(memory, question) == whole
         for limit in range(1, len(whole) + 1):
             assert texts(found(memory, question, limit)) == texts(whole)[:limit]
+
+
+def test_an_item_brings_no_other_up_to_date():
+    """A new one takes the place of an old one under its key alone, whatever they say."""
+    chosen = Settings(timezone="UTC", embedding={"model": "none"})
+    with Memory(":memory:", user="ana", settings=chosen) as memory:
+        for key, text in (("july", "400 euros"), ("august", "460 euros now")):
+            content = f"My monthly grocery budget is {text}, for July."
+            memory.remember(content.replace("July", key), kind="item", key=key, namespace=("a",))
+        hits = memory.search("What is my monthly grocery budget for July?", kind="item")
+        assert [hit.record.key for hit in hits] == ["july", "august"]

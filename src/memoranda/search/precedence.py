@@ -135,12 +135,17 @@ class CurrentFirst:
         return max(enough, key=lambda row: fits[row], default=None)
 
     def _told_with(self, top: int, best: Sequence[int]) -> list[int]:
-        """Return what the speaker of a record said among the best; nothing if it is too long."""
+        """Return what the speaker of a record said among the best; nothing if it is too long.
+
+        An item says nothing: a new one takes the place of an old one under its key alone.
+        """
         table = self.rows.table
         told = [
             row
             for row in best
-            if table["length"][row] <= LONGEST and table["speaker"][row] == table["speaker"][top]
+            if table["length"][row] <= LONGEST
+            and table["speaker"][row] == table["speaker"][top]
+            and table["kind"][row] != KINDS[Kind.ITEM]
         ]
         return told if top in told else []
 
