@@ -15,7 +15,6 @@ from starlette.responses import Response
 from memoranda.model.models import Record
 from memoranda.rendering.forms import ResultForm, form_of, format_json, full_form_of
 
-JSON = "application/json"
 # What a client accepts that wants all fields of results, each as it is.
 FULL = "application/vnd.memoranda.full+json"
 # The form that the present request asked for.
@@ -30,7 +29,7 @@ def choose_form(request: Request) -> None:
 
 def answer(result: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return the answer that holds a result."""
-    return Response(format_json(result, form=asked_form.get()), status, headers, media_type=JSON)
+    return Response(format_json(result, form=asked_form.get()), status, headers, "application/json")
 
 
 def record_form(record: Record) -> Mapping[str, object]:

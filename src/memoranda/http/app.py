@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from fastapi import FastAPI
 from opentelemetry import trace
+from prometheus_client import CollectorRegistry, Histogram, ProcessCollector
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Scope
@@ -29,7 +30,6 @@ from memoranda.http import (
 from memoranda.http.explorer.app import add_explorer
 from memoranda.http.guard import RequestGuard
 from memoranda.http.limits import TokenChecker
-from memoranda.http.metrics import RequestMetrics
 from memoranda.http.problems import add_problem_handlers
 from memoranda.http.short import ShortCalls
 from memoranda.memory import Memory, services_of, share
@@ -54,6 +54,7 @@ RESOURCES = (
     server,
 )
 MCP = "/mcp"
+SECONDS, LABELS = "memoranda_request_seconds", ("route", "status")
 TOKENS = 1_024  # whose memories are kept at hand
 
 
@@ -85,7 +86,9 @@ def create_app(
     # One object for each token, as a new one looks its user up again; and a user who was deleted
     # gets new tokens.
     app.state.memory_of = lru_cache(TOKENS)(lambda token: share(memory, token.user, None))
-    app.state.metrics = RequestMetrics()
+    app.state.metrics = CollectorRegistry()
+    ProcessCollector(registry=app.state.metrics)
+    seconds = Histogram(SECONDS, "Seconds that answers took.", LABELS, registry=app.state.metrics)
     app.state.short_calls = ShortCalls(services_of(memory).store)
     app.state.is_stopping = lambda: False  # Streams end where whoever runs the server sets this.
     app.state.memory, app.state.tickets, app.state.mcp = memory, events.EventTickets(), None
@@ -100,7 +103,7 @@ def create_app(
     # What is added last is asked first.
     app.add_middleware(ConcurrencyLimiter, token_of=_whose_turn)
     app.add_middleware(TokenChecker, tokens=TokenService.of(memory), rate=limits.rate)
-    app.add_middleware(RequestGuard, allowed=allowed, limits=limits, metrics=app.state.metrics)
+    app.add_middleware(RequestGuard, allowed=allowed, limits=limits, seconds=seconds)
     return app
 
 

@@ -19,7 +19,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from memoranda.http.access import ReadMemory, require_token
+from memoranda.http.access import require_token
 from memoranda.http.answers import answer
 from memoranda.http.resources import resource
 from memoranda.memory import Memory, scope_of, services_of
@@ -58,10 +58,9 @@ class EventTickets:
 
 
 @router.post("/tickets", status_code=201, response_model=dict[str, Any])
-async def take_ticket(request: Request, memory: ReadMemory) -> Response:
+async def take_ticket(request: Request) -> Response:
     """Give a ticket, with which a page opens the events once."""
-    del memory
-    text = request.app.state.tickets.issue(request.state.token)
+    text = request.app.state.tickets.issue(require_token(request))
     return answer({"ticket": text, "expires_in": SECONDS}, 201)
 
 

@@ -11,12 +11,12 @@ from http import HTTPStatus
 
 import anyio
 from opentelemetry import trace
+from prometheus_client import Histogram
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memoranda.http.metrics import RequestMetrics
 from memoranda.http.problems import FAILED, problem_answer
 from memoranda.serving.listening import AllowedHosts
 from memoranda.settings.sections import HttpSettings
@@ -40,13 +40,13 @@ class RequestGuard:
         app: what answers.
         allowed: the names it may be asked by; ``None`` is any.
         limits: how long a body may be, and in which time it has to arrive.
-        metrics: counts the answers.
+        seconds: counts the answers and how long they took.
     """
 
     app: ASGIApp
     allowed: AllowedHosts | None
     limits: HttpSettings
-    metrics: RequestMetrics
+    seconds: Histogram
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; messages of other kinds are passed on."""
@@ -69,13 +69,12 @@ class RequestGuard:
             if not answer.status:
                 await problem_answer(request, 500, FAILED)(scope, receive, answer.send)
         finally:
-            answer.tell(self.metrics)
+            answer.tell(self.seconds)
 
     def _refuse(self, request: Request) -> Response | None:
         """Return the answer to a request that goes no further."""
         headers = request.headers
         host, origin = headers.get("host", ""), headers.get("origin")
-        length = headers.get("content-length", "0")
         if self.allowed is not None and not self.allowed.allow_host(host):
             told = f"this server is not asked by the name {host!r:.80}; set http.allowed_hosts"
             return problem_answer(request, 421, told)
@@ -85,14 +84,7 @@ class RequestGuard:
         if headers.get("content-encoding", "identity").lower() != "identity":
             told = "a body is sent as it is; leave Content-Encoding out"
             return problem_answer(request, 415, told, {"Accept-Encoding": "identity"})
-        if length.isdecimal() and int(length) > self.limits.body_size:
-            return problem_answer(request, 413, too_large(self.limits.body_size))
         return None
-
-
-def too_large(most: int) -> str:
-    """Return what to say of a body that is longer than ``most`` bytes."""
-    return f"a body has {most:,} bytes at most (http.body_size); send it in parts"
 
 
 @dataclass(slots=True)
@@ -121,7 +113,8 @@ class BodyReceiver:
             raise HTTPException(408, told, {"Connection": "close"})
         self.received += len(message.get("body", b""))
         if self.received > self.size:
-            raise HTTPException(413, too_large(self.size), {"Connection": "close"})
+            told = f"a body has {self.size:,} bytes at most (http.body_size); send it in parts"
+            raise HTTPException(413, told, {"Connection": "close"})
         if not message.get("more_body", False):
             self.received = -1
         return message
@@ -158,9 +151,9 @@ class AnswerSender:
             message["headers"] = [*headers, own, *(each for each in ALWAYS if each[0] not in said)]
         await self.target(message)
 
-    def tell(self, metrics: RequestMetrics) -> None:
+    def tell(self, seconds: Histogram) -> None:
         """Count the answer, and log how it went."""
         took = time.perf_counter() - self.begun
-        metrics.observe(self.route, self.status, took)
+        seconds.labels(self.route, str(self.status)).observe(took)
         if log.isEnabledFor(logging.INFO):
             log.info("%s %d %.1f ms", self.label, self.status, 1_000 * took)

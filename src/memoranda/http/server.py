@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request
-from prometheus_client import CONTENT_TYPE_LATEST
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import Response
 
 import memoranda
@@ -30,7 +30,7 @@ async def health() -> dict[str, str]:
 def metrics(request: Request) -> Response:
     """Give the figures of this process to Prometheus, which has a token."""
     require_token(request)
-    return Response(request.app.state.metrics.render(), media_type=CONTENT_TYPE_LATEST)
+    return Response(generate_latest(request.app.state.metrics), media_type=CONTENT_TYPE_LATEST)
 
 
 @open_router.get("/openapi.json", include_in_schema=False)
@@ -57,11 +57,7 @@ def capabilities(request: Request, memory: ReadMemory) -> Response:
             "scope": token.scope,
             "kinds": [*Kind],
             "events": [*ChangeAction],
-            "limits": {
-                "body_size": limits.body_size,
-                "body_seconds": limits.body_seconds,
-                "rate": limits.rate,
-            },
+            "limits": limits.model_dump(include={"body_size", "body_seconds", "rate"}),
             "vectors": stats.vectors,
             "language_model": stats.llm != "none",
             "mcp": request.app.state.mcp,

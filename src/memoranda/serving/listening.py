@@ -27,11 +27,11 @@ SHARE = 16
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
-def bound(address: ListenAddress, option: str = "--http") -> socket.socket:
+def bound(address: ListenAddress) -> socket.socket:
     """Return a socket that listens at ``address``.
 
     Raises:
-        ConfigError: nothing can listen there; the message names the option.
+        ConfigError: nothing can listen there.
     """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
@@ -40,7 +40,7 @@ def bound(address: ListenAddress, option: str = "--http") -> socket.socket:
         )
     except OSError as error:
         raise ConfigError(
-            f"{option}={address}: cannot listen there: {error.strerror or error}"
+            f"--http={address}: cannot listen there: {error.strerror or error}"
         ) from error
     # So it learns its protocol: else asyncio does not send small answers at once (TCP_NODELAY).
     return socket.socket(fileno=listening.detach())
