@@ -231,9 +231,11 @@ class Pruner:
         self, state: ConversationState, trigger: str, room: int, given: SelectionInput, why: str
     ) -> Pruning | None:
         """Take out of view what does not fit ``room`` tokens; return the receipt, if any went."""
+        # Where few tokens are to be freed, what is left is to hold what markers tell in a context.
+        told = self.limits.budget(state.window) if given.policy.always else room
         if trigger != MANUAL:
             room = max(room, self._least_room(state, given))
-        shown = view_of(given, room, state.meter)
+        shown = view_of(given, room, state.meter, told)
         # Tool messages without counterpart go only together with what they stand between, as the
         # counterpart may still come.
         going = {item.id for item in shown.pruned if not item.pinned}

@@ -117,16 +117,16 @@ class ConversationView:
     reasons: Mapping[str, str] = field(compare=False)
 
 
-def view_of(given: SelectionInput, most: int, meter: ChatMeter) -> ConversationView:
+def view_of(given: SelectionInput, most: int, meter: ChatMeter, told: int = 0) -> ConversationView:
     """Return the view of live messages within ``most`` tokens.
 
     Fixed messages stay even where they alone exceed that; the caller, who knows what
-    else must fit, judges that.
+    else must fit, judges that. Markers tell as much as in a view of ``told`` tokens.
     """
     live, room = given.live, most
     while True:
         kept = choose_units(given, room, meter)
-        view = _assemble(live, kept, meter, most)
+        view = _assemble(live, kept, meter, told or most)
         over = view.tokens - most
         if over <= 0:
             return view
