@@ -33,7 +33,7 @@ def command(name: str, **fields: st.SearchStrategy) -> st.SearchStrategy:
 
 STEP = st.one_of(
     command("view", path=PATH),
-    command("view", path=PATH, view_range=st.tuples(NUMBER, NUMBER)),
+    command("view", path=PATH, view_range=st.tuples(NUMBER, NUMBER) | st.lists(NUMBER, max_size=3)),
     command("create", path=PATH, file_text=TEXT),
     command("str_replace", path=PATH, old_str=TEXT, new_str=TEXT),
     command("insert", path=PATH, insert_line=NUMBER, insert_text=TEXT),

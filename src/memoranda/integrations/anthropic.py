@@ -33,9 +33,11 @@ def view(files: Files, command: beta.BetaMemoryTool20250818ViewCommand) -> str:
     if found is None:
         return list_folder(files, path, command.path)
     lines = found.content.split("\n")
-    first, last = command.view_range or (1, -1)
-    first = max(1, first)
-    shown = lines[first - 1 : len(lines) if last == -1 else last]
+    first, last = 1, len(lines)
+    match command.view_range:
+        case [begin, end]:
+            first, last = max(1, begin), last if end == -1 else end
+    shown = lines[first - 1 : last]
     return f"Here's the content of {command.path} with line numbers:\n{number_lines(shown, first)}"
 
 
