@@ -47,6 +47,7 @@ STEPS = (
     "9a96f05b",
     "686076f4",
     "10a5481a",
+    "e3b0c442",  # Of PostgreSQL alone.
 )
 # Since when rows of transcripts say whose they are, and removed messages are rows.
 OWNED, REMOVED = 4, 10
