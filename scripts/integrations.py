@@ -78,6 +78,7 @@ FRAMEWORKS = {
     ),
     "deepagents": Framework(package="deepagents"),
     "google_adk": Framework(package="google-adk"),
+    "langchain": Framework(package="langchain"),
     "langgraph": Framework(
         package="langgraph-checkpoint-sqlite",
         tests=("tests/test_store.py", "tests/test_async_store.py", "tests/test_ttl.py"),

@@ -1,0 +1,93 @@
+"""The middleware for LangChain recalls in the request alone, and keeps each message once."""
+
+import asyncio
+
+import pytest
+
+from memoranda import Memory, Settings
+
+pytest.importorskip("langchain.agents", reason="not installed: pip install 'memoranda[langchain]'")
+
+from langchain.agents import create_agent
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from memoranda.integrations.langchain import MemorandaMiddleware
+
+WORDLESS = Settings(embedding={"model": "none"}, timezone="UTC")
+CAT = "My cat is called Schnurri."
+
+
+def weather(place: str) -> str:
+    """Return the weather."""
+    return f"sun over {place}"
+
+
+class Recorder(GenericFakeChatModel):
+    """A model that answers from a list, and records what it was sent."""
+
+    sent: list = []  # noqa: RUF012 - a field of pydantic
+
+    def _generate(self, messages, *arguments, **named):
+        self.sent.append([(each.type, each.text) for each in messages])
+        return super()._generate(messages, *arguments, **named)
+
+    def bind_tools(self, tools, **named):
+        """Take tools, and call them as the list says."""
+        del tools, named
+        return self
+
+
+def converse(memory, run):
+    """Hold two threads with an agent; return what the model was sent."""
+    call = {"name": "weather", "args": {"place": "Faro"}, "id": "c1"}
+    answers = [
+        AIMessage("Noted."),
+        AIMessage("", tool_calls=[call]),
+        AIMessage("Sunny."),
+        AIMessage("Yes."),
+    ]
+    model = Recorder(messages=iter(answers), sent=[])
+    middleware = [MemorandaMiddleware(memory)]
+    saver = InMemorySaver()
+    agent = create_agent(model, [weather], middleware=middleware, checkpointer=saver)
+    for thread, prompt in (
+        ("monday", CAT),
+        ("friday", "Is it sunny in Faro for my cat?"),
+        ("friday", "Is Schnurri the name of my cat?"),
+    ):
+        asked = {"messages": [{"role": "user", "content": prompt}]}
+        run(agent, asked, {"configurable": {"thread_id": thread}})
+    return model.sent
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda agent, *asked: agent.invoke(*asked),
+        lambda agent, *asked: asyncio.run(agent.ainvoke(*asked)),
+    ],
+)
+def test_an_agent_is_told_what_other_threads_said(run):
+    """Before the user's last message; the thread keeps what was said, tools too, and no recall."""
+    with Memory(":memory:", settings=WORDLESS) as memory:
+        first, second, third, last = converse(memory, run)
+        assert first == [("human", CAT)]
+        assert [kind for kind, _ in second] == ["human", "human"]
+        assert CAT in second[0][1]
+        assert third[:2] == second
+        assert [kind for kind, _ in last] == ["human", "ai", "tool", "ai", "human", "human"]
+        assert CAT in last[4][1]
+        kept = memory.conversation("friday").messages
+        assert [each.role for each in kept] == [
+            "user",
+            "assistant",
+            "tool",
+            "assistant",
+            "user",
+            "assistant",
+        ]
+        assert kept[1].tool_calls[0].name == "weather"
+        assert not any("Schnurri." in each.content for each in kept)
+        assert len(memory.conversation("monday")) == 2
