@@ -3,15 +3,12 @@
 import logging
 
 import pytest
-from message_samples import NOON, message
 from talks import FINISHED, NEXT, chatter, chosen, fill, heard, lawful, named, remembering, sized
 
 from memoranda import Conversation, errors
-from memoranda.conversation.live import StateReader
 from memoranda.conversation.pruning import ConversationServices, check_limits
 from memoranda.conversation.transcript import Transcript
 from memoranda.model.clock import SystemClock
-from memoranda.tokens.catalog import Catalog
 
 WINDOW = 1_000
 FAILURES = [
@@ -173,29 +170,3 @@ def test_a_store_that_fails_while_it_prunes(tmp_path, logged):
         chat.add("assistant", sized(12))
         assert [receipt.trigger for receipt in chat.prunings] == ["automatic"]
         assert memory.verify() == []
-
-
-class LostOnce(Transcript):
-    """A transcript whose server is lost when receipts are read, once it is told so."""
-
-    is_lost = False
-
-    def prunings(self):
-        """Return the receipts, or lose the server."""
-        if self.is_lost:
-            self.is_lost = False
-            message = "the connection was lost"
-            raise errors.StoreUnreachable(message)
-        return super().prunings()
-
-
-def test_what_was_removed_does_not_come_back_after_a_server_was_lost():
-    """The second reading, too, leaves out what was removed since the last one."""
-    transcript = LostOnce.alone("trip", NOON)
-    transcript.append([message("user", f"{n}", id=f"m{n}") for n in range(4)])
-    reader = StateReader(transcript, Catalog(), None)
-    assert len(reader.read().live.messages) == 4
-    transcript.replace("gone", NOON, ids=["m3"])
-    transcript.is_lost = True
-    assert [each.id for each in reader.read().live.messages] == ["m0", "m1", "m2"]
-    assert not transcript.is_lost
