@@ -26,18 +26,23 @@ CHANGES = {
 
 @each_row("change", CHANGES)
 def test_what_was_changed_meanwhile_is_not_changed(ana, change):
-    """A stale version is refused, and the present one is not."""
+    """A stale version is refused, by header (412) and in the body (409); the present one is not."""
     method, path, body = CHANGES[change]
     stale = store(ana, f"Ana is vegetarian, {change}")
     url = f"/v1/records/{stale['id']}"
     fresh = ana.patch(url, json={"tags": ["diet"]}).json()
     assert fresh["version"] != stale["version"]
 
-    def ask(if_match):
-        return ana.request(method, url + path, json=body, headers={"If-Match": if_match})
+    def ask(if_match=None, **given):
+        headers = {} if if_match is None else {"If-Match": if_match}
+        document = None if body is None else body | given
+        return ana.request(method, url + path, json=document, headers=headers)
 
     for weak in (f'"{stale["version"]}"', f'W/"{fresh["version"]}"'):
-        assert "read it again" in require_problem(ask(weak), 412)["detail"]
+        require_problem(ask(weak), 412)
+    if body is not None:
+        told = require_problem(ask(expected_version=stale["version"]), 409)
+        assert "read it again" in told["detail"]
     assert ana.get(url).json() == fresh
     assert ask(f'"{fresh["version"]}"').status_code in {200, 201}
 
@@ -50,16 +55,15 @@ def test_of_two_changes_at_once_one_is_refused(ana, served):
     def change(number):
         with served.client(served.token("ana")) as client:
             gate.wait()
-            body, version = {"tags": [f"t{number}"]}, {"If-Match": known["version"]}
-            url = f"/v1/records/{known['id']}"
-            statuses.append(client.patch(url, json=body, headers=version).status_code)
+            body = {"tags": [f"t{number}"], "expected_version": known["version"]}
+            statuses.append(client.patch(f"/v1/records/{known['id']}", json=body).status_code)
 
     threads = [threading.Thread(target=change, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(statuses) == [200, 412, 412, 412]
+    assert sorted(statuses) == [200, 409, 409, 409]
 
 
 def test_of_many_at_once_each_gets_its_own_answer(ana, ben):

@@ -55,13 +55,19 @@ class NewRecords(RequestModel, json_schema_extra=example(items=[{"content": "Ana
     items: list[NewRecord]
 
 
-class CorrectionBody(RequestModel, json_schema_extra=example(content="Ana is vegan")):
+class Versioned(RequestModel, json_schema_extra=example(expected_version="9f86d081884c7d65")):
+    """Which version is to be changed: where the record has another by now, nothing is."""
+
+    expected_version: str | None = None
+
+
+class CorrectionBody(Versioned, json_schema_extra=example(content="Ana is vegan")):
     """What a record says from now on."""
 
     content: str
 
 
-class RecordUpdate(RequestModel, json_schema_extra=example(tags=["diet", "food"])):
+class RecordUpdate(Versioned, json_schema_extra=example(tags=["diet", "food"])):
     """What is attached to a record from now on; what is not given stays as it is."""
 
     metadata: Metadata | None = None
@@ -144,7 +150,7 @@ async def show(id: Id, request: Request, memory: ReadMemory) -> Response:
 @router.patch("/{id:path}", response_model=schemas.VersionedRecord)
 def update(id: Id, changes: RecordUpdate, memory: WriteMemory, if_match: IfMatch) -> Response:
     """Change what is attached to a record; what it says is corrected instead."""
-    return record_answer(memory.update(id, **changes.given(), expected_version=if_match))
+    return record_answer(memory.update(id, **changes.given() | asked_version(changes, if_match)))
 
 
 @router.delete("/{id:path}", response_model=ForgetReceipt)
@@ -156,10 +162,17 @@ def forget(id: Id, memory: WriteMemory, if_match: IfMatch, *, erase: Erase = Fal
 @router.post("/{id:path}/corrections", status_code=201, response_model=schemas.VersionedRecord)
 def correct(id: Id, new: CorrectionBody, memory: WriteMemory, if_match: IfMatch) -> Response:
     """Replace what a record says; the answer is the record that supersedes it."""
-    return record_answer(memory.correct(id, new.content, expected_version=if_match), 201)
+    return record_answer(memory.correct(id, new.content, **asked_version(new, if_match)), 201)
 
 
 @router.post("/{id:path}/confirmation", response_model=schemas.VersionedRecord)
-def confirm(id: Id, memory: WriteMemory, if_match: IfMatch) -> Response:
+def confirm(
+    id: Id, memory: WriteMemory, if_match: IfMatch, given: Versioned | None = None
+) -> Response:
     """Believe a record fully and for ever."""
-    return record_answer(memory.confirm(id, expected_version=if_match))
+    return record_answer(memory.confirm(id, **asked_version(given or Versioned(), if_match)))
+
+
+def asked_version(given: Versioned, if_match: str | None) -> dict[str, str | None]:
+    """Return the version that a change asks for, in its body or by ``If-Match``."""
+    return {"expected_version": if_match or given.expected_version}
