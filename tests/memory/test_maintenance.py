@@ -158,7 +158,7 @@ def test_a_dry_run_with_a_model_writes_down_only_what_it_cost(tmp_path):
         assert memory.stats().usage[0].usage.requests == 1
 
 
-@each_row("stages", [["decay", "nonsense"], ["Decay"], "decay", [5]])
+@each_row("stages", [["decay", "nonsense"], ["Decay"], [5]])
 def test_a_stage_that_does_not_exist_is_an_error(memory, stages):
     """The message names the value and the stages; nothing is run."""
     memory.remember("Something that fades.", decay_rate=0.1)

