@@ -133,7 +133,7 @@ VALUES = [
     ("worker --metrics 9464", "--metrics='9464'", "write HOST:PORT"),
     ("worker --metrics 203.0.113.1:9464", "203.0.113.1:9464: cannot listen there", "another"),
     ("mcp --http nowhere", "--http='nowhere'", "write HOST:PORT"),
-    ("mcp --http 0.0.0.0:0", "there is no token", "set mcp.tokens"),
+    ("mcp --http 0.0.0.0:0", "there is no token", "memoranda token create"),
     # settings
     ("config set llm.modle x", "'llm.modle'", "did you mean llm.model?"),
     ("config set conversation x", "conversation is a group", "name one of them"),

@@ -253,7 +253,7 @@ def test_the_configurations_of_the_page_are_valid(run):
 def test_what_cannot_be_served_is_said(run, monkeypatch):
     """A wrong setting ends it with one line that shows no token; so does a library that is not."""
     for arguments, name, text, told in (
-        (["--http", "127.0.0.1:0"], "TOKENS", "secret=ana", "entry 1 is no"),
+        (["--http", "127.0.0.1:0"], "TOKENS", "secret=ana", "entry 1 has a token of 6 characters"),
         ([], "TOOLS", "all", "mcp.tools='all' should be 'full' or 'basic'"),
     ):
         with monkeypatch.context() as changed:

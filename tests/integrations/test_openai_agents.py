@@ -157,7 +157,7 @@ def test_recalled_memory_is_in_the_request_alone():
         assert [item["role"] for item in second] == ["user", "assistant", "system", "user"]
         assert second[2]["content"].count("What is my cat called?") == 0
         assert [item["role"] for item in await session.get_items()] == ["user", "assistant"] * 2
-        records = [record.content for record in await memory.records()]
+        records = [record.content for record in await memory.records(kind="episode")]
         assert sum("Schnurri" in text for text in records) == 2
         assert not any("memory" in text for text in records)
 

@@ -40,10 +40,11 @@ hook = make_group(commands, "hook", HookGroup)
 def install(
     session: Session, client: ClientName, *, dry_run: DryRun = False, yes: Yes = False
 ) -> None:
-    """Put memoranda into the settings of a program, as an MCP server and, where it has them, hooks.
+    """Put memoranda into the settings of Claude Code, Cursor, VS Code and others.
 
-    Shows first what changes in which file. What else stands there stays as it is. With --user and
-    --db, the program uses this memory; otherwise that of your settings.
+    As an MCP server and, where the program has them, as hooks. Shows first what changes in which
+    file; what else stands there stays as it is. With --user and --db, the program uses this memory;
+    otherwise that of your settings.
 
     Examples:
         memoranda install claude-code
