@@ -90,7 +90,7 @@ FRAMEWORKS = {
             ),
             **dict.fromkeys(
                 ("sql_injection", "numeric_filter", "hyphens"),
-                "filters that LangGraph's store in memory does not take either",
+                "filters with dotted paths, NaN or odd keys, which a memory has not",
             ),
         },
     ),
