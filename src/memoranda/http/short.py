@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import anyio.to_thread
 
@@ -40,18 +40,19 @@ class ShortCalls:
         result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.append((call, result))
         if len(self._serving) < self.store.writers:
-            task = asyncio.create_task(self._serve())
-            self._serving.add(task)
-            task.add_done_callback(self._serving.discard)
+            self._serving.add(asyncio.create_task(self._serve()))
         return await asyncio.shield(result)  # So that it can be set when its client has gone.
 
     async def _serve(self) -> None:
         """Run calls until none waits."""
-        while self._waiting:
-            share = len(self._waiting) // self.store.writers + 1
-            taken, self._waiting = self._waiting[:share], self._waiting[share:]
-            for settle in await anyio.to_thread.run_sync(_run_all, taken):
-                settle()
+        try:
+            while self._waiting:
+                share = len(self._waiting) // self.store.writers + 1
+                taken, self._waiting = self._waiting[:share], self._waiting[share:]
+                for settle in await anyio.to_thread.run_sync(_run_all, taken):
+                    settle()
+        finally:  # At once: a call that came before the task is forgotten would wait for ever.
+            self._serving.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
 
 def _run_all(taken: Sequence[Waiting]) -> list[Callable[[], None]]:
