@@ -273,7 +273,7 @@ class Memory:
             InvalidInput: it is no longer believed, or the new text cannot be stored.
         """
         old = self._records.existing(id)
-        if self._records.is_proposal(id):
+        if self._records.is_proposal(old):
             text = self._admit(Draft(content=checks.clean(content, "content")))["content"]
             return self._services.keep_proposal(self._scope, old, text, version=expected_version)
         draft = self._admit(draft_correction(self._records.require_active(old), content))
@@ -290,8 +290,8 @@ class Memory:
             Conflict: it is not of the expected version.
             InvalidInput: it was superseded or forgotten.
         """
-        if self._records.is_proposal(id):
-            held = self._records.existing(id)
+        held = self._records.existing(id)
+        if self._records.is_proposal(held):
             return self._services.keep_proposal(self._scope, held, version=expected_version)
         return self._records.confirm(id, expected_version)
 

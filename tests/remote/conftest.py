@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 
 import anyio
 import pytest
-from memory_fixtures import no_settings_of_this_machine, wordless
+from memory_fixtures import memory, no_settings_of_this_machine, plain, wordless
 
 from memoranda import Memory, Remote, Settings
 from memoranda.http.app import create_app
@@ -15,17 +15,17 @@ from memoranda.serving.listening import bound, web_server
 from memoranda.serving.tokens import TokenService
 from memoranda.testing.embedders import HashEmbedder
 
-__all__ = ["no_settings_of_this_machine", "wordless"]
+__all__ = ["memory", "no_settings_of_this_machine", "plain", "wordless"]
 
 
 @contextmanager
-def served(memory):
+def served(kept):
     """Serve the store of a memory; give the memory of its user on the server."""
     with bound(ListenAddress("127.0.0.1", 0)) as listening:
-        server = web_server(create_app(memory), memory.settings.http)
+        server = web_server(create_app(kept), kept.settings.http)
         thread = threading.Thread(target=anyio.run, args=(server.serve, [listening]))
         thread.start()
-        token, _ = TokenService.of(memory).create(memory.user, TokenScope.ADMIN)
+        token, _ = TokenService.of(kept).create(kept.user, TokenScope.ADMIN)
         try:
             with Remote(f"http://127.0.0.1:{listening.getsockname()[1]}", token=token) as remote:
                 yield remote
@@ -42,19 +42,7 @@ def opened():
         def start(location=":memory:", **arguments):
             arguments.setdefault("embedder", HashEmbedder())
             arguments.setdefault("settings", Settings(timezone="UTC"))
-            memory = stack.enter_context(Memory(location, **{"user": "ana"} | arguments))
-            return stack.enter_context(served(memory))
+            kept = stack.enter_context(Memory(location, **{"user": "ana"} | arguments))
+            return stack.enter_context(served(kept))
 
         yield start
-
-
-@pytest.fixture
-def memory(opened):
-    """Ana's memory, in memory, with hashed vectors, on a server."""
-    return opened()
-
-
-@pytest.fixture
-def plain(opened, wordless):
-    """Ana's memory without any vectors, on a server."""
-    return opened(embedder=None, settings=wordless)

@@ -55,19 +55,19 @@ class NewRecords(RequestModel, json_schema_extra=example(items=[{"content": "Ana
     items: list[NewRecord]
 
 
-class Versioned(RequestModel, json_schema_extra=example(expected_version="9f86d081884c7d65")):
+class ExpectedVersion(RequestModel, json_schema_extra=example(expected_version="9f86d081884c7d65")):
     """Which version is to be changed: where the record has another by now, nothing is."""
 
     expected_version: str | None = None
 
 
-class CorrectionBody(Versioned, json_schema_extra=example(content="Ana is vegan")):
+class CorrectionBody(ExpectedVersion, json_schema_extra=example(content="Ana is vegan")):
     """What a record says from now on."""
 
     content: str
 
 
-class RecordUpdate(Versioned, json_schema_extra=example(tags=["diet", "food"])):
+class RecordUpdate(ExpectedVersion, json_schema_extra=example(tags=["diet", "food"])):
     """What is attached to a record from now on; what is not given stays as it is."""
 
     metadata: Metadata | None = None
@@ -167,12 +167,12 @@ def correct(id: Id, new: CorrectionBody, memory: WriteMemory, if_match: IfMatch)
 
 @router.post("/{id:path}/confirmation", response_model=schemas.VersionedRecord)
 def confirm(
-    id: Id, memory: WriteMemory, if_match: IfMatch, given: Versioned | None = None
+    id: Id, memory: WriteMemory, if_match: IfMatch, given: ExpectedVersion | None = None
 ) -> Response:
     """Believe a record fully and for ever."""
-    return record_answer(memory.confirm(id, **asked_version(given or Versioned(), if_match)))
+    return record_answer(memory.confirm(id, **asked_version(given or ExpectedVersion(), if_match)))
 
 
-def asked_version(given: Versioned, if_match: str | None) -> dict[str, str | None]:
+def asked_version(given: ExpectedVersion, if_match: str | None) -> dict[str, str | None]:
     """Return the version that a change asks for, in its body or by ``If-Match``."""
     return {"expected_version": if_match or given.expected_version}

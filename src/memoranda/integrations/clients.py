@@ -32,7 +32,7 @@ Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class McpClient:
     """A program that calls memoranda.
 
     Attributes:
@@ -84,31 +84,31 @@ class ConfigEdit:
         write_whole(path, [text.encode()])
 
 
-def clients() -> Mapping[str, Client]:
+def clients() -> Mapping[str, McpClient]:
     """Return the programs that are known, by the names of the command, with their files."""
     home, environment = Path.home(), os.environ
     claude = environment.get("CLAUDE_CONFIG_DIR")
     codex = Path(environment.get("CODEX_HOME") or home / ".codex")
     return {
-        "claude-code": Client(
+        "claude-code": McpClient(
             title="Claude Code",
             file=(Path(claude) if claude else home) / ".claude.json",
             entry=_typed_entry,
             hooks=(Path(claude) if claude else home / ".claude") / "settings.json",
             events=("SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd"),
         ),
-        "claude-desktop": Client(
+        "claude-desktop": McpClient(
             title="Claude Desktop", file=_application("Claude") / "claude_desktop_config.json"
         ),
-        "codex": Client(
+        "codex": McpClient(
             title="Codex",
             file=codex / "config.toml",
             table="mcp_servers",
             hooks=codex / "hooks.json",
             events=("SessionStart", "UserPromptSubmit"),
         ),
-        "cursor": Client(title="Cursor", file=home / ".cursor" / "mcp.json"),
-        "opencode": Client(
+        "cursor": McpClient(title="Cursor", file=home / ".cursor" / "mcp.json"),
+        "opencode": McpClient(
             title="OpenCode",
             file=Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
             / "opencode"
@@ -116,7 +116,7 @@ def clients() -> Mapping[str, Client]:
             table="mcp",
             entry=lambda call: {"type": "local", "command": list(call), "enabled": True},
         ),
-        "vscode": Client(
+        "vscode": McpClient(
             title="VS Code",
             file=_application("Code") / "User" / "mcp.json",
             table="servers",
@@ -173,7 +173,7 @@ def plan_uninstall(name: str) -> list[ConfigEdit]:
     return [edit for edit in edits if edit.after != edit.before]
 
 
-def _edit_servers(client: Client, call: Sequence[str] | None) -> ConfigEdit:
+def _edit_servers(client: McpClient, call: Sequence[str] | None) -> ConfigEdit:
     """Return the file of servers with the one of this command, or without it."""
     if client.file.suffix == ".toml":
         return _edit_toml(client, call)
@@ -189,7 +189,7 @@ def _edit_servers(client: Client, call: Sequence[str] | None) -> ConfigEdit:
     return _edit_json(client.file, put)
 
 
-def _edit_toml(client: Client, call: Sequence[str] | None) -> ConfigEdit:
+def _edit_toml(client: McpClient, call: Sequence[str] | None) -> ConfigEdit:
     """Return a file of TOML with a table of this server at its end, or without it."""
     before = _read(client.file)
     text = before or ""
@@ -231,7 +231,7 @@ def _edit_json(path: Path, put: Callable[[Document], None]) -> ConfigEdit:
     return ConfigEdit(path, before, before if same else after if document else None)
 
 
-def _put_hooks(document: Document, client: Client, line: str | None) -> None:
+def _put_hooks(document: Document, client: McpClient, line: str | None) -> None:
     """Put the hooks of a command into a document in the place of those there were, or take out."""
     if line is None and "hooks" not in document:
         return

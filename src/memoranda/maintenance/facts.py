@@ -13,7 +13,7 @@ from memoranda.errors import InvalidInput
 from memoranda.learning.known_facts import when_said
 from memoranda.maintenance import decay
 from memoranda.model.changes import Insert, Reinforce, Supersede
-from memoranda.model.checks import EPOCH, clean, limited
+from memoranda.model.checks import clean, limited
 from memoranda.model.models import Change, Kind, Record, Scope, is_active
 from memoranda.model.query import Filter, Order, RecordRelation
 from memoranda.model.reports import StageReport
@@ -194,9 +194,7 @@ class FactService:
 
     def _state(self, record: Record) -> str:
         if not is_active(record, self._now):
-            # Only what was not believed at any moment may be one that waits.
-            never = record.valid_until == EPOCH
-            return WAITING if never and self._records.is_proposal(record.id) else ENDED
+            return WAITING if self._records.is_proposal(record) else ENDED
         return BELIEVED if record.superseded_by is None else SUPERSEDED
 
     def _fact(self, record: Record, state: str | None = None) -> Fact:

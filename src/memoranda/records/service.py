@@ -120,9 +120,11 @@ class RecordService:
             stored = tx.carry_out(changes)
         return self.announce(stored)
 
-    def is_proposal(self, id: str) -> bool:
+    def is_proposal(self, record: Record) -> bool:
         """Return whether a record is a fact that waits for a person's approval."""
-        trail = self.store.trails(self.scope, [clean(id, "id")]).get(id)
+        if record.valid_until != EPOCH:  # Only what was not believed at any moment may wait.
+            return False
+        trail = self.store.trails(self.scope, [record.id]).get(record.id)
         return trail is not None and trail.is_proposal
 
     def proposals(self, limit: int | None = None) -> list[Record]:

@@ -31,7 +31,7 @@ MEANING: Mapping[int, type[errors.MemorandaError]] = {
 }
 
 
-class Connection:
+class HttpConnection:
     """Asks a server, again where that can help; a write is done once, however often it is sent.
 
     Args:

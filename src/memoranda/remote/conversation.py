@@ -9,7 +9,7 @@ from memoranda.aio import like
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.formats.parse import check_message, new_message, parse_messages
 from memoranda.model.models import Marker, Message, NewMessage
-from memoranda.remote.connection import Connection
+from memoranda.remote.connection import HttpConnection
 from memoranda.remote.verbs import RemotePart, as_segment, asks
 
 # What is not stored of how a conversation is opened.
@@ -20,7 +20,7 @@ Messages = tuple[Message, ...]
 class RemoteConversation(RemotePart):
     """A :class:`memoranda.Conversation` that a server keeps; every verb asks the server."""
 
-    def __init__(self, connection: Connection, id: str, **options: Any) -> None:
+    def __init__(self, connection: HttpConnection, id: str, **options: Any) -> None:
         """Open the conversation, or start it; the limits of its views go with each request."""
         limits = {name: value for name, value in options.items() if name in LIMITS}
         super().__init__(connection, f"/conversations/{as_segment(id, 'id')}", limits)

@@ -18,7 +18,7 @@ from memoranda.model.checks import limited, named, required_callable, several
 from memoranda.model.models import Record
 from memoranda.notes.sync import SyncedNotes
 from memoranda.records.drafts import parse_draft
-from memoranda.remote.connection import Connection
+from memoranda.remote.connection import HttpConnection
 from memoranda.remote.conversation import RemoteConversation
 from memoranda.remote.verbs import RemotePart, arguments_of, asks, plain, value_of
 from memoranda.text.files import file_path
@@ -70,7 +70,7 @@ class Remote(RemotePart):
 
     def __init__(self, url: str, *, token: str | None = None, timeout: float = 60.0) -> None:
         """Ask nothing yet."""
-        super().__init__(Connection(url, token, timeout))
+        super().__init__(HttpConnection(url, token, timeout))
 
     def __repr__(self) -> str:
         """Return where it is; never the token."""

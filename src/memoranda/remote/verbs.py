@@ -22,7 +22,7 @@ from memoranda.model import checks
 from memoranda.model.chat import ToolSpec
 from memoranda.model.models import NewMessage
 from memoranda.records.drafts import require_one
-from memoranda.remote.connection import Connection
+from memoranda.remote.connection import HttpConnection
 from memoranda.text.json_values import to_object, type_adapter
 
 # What is read with arguments in a body, and may be done twice.
@@ -38,7 +38,7 @@ class RemotePart:
     """A part of what a server has: each of its verbs is a request below one path."""
 
     def __init__(
-        self, connection: Connection, place: str = "", limits: Mapping[str, Any] | None = None
+        self, connection: HttpConnection, place: str = "", limits: Mapping[str, Any] | None = None
     ) -> None:
         """Ask nothing yet.
 

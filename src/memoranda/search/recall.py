@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from itertools import islice
+from typing import NamedTuple
 
 from memoranda.errors import StoreReadOnly
 from memoranda.model.changes import RecordAccess
@@ -279,30 +280,42 @@ def _likeness(hit: Hit) -> float:
     return held["tokens"] + held.get("vector", 0) if "tokens" in held else 0
 
 
+class _Statement(NamedTuple):
+    """Who says what in a record, but for case and marks at the edges of words; and its facts."""
+
+    speaker: str | None
+    words: tuple[str, ...]
+    facts: Sequence[Record]
+
+    @classmethod
+    def of(cls, record: Record, facts: FactsByTurn) -> _Statement:
+        """Return what a record says."""
+        words = (word.strip(_MARKS) for word in record.content.casefold().split())
+        return cls(record.source_role, tuple(words), facts.get(record.id, ()))
+
+    def restates(self, other: _Statement) -> bool:
+        """Return whether the same is said, in the same words or with other lead-ins.
+
+        "As I said, I swim" is "I really swim": the same facts were drawn from both.
+        """
+        alike = self.facts and self.facts == other.facts
+        led_in = alike and len({*self.words} ^ {*other.words}) <= LEAD_IN_WORDS
+        return self.speaker == other.speaker and bool(self.words == other.words or led_in)
+
+
 def _group_restated(hits: Sequence[Hit], facts: FactsByTurn) -> Iterator[list[Hit]]:
     """Yield hits that say the same as one group, the newest first, each where its best one was."""
-    groups: list[list[Hit]] = []
+    groups: list[tuple[_Statement, list[Hit]]] = []
     for hit in hits:
-        for group in groups:
-            if _says_same(hit.record, group[0].record, facts):
-                group.append(hit)
-                break
+        said = _Statement.of(hit.record, facts)
+        same = (group for first, group in groups if said.restates(first))
+        group = next(same, None)
+        if group is None:
+            groups.append((said, [hit]))
         else:
-            groups.append([hit])
-    for group in groups:
+            group.append(hit)
+    for _, group in groups:
         yield sorted(group, key=lambda hit: hit.record.event_time, reverse=True)
-
-
-def _says_same(one: Record, other: Record, facts: FactsByTurn) -> bool:
-    """Return whether somebody says the same in two records, but for case, marks and lead-ins.
-
-    "As I said, I swim" is "I really swim": the same facts were drawn from both.
-    """
-    words, others = ([w.strip(_MARKS) for w in r.content.casefold().split()] for r in (one, other))
-    drawn = facts.get(one.id)
-    restates = drawn and drawn == facts.get(other.id)
-    alike = restates and len({*words} ^ {*others}) <= LEAD_IN_WORDS
-    return one.source_role == other.source_role and bool(words == others or alike)
 
 
 def _shortened(line: str, budget: int, counter: TokenCounter) -> str:

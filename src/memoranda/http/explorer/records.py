@@ -40,7 +40,7 @@ def show(request: PageRequest) -> Page:
     values = {
         "record": record,
         "active": is_active(record, now),
-        "waits": services.records(scope).is_proposal(record.id),
+        "waits": services.records(scope).is_proposal(record),
         "confidence": confidence_at(record, now),
         "fades_on": fades_on,
         "curve": charts.decay_curve(record, now, fades_on),
