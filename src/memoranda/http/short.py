@@ -32,8 +32,9 @@ class ShortCalls:
     _serving: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def read(self, call: Callable[[], T]) -> T:
-        """Return what a small read returns, at once where it waits for nobody."""
-        return call() if self.store.reads_at_once else await self.run(call)
+        """Return what a small read returns: at once, unless other calls wait already."""
+        at_once = self.store.reads_at_once and not self._waiting
+        return call() if at_once else await self.run(call)
 
     async def run(self, call: Callable[[], T]) -> T:
         """Return what a call returns, or raise what it raises."""
