@@ -52,8 +52,6 @@ PATIENCE = 0.05
 CLAIM = timedelta(minutes=2)
 # Seconds that a close waits for the batch at hand; it is made again if it was not stored.
 LONGEST_CLOSE = 2.0
-# Called with a kind of work, of how many records it was done, and how many seconds that took.
-OnBatch = Callable[[str, int, float], object]
 
 
 class DerivationWorker:
@@ -184,7 +182,6 @@ class DerivationWorker:
     def work_off(
         self,
         stop: Callable[[], bool],
-        on_batch: OnBatch | None = None,
         *,
         works: Iterable[str] = (VECTORS,),
         claim: timedelta = CLAIM,
@@ -193,7 +190,6 @@ class DerivationWorker:
 
         Args:
             stop: asked before each batch whether to begin no more.
-            on_batch: told after each.
             works: the kinds of work.
             claim: how long to claim each batch.
 
@@ -201,23 +197,15 @@ class DerivationWorker:
             EmbeddingError: the model failed; what it had done stays done.
         """
         self.check_model()
-        start = time.monotonic()
         for work in works:
-            while not stop() and (derived := self._derive_batch(None, work, claim=claim)):
-                if on_batch is not None:
-                    on_batch(work, derived, time.monotonic() - start)
-                start = time.monotonic()
+            while not stop() and self._derive_batch(None, work, claim=claim):
+                pass
 
     def waiting(self, scope: Scope | None, work: str = VECTORS) -> int:
         """Return how many records wait for one kind of work, of one user or of all."""
         with suppress(StoreBusy, StoreFull):  # Then it is told without the newest.
             self._store.queue_newest(scope, PATIENCE)
         return sum(self._store.count(scope, WAITING[work]).values())
-
-    def oldest_waiting(self, work: str) -> datetime | None:
-        """Return when the oldest record of all users was stored that waits for a kind of work."""
-        found = self._store.records(None, WAITING[work], limit=1)
-        return found[0].created_at if found else None
 
     def start_over(self) -> None:
         """Drop all vectors and queue every record for our model, which matches them from now on."""

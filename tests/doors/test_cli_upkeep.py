@@ -6,8 +6,6 @@ import signal
 import subprocess
 from datetime import UTC, datetime, timedelta
 from threading import Event
-from time import monotonic
-from urllib.request import urlopen
 
 import pytest
 
@@ -20,8 +18,6 @@ QUIET = Settings(
     consolidation={"automatic": False}, embedding={"background": False, "model": "none"}
 )
 PATIENCE = 60
-FINISHED = 'memoranda_stage_finished_timestamp_seconds{{stage="{}"}}'
-USERS = 'memoranda_stage_users_total{{stage="{}"}}'
 LEARNED = ["The user lives in Porto."]
 
 
@@ -59,32 +55,6 @@ def test_once_fails_where_a_stage_did(run, talked, monkeypatch):
     done = run("worker", "--once", code=1)
     assert "trip: consolidation.extractor=llm needs a language model" in done.stdout
     assert facts(talked) == []
-
-
-def test_a_worker_serves_metrics_until_a_signal_ends_it(started):
-    """It exits with 0; no metric names a user."""
-    with started("worker", "--metrics", "127.0.0.1:0") as process:
-        url = re.fullmatch(r"note: metrics at (\S+)\n", process.stderr.readline())[1]
-        since, metrics = monotonic(), {}
-        while not all(
-            FINISHED.format(stage) in metrics and metrics[USERS.format(stage)] == "2.0"
-            for stage in STAGES
-        ):
-            assert monotonic() - since < PATIENCE
-            Event().wait(0.1)
-            with urlopen(url) as answer:  # noqa: S310 - the address of our own process
-                metrics = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines())
-        process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0
-    assert said.endswith("note: ended\n")
-    assert metrics["memoranda_store_up"] == "1.0"
-    assert metrics['memoranda_records_waiting{work="vectors"}'] == "3.0"
-    assert float(metrics['memoranda_oldest_waiting_seconds{work="vectors"}']) > 0
-    for stage in STAGES:
-        assert metrics[f'memoranda_stage_failures_total{{stage="{stage}"}}'] == "0.0"
-    assert "process_resident_memory_bytes" in metrics
-    assert not any("eva" in name for name in metrics)
 
 
 def test_a_worker_tells_what_failed_and_goes_on_until_a_signal(started):

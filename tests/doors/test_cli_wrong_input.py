@@ -130,8 +130,6 @@ VALUES = [
     ("stats --db postgresql://localhost/x?nothing=1", "postgresql://…", "use postgresql://user@"),
     ("list --user nobody", "'nobody'", "--user takes default"),
     ("list --user ''", "user is empty", "give it some text"),
-    ("worker --metrics 9464", "--metrics='9464'", "write HOST:PORT"),
-    ("worker --metrics 203.0.113.1:9464", "203.0.113.1:9464: cannot listen there", "another"),
     ("mcp --http nowhere", "--http='nowhere'", "write HOST:PORT"),
     ("mcp --http 0.0.0.0:0", "there is no token", "memoranda token create"),
     # settings

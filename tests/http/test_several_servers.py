@@ -8,6 +8,7 @@ from pathlib import Path
 from time import monotonic
 
 import httpx
+import psycopg
 import pytest
 from bare_environment import bare_environment
 from http_server import PATIENCE
@@ -20,7 +21,7 @@ ADDED = 240  # records, of which the last are stored when one server is gone
 
 @contextmanager
 def started(service, environment):
-    """Run a service of compose.yaml as a process at a free port; give it and its address."""
+    """Run a service of compose.yaml as a process; give it and, at a free port, its address."""
     words = [each.rpartition(":")[0] + ":0" if ":" in each else each for each in service["command"]]
     with subprocess.Popen(  # noqa: S603 - this interpreter, on the commands of the project
         [sys.executable, "-m", "memoranda", *words],
@@ -30,7 +31,7 @@ def started(service, environment):
         text=True,
     ) as process:
         try:
-            line = next(each for each in process.stderr if "http://" in each)
+            line = next(each for each in process.stderr if "http://" in each or "Ctrl+C" in each)
             yield process, line.split()[-1].replace("0.0.0.0", "127.0.0.1")  # noqa: S104 - told
         finally:
             process.kill()
@@ -69,7 +70,7 @@ def test_two_servers_are_one_memory_and_one_may_be_killed(postgres, tmp_path):
     with ExitStack() as stack:
         start = [started(services["serve"], environment) for _ in range(2)]
         worker = started(services["worker"], bare_environment(tmp_path) | place)
-        (first, one), (_, two), (_, metrics) = map(stack.enter_context, [*start, worker])
+        (first, one), (_, two), _ = map(stack.enter_context, [*start, worker])
         client = stack.enter_context(httpx.Client(timeout=PATIENCE, trust_env=False, headers=ana))
 
         def add(number):
@@ -101,5 +102,6 @@ def test_two_servers_are_one_memory_and_one_may_be_killed(postgres, tmp_path):
         there = client.get(f"{two}/v1/records", params={"limit": 1_000}).json()["records"]
         assert acknowledged <= {each["id"] for each in there}
         assert len(acknowledged) > ADDED // 2
-        derived = 'memoranda_records_derived_total{work="entities"}'
-        repeat_until(lambda: client.get(metrics).text, lambda told: derived in told)
+        database = stack.enter_context(psycopg.connect(*place.values(), autocommit=True))
+        waiting = "SELECT count(*) FROM derivations WHERE work = 'entities'"
+        repeat_until(lambda: database.execute(waiting).fetchone(), lambda left: left == (0,))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime, timedelta
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from threading import Event
 from types import FrameType
 from typing import Annotated
@@ -18,17 +16,13 @@ from rich.text import Text
 from typer import Option
 
 from memoranda.cli.command import FAILED, SIGNAL_WAIT, Session, command, handle_signals
-from memoranda.errors import MissingExtra
 from memoranda.maintenance.schedule import StoreWorker
 from memoranda.memory import services_of
 from memoranda.model.reports import StageReport
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line
-from memoranda.serving.addresses import ListenAddress
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM)
-# Imported by who serves metrics alone: what they need is optional.
-METRICS = "memoranda.serving.metrics"
 # How long after a kill others take over.
 LEASE = timedelta(minutes=2)
 
@@ -42,10 +36,6 @@ def worker(
     session: Session,
     *,
     once: Annotated[bool, Option("--once", help="Do what is due, then end.")] = False,
-    metrics: Annotated[
-        str | None,
-        Option(metavar="HOST:PORT", help="Serve metrics for Prometheus there; port 0: any."),
-    ] = None,
 ) -> None:
     """Make vectors and entity links and run the upkeep, for all users of a store.
 
@@ -54,33 +44,29 @@ def worker(
 
     Examples:
         memoranda worker --db postgresql://ana@db.example/memory
-        memoranda worker --metrics 127.0.0.1:9464 --json
+        memoranda worker --json
         memoranda worker --once
     """
-    address = None if metrics is None else ListenAddress.parse(metrics, "--metrics")
-    if address is not None and find_spec("prometheus_client") is None:
-        raise MissingExtra("--metrics", "worker")
     services = services_of(session.memory(writes=True, all_users=True))
     now, stop = services.clock.now, Event()
     report = partial(show_report, session, now)
     schedule = services.schedule(on_report=report, stop=stop, lease=LEASE)
-    figures = schedule.figures
     running = StoreWorker(schedule, services.derivations)
-    if address is not None:
-        served = import_module(METRICS)
-        collector = served.WorkerCollector(figures, services.derivations, services.store, now)
-        url = session.with_resource(served.serve_metrics(address, collector))
-        session.note(f"metrics at {url}")
     if not once:
         session.note("it runs until Ctrl+C")
-    work_until_signal(running.run_once if once else running.run, stop)
+    ran = work_until_signal(running.run_once if once else running.run, stop)
     session.note("ended")
-    if once and any(figures.stage_failures.values()):
+    if any(report.failed for report in ran or ()):
         raise typer.Exit(FAILED)
 
 
-def work_until_signal(work: Callable[[], object], stop: Event) -> None:
-    """Do ``work``; a signal lets it finish what is at hand, a second one ends it at once."""
+def work_until_signal(
+    work: Callable[[], Sequence[StageReport] | None], stop: Event
+) -> Sequence[StageReport] | None:
+    """Do ``work``; a signal lets it finish what is at hand, a second one ends it at once.
+
+    Returns what it returns.
+    """
 
     def end(_number: int, _frame: FrameType | None) -> None:
         for each in ENDINGS:
@@ -93,7 +79,7 @@ def work_until_signal(work: Callable[[], object], stop: Event) -> None:
         running = thread.submit(work)
         while wait([running], SIGNAL_WAIT).not_done:
             continue
-        running.result()
+        return running.result()
 
 
 def show_report(session: Session, now: Clock, user: str, report: StageReport) -> None:

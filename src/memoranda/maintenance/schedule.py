@@ -16,11 +16,10 @@ import logging
 import os
 import secrets
 import socket
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from threading import Event, Thread
 from typing import Any
@@ -129,27 +128,6 @@ def last_time(times: Times, until: datetime) -> datetime | None:
     return found
 
 
-@dataclass(slots=True)
-class WorkerMetrics:
-    """Counts since the start. The keys stay the same, so that any thread may read them.
-
-    Attributes:
-        derived: records, by kind of work.
-        derivation_seconds: what that took.
-        derivation_failures: how often deriving was broken off by an error.
-        stages: how often each stage was run for a user.
-        stage_failures: and how often that failed, wholly or in part.
-        stage_seconds: what it took.
-    """
-
-    derived: dict[str, int] = field(default_factory=lambda: dict.fromkeys(BATCH, 0))
-    derivation_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(BATCH, 0.0))
-    derivation_failures: int = 0
-    stages: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
-    stage_failures: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
-    stage_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
-
-
 class Schedule:
     """The stages of upkeep at the times of the settings. One thread at a time may step it.
 
@@ -187,7 +165,7 @@ class Schedule:
         self._times = {stage: parse_times(str(written[stage]), zone) for stage in STAGES}
         self._run_stage = run_stage
         self._store, self._clock, self.lease = store, clock, lease
-        self._on_report, self.figures = on_report, WorkerMetrics()
+        self._on_report = on_report
         self.stop = stop or Event()
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._started: datetime | None = None
@@ -283,7 +261,6 @@ class Schedule:
 
     def _report(self, user: str, stage: str) -> StageReport:
         """Run a stage for a user; what goes wrong for one is no reason to leave the others'."""
-        start = time.monotonic()
         try:
             report = self._run_stage(user, stage)
         except StoreClosed:
@@ -298,9 +275,6 @@ class Schedule:
             raise StoreClosed(f"{stage} was stopped; whoever opens the store next runs it again")
         if report.count:
             log.info("%s for %s: %s", stage, user, report)
-        self.figures.stages[stage] += 1
-        self.figures.stage_failures[stage] += bool(report.failed)
-        self.figures.stage_seconds[stage] += time.monotonic() - start
         if self._on_report is not None:
             self._on_report(user, report)
         return report
@@ -329,7 +303,7 @@ def _renewed(claim: Callable[[], bool], lease: timedelta) -> Iterator[None]:
 class StoreWorker:
     """Derives what waits and runs the schedule of a store until that is stopped.
 
-    The batch and the user at hand are finished then. All is counted in the figures of the schedule.
+    The batch and the user at hand are finished then.
 
     Attributes:
         schedule: the stages of upkeep for all users; its lease holds for batches, too.
@@ -367,16 +341,10 @@ class StoreWorker:
             except StoreClosed:
                 return
             except MemorandaError as error:
-                self.schedule.figures.derivation_failures += 1
                 log.warning("%s; trying again later", error)
                 pause = self.schedule.lease.total_seconds()  # As long as the batch is claimed.
             self.schedule.stop.wait(pause)
 
     def _work_off(self) -> None:
-        self.derivations.work_off(
-            self.schedule.stop.is_set, self._count, works=BATCH, claim=self.schedule.lease
-        )
-
-    def _count(self, work: str, records: int, seconds: float) -> None:
-        self.schedule.figures.derived[work] += records
-        self.schedule.figures.derivation_seconds[work] += seconds
+        stop, lease = self.schedule.stop.is_set, self.schedule.lease
+        self.derivations.work_off(stop, works=BATCH, claim=lease)
