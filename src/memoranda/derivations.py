@@ -179,26 +179,19 @@ class DerivationWorker:
                 self.notify()
                 return
 
-    def work_off(
-        self,
-        stop: Callable[[], bool],
-        *,
-        works: Iterable[str] = (VECTORS,),
-        claim: timedelta = CLAIM,
-    ) -> None:
+    def work_off(self, stop: Callable[[], bool], *, works: Iterable[str] = (VECTORS,)) -> None:
         """Derive what waits of all users, as far as no other process has claimed it.
 
         Args:
             stop: asked before each batch whether to begin no more.
             works: the kinds of work.
-            claim: how long to claim each batch.
 
         Raises:
             EmbeddingError: the model failed; what it had done stays done.
         """
         self.check_model()
         for work in works:
-            while not stop() and self._derive_batch(None, work, claim=claim):
+            while not stop() and self._derive_batch(None, work):
                 pass
 
     def waiting(self, scope: Scope | None, work: str = VECTORS) -> int:
@@ -233,9 +226,7 @@ class DerivationWorker:
             log.warning("%s", self.problem)
             self.has_model = False
 
-    def _derive_batch(
-        self, scope: Scope | None, work: str, until: float | None = None, claim: timedelta = CLAIM
-    ) -> int:
+    def _derive_batch(self, scope: Scope | None, work: str, until: float | None = None) -> int:
         """Derive the next batch of a user, or of all; return of how many records.
 
         None also where another thread derives, or others write, for longer than until then.
@@ -248,7 +239,7 @@ class DerivationWorker:
                 return 0
             if scope is None:
                 now, limit = self._now(), BATCH[work]
-                records = self._store.claim_records(work, now=now, until=now + claim, limit=limit)
+                records = self._store.claim_records(work, now=now, until=now + CLAIM, limit=limit)
             else:
                 self._store.queue_newest(scope, PATIENCE if hurry else None)
                 limit = min(HURRIED, BATCH[work]) if hurry else BATCH[work]

@@ -13,7 +13,7 @@ from time import monotonic
 import pytest
 from postgres_server import new_database
 
-from memoranda import Memory, Settings
+from memoranda import Memory, Settings, derivations
 from memoranda.derivations import BATCH
 from memoranda.maintenance.schedule import StoreWorker
 from memoranda.maintenance.service import STAGES
@@ -46,13 +46,13 @@ class TellingEmbedder(HashEmbedder):
         return super().embed(texts)
 
 
-def work(location, lease, tell, wait):
+def work(location, claim, tell, wait):
     """Make vectors until a signal comes; then stop after what is at hand."""
-    stop = Event()
+    derivations.CLAIM, stop = timedelta(seconds=claim), Event()
     signal.signal(signal.SIGTERM, lambda *_: (stop.set(), tell("ends")))
     with Memory(location, settings=QUIET, embedder=TellingEmbedder(tell, wait)) as memory:
         services = services_of(memory)
-        schedule = services.schedule(stop=stop, lease=timedelta(seconds=lease))
+        schedule = services.schedule(stop=stop)
         running = Thread(target=StoreWorker(schedule, services.derivations).run)
         running.start()
         while running.is_alive():

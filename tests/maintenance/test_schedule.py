@@ -9,11 +9,10 @@ import pytest
 
 from memoranda import Memory, Settings
 from memoranda.errors import StoreBusy, StoreClosed
-from memoranda.maintenance.schedule import ANYTHING, LEASE, RETRY, Schedule
+from memoranda.maintenance.schedule import ANYTHING, LEASE, Schedule
 from memoranda.maintenance.service import STAGES
 from memoranda.memory import services_of
 from memoranda.model.changes import Insert
-from memoranda.model.clock import SystemClock
 from memoranda.model.models import Scope
 from memoranda.model.ports import VECTORS
 from memoranda.model.reports import StageReport
@@ -21,7 +20,6 @@ from memoranda.testing.clocks import START, FrozenClock
 
 HOUR, MINUTE, DAY = timedelta(hours=1), timedelta(minutes=1), timedelta(days=1)
 NIGHT = datetime(2026, 1, 2, 4, tzinfo=UTC)  # the first after START, noon of a Thursday
-PATIENCE = 20  # seconds until a test that waits for another thread gives up
 USERS = ["ana", "ben", "cy"]
 
 
@@ -121,7 +119,7 @@ def test_a_user_for_whom_it_fails_is_tried_again_an_hour_later(begin, store, clo
     told = [run.failed for run in schedules[0].step()]
     assert told == [{}, {"decay": "ZeroDivisionError: by nothing"}, {}]
     assert "decay failed for ben" in caplog.text
-    clock.advance(RETRY - MINUTE)
+    clock.advance(LEASE - MINUTE)
     assert [each.step() for each in schedules] == [[], []]
     broken.clear()
     clock.advance(MINUTE)
@@ -142,24 +140,6 @@ def test_the_user_of_a_killed_process_is_taken_over(begin, store, clock):
     clock.advance(MINUTE)
     assert len(schedule.step()) == 1
     assert made == ["ana", "cy", "ben"]
-
-
-def test_a_lease_lasts_as_long_as_its_run(begin, store):
-    """It is renewed, so that a long run is not taken over."""
-    clock, seen = SystemClock(), []
-
-    def until():
-        return store.stage_leases("decay")["ana"].until
-
-    def run(user):
-        if user == "ana":
-            first, deadline = until(), clock.now() + timedelta(seconds=PATIENCE)
-            while until() == first and clock.now() < deadline:
-                Event().wait(0.01)
-            seen.append(until() > first)
-
-    begin(run, clock=clock, lease=timedelta(seconds=0.2)).step()
-    assert seen == [True]
 
 
 def test_who_is_stopped_leaves_the_rest_to_others(begin):

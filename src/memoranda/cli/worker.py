@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from threading import Event
 from types import FrameType
@@ -23,8 +23,6 @@ from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM)
-# How long after a kill others take over.
-LEASE = timedelta(minutes=2)
 
 Clock = Callable[[], datetime]
 
@@ -50,7 +48,7 @@ def worker(
     services = services_of(session.memory(writes=True, all_users=True))
     now, stop = services.clock.now, Event()
     report = partial(show_report, session, now)
-    schedule = services.schedule(on_report=report, stop=stop, lease=LEASE)
+    schedule = services.schedule(on_report=report, stop=stop)
     running = StoreWorker(schedule, services.derivations)
     if not once:
         session.note("it runs until Ctrl+C")

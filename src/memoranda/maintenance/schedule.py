@@ -18,16 +18,17 @@ import secrets
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from threading import Event, Thread
+from functools import partial
+from threading import Event
 from typing import Any
 
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
-from memoranda.derivations import BATCH, DerivationWorker
+from memoranda.derivations import BATCH, CLAIM, DerivationWorker
 from memoranda.errors import ConfigError, MemorandaError, StoreClosed
 from memoranda.maintenance.service import STAGES
 from memoranda.model.checks import EPOCH
@@ -42,13 +43,11 @@ from memoranda.text.patterns import compile_pattern
 
 log = logging.getLogger("memoranda.maintenance.schedule")
 
-LEASE = timedelta(minutes=10)
-# After how long a stage that failed for a user is tried again, by whichever process.
-RETRY = timedelta(hours=1)
+# How long a process has a stage of a user to itself. After that, where it was killed or the stage
+# failed, any process tries again.
+LEASE = timedelta(hours=1)
 # How long the loop sleeps at most: clocks are set, machines sleep, processes are killed.
 NAP = timedelta(minutes=1)
-# How often a lease is renewed before it would end: two may fail.
-RENEWALS = 3
 # The stage that also runs when a process begins to serve (requirement S1.38).
 AT_START = "expire"
 ANYTHING = Filter.at_any_time(kinds=tuple(Kind))
@@ -158,13 +157,12 @@ class Schedule:
         zone: tzinfo,
         on_report: OnReport | None = None,
         stop: Event | None = None,
-        lease: timedelta = LEASE,
     ) -> None:
         """Run nothing yet."""
         written = dict(times)
         self._times = {stage: parse_times(str(written[stage]), zone) for stage in STAGES}
         self._run_stage = run_stage
-        self._store, self._clock, self.lease = store, clock, lease
+        self._store, self._clock = store, clock
         self._on_report = on_report
         self.stop = stop or Event()
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
@@ -237,24 +235,17 @@ class Schedule:
 
     def _run_for(self, user: str, stage: str, due: datetime) -> StageReport | None:
         """Run a stage for a user, under the lease on it; nothing where another process has that."""
-        name = f"{stage}:{user}"
-
-        def claim(span: timedelta = self.lease) -> bool:
-            now = self._clock.now()
-            return self._store.claim(name, self._holder, due=due, now=now, until=now + span)
-
-        if not claim():
+        name, now = f"{stage}:{user}", self._clock.now()
+        claim = partial(self._store.claim, name, self._holder, due=due, now=now)
+        if not claim(until=now + LEASE):
             return None
         try:
-            with _renewed(claim, self.lease):
-                report = self._report(user, stage)
+            report = self._report(user, stage)
         except StoreClosed:
             with suppress(MemorandaError):
-                claim(timedelta())
+                claim(until=now)
             raise
-        if report.failed:
-            claim(RETRY)
-        else:
+        if not report.failed:
             at = self._clock.now()
             self._store.complete(name, self._holder, due=due, at=at, counts=report.counts)
         return report
@@ -280,25 +271,6 @@ class Schedule:
         return report
 
 
-@contextmanager
-def _renewed(claim: Callable[[], bool], lease: timedelta) -> Iterator[None]:
-    """Renew a lease from a thread of its own until the block ends."""
-    done = Event()
-
-    def renew() -> None:
-        while not done.wait(lease.total_seconds() / RENEWALS):
-            with suppress(MemorandaError):
-                claim()
-
-    thread = Thread(target=renew, name="memoranda-lease", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-
-
 @dataclass(slots=True)
 class StoreWorker:
     """Derives what waits and runs the schedule of a store until that is stopped.
@@ -306,7 +278,7 @@ class StoreWorker:
     The batch and the user at hand are finished then.
 
     Attributes:
-        schedule: the stages of upkeep for all users; its lease holds for batches, too.
+        schedule: the stages of upkeep for all users.
         derivations: derives what waits.
     """
 
@@ -342,9 +314,8 @@ class StoreWorker:
                 return
             except MemorandaError as error:
                 log.warning("%s; trying again later", error)
-                pause = self.schedule.lease.total_seconds()  # As long as the batch is claimed.
+                pause = CLAIM.total_seconds()  # As long as the batch is claimed.
             self.schedule.stop.wait(pause)
 
     def _work_off(self) -> None:
-        stop, lease = self.schedule.stop.is_set, self.schedule.lease
-        self.derivations.work_off(stop, works=BATCH, claim=lease)
+        self.derivations.work_off(self.schedule.stop.is_set, works=BATCH)
