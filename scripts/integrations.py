@@ -94,6 +94,7 @@ FRAMEWORKS = {
             ),
         },
     ),
+    "mem0": Framework(package="mem0ai"),
     "openai_agents": Framework(
         package="openai-agents",
         tests=(

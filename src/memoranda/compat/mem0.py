@@ -1,0 +1,487 @@
+"""mem0: its class ``Memory`` with the calls and filters of version 2, on a memory of ours.
+
+A memory of mem0 is a fact here: of the user, agent and run that its ids name, under an id that
+stays when its text is updated. So recall, the notes and every other door know it, and what was
+imported from mem0 is found under the ids that it had there.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from hashlib import md5
+from itertools import chain, islice
+from typing import Any, Self, TypeAlias
+from uuid import uuid4
+
+from memoranda.errors import InvalidInput
+from memoranda.memory import Memory as OwnMemory
+from memoranda.memory import scope_of, services_of
+from memoranda.model.checks import clean, limited, number
+from memoranda.model.models import UNSET, ChangeAction, Hit, Kind, Record, Unset, is_active
+from memoranda.model.query import Filter, Subset
+from memoranda.records.drafts import admit_draft, draft_correction, show_hit
+from memoranda.text.json_values import object_of, value_of
+
+# What mem0 says of a memory stands in the metadata under these names, as an import keeps it.
+PREFIX = "mem0_"
+ID, UPDATED, ENDS, RUN, ACTOR = (
+    f"{PREFIX}{name}" for name in ("id", "updated_at", "expiration_date", "run_id", "actor_id")
+)
+SCOPES = ("user_id", "agent_id", "run_id")
+# What no caller may set in metadata.
+IDENTITY = {*SCOPES, "actor_id"}
+# What of a memory stands beside its metadata: always, and where it has it.
+CORE = ("id", "hash", "created_at", "updated_at")
+PROMOTED = (*SCOPES, "actor_id", "role", "expiration_date")
+# The least score of a search, and how many hits of each user filters look through.
+THRESHOLD, MOST_FOUND = 0.1, 10_000
+WORD = re.compile(r"[^\W_]+")
+
+# A memory as filters see it, and what they ask of it.
+Payload: TypeAlias = Mapping[str, Any]
+Test: TypeAlias = Callable[[Payload], bool]
+
+
+class Memory:
+    """Keeps memories as ``mem0.Memory`` does; needs no model, no vector store and no key.
+
+    Args:
+        memory: keeps them; by default the one of the settings. Memories without a ``user_id`` are
+            its user's.
+    """
+
+    def __init__(self, memory: OwnMemory | None = None) -> None:
+        """Keep nothing yet."""
+        self.memory = memory or OwnMemory()
+
+    def __enter__(self) -> Self:
+        """Return the memory itself."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close the memory."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the memory that keeps them, also one that was given."""
+        self.memory.close()
+
+    def add(
+        self,
+        messages: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        *,
+        user_id: object = None,
+        agent_id: object = None,
+        run_id: object = None,
+        metadata: Mapping[str, Any] | None = None,
+        expiration_date: str | date | None = None,
+        infer: bool = True,
+    ) -> dict[str, list[dict[str, Any]]]:
+        """Keep the facts in messages or, without ``infer``, each message as it is.
+
+        Raises:
+            InvalidInput: there is no id, or a value cannot be used.
+        """
+        scope = parse_identities(user_id=user_id, agent_id=agent_id, run_id=run_id)
+        handle = self._handle(scope.get("user_id"), scope.get("agent_id"))
+        run, day, said = scope.get("run_id"), parse_day(expiration_date), _parse_messages(messages)
+        kept = {**without_identity(metadata)} | ({RUN: run} if run else {})
+        kept |= {ENDS: day} if day else {}
+        if infer:
+            return {"results": _learn(handle, said, run, kept)}
+        common = {"origin": "mem0", "decay_rate": 0.0, "valid_until": end_of_day(day)}
+        results, drafts = [], []
+        for each in said:
+            role, actor = each["role"], each.get("name")
+            own = {**kept, ID: str(uuid4())} | ({ACTOR: actor} if actor else {})
+            drafts.append({"content": each["content"], "role": role, "metadata": own, **common})
+            told = {"id": own[ID], "memory": each["content"], "event": "ADD"}
+            results.append({**told, "actor_id": actor, "role": role})
+        handle.remember_many(drafts)
+        return {"results": results}
+
+    def get(self, memory_id: str) -> dict[str, Any] | None:
+        """Return a memory; ``None`` if there is none."""
+        found = self._find(memory_id)
+        return None if found is None else shown(payload_of(found[1])) | {"score": None}
+
+    def get_all(
+        self,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        top_k: int = 20,
+        show_expired: bool = False,
+        **refused: object,
+    ) -> dict[str, list[dict[str, Any]]]:
+        """Return the first ``top_k`` memories that pass filters.
+
+        Raises:
+            InvalidInput: the filters name no user, agent or run, or cannot be used.
+        """
+        tests, most = _parse(filters, refused), limited(top_k, "top_k", least=0)
+        held = (_passing(each, tests, expired=show_expired) for each in self._handles(filters))
+        found = islice(chain.from_iterable(each.values() for each in held), most)
+        return {"results": [shown(payload) for payload in found]}
+
+    def search(
+        self,
+        query: str,
+        *,
+        top_k: int = 20,
+        filters: Mapping[str, Any] | None = None,
+        threshold: float | None = THRESHOLD,
+        rerank: bool = False,
+        explain: bool = False,
+        show_expired: bool = False,
+        **refused: object,
+    ) -> dict[str, list[dict[str, Any]]]:
+        """Return the ``top_k`` memories that answer a query best, of those that pass filters.
+
+        Raises:
+            InvalidInput: the filters name no user, agent or run, or a value cannot be used.
+        """
+        del rerank  # as where mem0 has no model for it
+        tests, most = _parse(filters, refused), limited(top_k, "top_k", least=0)
+        least = number(THRESHOLD if threshold is None else threshold, "threshold")
+        asked, hits = clean(query, "query"), list[Hit]()
+        for handle in self._handles(filters):
+            services, held = services_of(handle), _passing(handle, tests, expired=show_expired)
+            where = Filter(now=services.clock.now(), kinds=(Kind.FACT,), retired=show_expired)
+            how: Any = {"limit": MOST_FOUND, "min_score": least}
+            found = services.retriever.search(scope_of(handle), asked, where, **how)
+            policy = handle.settings.secrets.search
+            hits += [show_hit(hit, policy) for hit in found if hit.record.id in held]
+        best = sorted(hits, key=lambda hit: -hit.score)[:most]
+        results = [shown(payload_of(hit.record)) | {"score": hit.score} for hit in best]
+        for item, hit in zip(results, best if explain else (), strict=False):
+            item["score_details"] = {"final_score": hit.score, "why": str(hit.why)}
+        return {"results": results}
+
+    def update(
+        self,
+        memory_id: str,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expiration_date: str | date | Unset | None = UNSET,
+        data: str | None = None,
+    ) -> dict[str, str]:
+        """Change the text of a memory, add to its metadata, or end it otherwise.
+
+        Args:
+            memory_id: the memory; it keeps its id.
+            text, data: what it says from now on.
+            metadata: replaces what has the same names.
+            expiration_date: the last day on which it is found; ``None`` is for ever.
+
+        Raises:
+            InvalidInput: there is no such memory, nothing is given, or a value cannot be used.
+        """
+        given = data if text is None else text
+        if given is None and metadata is None and isinstance(expiration_date, Unset):
+            raise InvalidInput("give at least one of text, metadata and expiration_date")
+        handle, record = self._existing(memory_id)
+        now, until = services_of(handle).clock.now(), record.valid_until
+        kept = {**record.metadata, **without_identity(metadata)}
+        kept |= {ID: str(memory_id), UPDATED: now.isoformat()}
+        if not isinstance(expiration_date, Unset):
+            kept[ENDS] = parse_day(expiration_date)
+            until = end_of_day(kept[ENDS])
+        draft = draft_correction(record, given or record.content)
+        draft |= {"metadata": kept, "valid_until": until, "trust": record.trust}
+        admitted = admit_draft(draft, handle.settings.secrets.remember)
+        services_of(handle).records(scope_of(handle)).correct(record, admitted)
+        return {"message": "Memory updated successfully!"}
+
+    def delete(self, memory_id: str) -> dict[str, str]:
+        """Forget a memory; its history tells of it.
+
+        Raises:
+            InvalidInput: there is no such memory.
+        """
+        handle, record = self._existing(memory_id)
+        handle.forget(record.id)
+        return {"message": "Memory deleted successfully!"}
+
+    def delete_all(
+        self, user_id: object = None, agent_id: object = None, run_id: object = None
+    ) -> dict[str, str]:
+        """Forget all memories of a user, an agent or a run, or of several of these at once.
+
+        Raises:
+            InvalidInput: there is no id.
+        """
+        scope = parse_identities(user_id=user_id, agent_id=agent_id, run_id=run_id)
+        for handle in self._handles(scope):
+            if held := _passing(handle, parse_filters(scope), expired=True):
+                handle.forget_many(ids=[*held])
+        return {"message": "Memories deleted successfully!"}
+
+    def history(self, memory_id: str) -> list[dict[str, Any]]:
+        """Return what was done to a memory, also to one that was deleted, from the beginning."""
+        found = self._find(memory_id, deleted=True)
+        if found is None:
+            return []
+        handle, record = found
+        rows, text = list[dict[str, Any]](), None
+        for change in handle.history(record.id):
+            version, is_deleted = handle.get(change.record), change.reason == "forgotten"
+            told = change.action in {ChangeAction.INSERT, ChangeAction.UPDATE} or is_deleted
+            if version is None or not told or (is_deleted and version.superseded_by is not None):
+                continue
+            new = None if is_deleted else version.content
+            event = "DELETE" if is_deleted else "UPDATE" if rows else "ADD"
+            rows.append({"id": f"{memory_id}/{len(rows)}", "memory_id": memory_id, "event": event})
+            rows[-1] |= {"old_memory": text, "new_memory": new, "is_deleted": is_deleted}
+            at = {"created_at": record.event_time, "updated_at": change.at}
+            rows[-1] |= {name: moment.isoformat() for name, moment in at.items()}
+            rows[-1] |= {"actor_id": version.metadata.get(ACTOR), "role": version.source_role}
+            text = new
+        return rows
+
+    def reset(self) -> None:
+        """Erase everything that is in the store, of every user."""
+        for user in self.memory.admin.users():
+            self.memory.admin.delete_user(user)
+
+    def _handle(self, user: str | None, agent: str | None = None) -> OwnMemory:
+        return self.memory.as_user(user or self.memory.user, agent=agent)
+
+    def _handles(self, filters: Mapping[str, Any] | None) -> Iterator[OwnMemory]:
+        """Yield the memories in which filters may find something."""
+        named = (filters or {}).get("user_id", ANY)
+        users = self.memory.admin.users() if named == ANY else [str(named).strip()]
+        yield from map(self._handle, users)
+
+    def _find(self, id: str, *, deleted: bool = False) -> tuple[OwnMemory, Record] | None:
+        """Return the memory of an id and where it is kept, with its agent; ``None`` if none is."""
+        for handle in self._handles(None):
+            found = _facts(handle, expired=True, deleted=deleted, metadata={ID: str(id)})
+            own = None if found else handle.get(str(id))
+            now = services_of(handle).clock.now()
+            if own and own.kind is Kind.FACT and (deleted or is_active(own, now)):
+                found = [own]
+            for record in found[-1:]:
+                return self._handle(record.user, record.agent), record
+        return None
+
+    def _existing(self, id: str) -> tuple[OwnMemory, Record]:
+        found = self._find(id)
+        if found is None:
+            raise InvalidInput(f"there is no memory {id!r:.80}; get_all shows those there are")
+        return found
+
+
+def _learn(
+    handle: OwnMemory, said: Iterable[Mapping[str, Any]], run: str | None, kept: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Learn the facts in messages, which stay as a conversation; return those that are new."""
+    chat = handle.conversation(run or f"mem0 {uuid4()}")
+    chat.extend([dict(each) for each in said])
+    facts = [each.fact for each in handle.learn(chat.id).new]
+    for fact in facts if kept else ():
+        until = end_of_day(kept.get(ENDS)) or fact.valid_until
+        handle.update(fact.id, metadata={**fact.metadata, **kept}, valid_until=until)
+    return [{"id": each.id, "memory": each.content, "event": "ADD"} for each in facts]
+
+
+def _facts(
+    handle: OwnMemory, *, expired: bool, deleted: bool = False, **conditions: Any
+) -> list[Record]:
+    """Return what is known of a user: also what has expired, and what was deleted or replaced."""
+    services, subset = services_of(handle), Subset.STANDING if expired and not deleted else None
+    where = Filter(now=services.clock.now(), kinds=(Kind.FACT,), subset=subset, **conditions)
+    return services.store.records(scope_of(handle), replace(where, retired=expired))
+
+
+def _passing(handle: OwnMemory, tests: Sequence[Test], *, expired: bool) -> dict[str, Payload]:
+    """Return the memories of a user that pass tests, by the ids of their records."""
+    held = {each.id: payload_of(each) for each in _facts(handle, expired=expired)}
+    return {name: each for name, each in held.items() if passes(each, tests)}
+
+
+def payload_of(record: Record) -> Payload:
+    """Return a fact as mem0 has it: its text, metadata and all else under their names there."""
+    own = {name: value for name, value in record.metadata.items() if not name.startswith(PREFIX)}
+    kept = {
+        name.removeprefix(PREFIX): it for name, it in record.metadata.items() if name not in own
+    }
+    found = {
+        "data": record.content,
+        "hash": md5(record.content.encode(), usedforsecurity=False).hexdigest(),
+        "created_at": record.event_time.isoformat(),
+        "user_id": record.user,
+        "agent_id": record.agent,
+        "role": record.source_role,
+    }
+    always = {"id": record.id, "updated_at": record.created_at.isoformat()}
+    return own | always | {n: v for n, v in {**found, **kept}.items() if v is not None}
+
+
+def shown(payload: Payload) -> dict[str, Any]:
+    """Return a memory as the calls of mem0 do."""
+    beside = {name: payload[name] for name in (*CORE, *PROMOTED) if name in payload}
+    rest = {name: value for name, value in payload.items() if name not in {*beside, "data"}}
+    return {**beside, "memory": payload["data"], "metadata": rest or None}
+
+
+def _parse_messages(given: Any) -> list[Mapping[str, Any]]:
+    """Return what somebody said of messages: those with a role and a text, but for the system's.
+
+    Raises:
+        InvalidInput: they are no text, message or list.
+    """
+    found = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    found = [found] if isinstance(found, Mapping) else found
+    if not isinstance(found, list):
+        raise InvalidInput(f"messages={given!r:.80} must be a text, a dict or a list of dicts")
+    said = (it for it in found if value_of(it, "role") not in {None, "system"})
+    return [it for it in said if it.get("content") is not None]
+
+
+def parse_identities(**given: object) -> dict[str, str]:
+    """Return the ids of a user, an agent and a run that are given, as text.
+
+    Raises:
+        InvalidInput: there is none, or one is empty or has blanks.
+    """
+    found = {name: str(value).strip() for name, value in given.items() if value is not None}
+    if not found:
+        raise InvalidInput(f"give at least one of {', '.join(SCOPES)}: filters={{'user_id': '…'}}")
+    for name, text in found.items():
+        if len(text.split()) != 1:
+            raise InvalidInput(f"{name}={text!r:.80} must be a text without blanks")
+    return found
+
+
+def without_identity(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return metadata without the names that say whose a memory is: no caller moves it by them."""
+    return {name: value for name, value in (metadata or {}).items() if name not in IDENTITY}
+
+
+def parse_day(value: object) -> str | None:
+    """Return a day as mem0 writes it.
+
+    Raises:
+        InvalidInput: it is no day.
+    """
+    day = value.date() if isinstance(value, datetime) else value
+    try:
+        return None if day is None else date.fromisoformat(str(day)).isoformat()
+    except ValueError as error:
+        message = f"expiration_date={value!r:.80} is no day; write it as 2026-03-31"
+        raise InvalidInput(message) from error
+
+
+def end_of_day(day: str | None) -> datetime | None:
+    """Return the moment after a day, which ends for mem0 as in UTC."""
+    return datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(days=1) if day else None
+
+
+# Filters
+
+ANY = "*"
+
+
+def passes(payload: Payload, tests: Sequence[Test]) -> bool:
+    """Return whether a memory passes all tests."""
+    return all(test(payload) for test in tests)
+
+
+def _parse(filters: Mapping[str, Any] | None, refused: Mapping[str, object]) -> list[Test]:
+    """Return what filters ask that name a user, an agent or a run; nothing else may be given."""
+    if refused:
+        message = f"there is no argument {', '.join(refused)}; write filters={{'user_id': '…'}}"
+        raise InvalidInput(message)
+    given = dict(filters or {})
+    return parse_filters(given | parse_identities(**{n: given.get(n) for n in SCOPES}))
+
+
+def parse_filters(filters: Mapping[str, Any]) -> list[Test]:
+    """Return what filters ask of a memory, as mem0 does with its default store, Qdrant.
+
+    ``*`` asks for nothing. Of a list, one value that fits is enough; a memory that has no value
+    fits no operator, ``ne`` and ``nin`` neither. ``contains`` and ``icontains`` compare whole
+    words in any case.
+
+    Raises:
+        InvalidInput: an operator is unknown, or a value is none for it.
+    """
+    tests: list[Test] = []
+    for name, wanted in filters.items():
+        if name in LOGIC:
+            if not isinstance(wanted, list) or not (wanted or name == "AND"):
+                raise InvalidInput(f"{name} needs a list of filters, got {wanted!r:.80}")
+            parts = [part for each in wanted if (part := parse_filters(object_of(each)))]
+            tests += [partial(LOGIC[name], parts)] if parts else []
+        elif wanted != ANY:
+            implied = {"in" if isinstance(wanted, list) else "eq": wanted}
+            for word, value in (wanted if isinstance(wanted, Mapping) else implied).items():
+                place = f"filters[{name!r}][{word!r}]={value!r:.80}"
+                if word not in OPERATORS:
+                    raise InvalidInput(f"{place}: the operators are {', '.join(OPERATORS)}")
+                lists, orders = word in {"in", "nin"}, word in {"gt", "gte", "lt", "lte"}
+                if lists and not isinstance(value, list):
+                    raise InvalidInput(f"{place} must be a list")
+                if orders and _order(value) is None:
+                    raise InvalidInput(f"{place} must be a number or a time")
+                tests.append(partial(_meets, name, OPERATORS[word], value))
+    return tests
+
+
+def _meets(name: str, compare: Callable[[Any, Any], bool], wanted: Any, payload: Payload) -> bool:
+    value = payload.get(name)
+    values = value if isinstance(value, list) else [value]
+    return any(compare(each, wanted) for each in values if each is not None)
+
+
+def _equal(value: Any, wanted: Any) -> bool:
+    return bool(value == wanted) and isinstance(value, bool) == isinstance(wanted, bool)
+
+
+def _is_in(value: Any, wanted: Sequence[Any]) -> bool:
+    return any(_equal(value, each) for each in wanted)
+
+
+def _has_words(value: Any, wanted: Any) -> bool:
+    words = {each.lower() for each in WORD.findall(str(wanted))}
+    return isinstance(value, str) and bool(words) and words <= {*WORD.findall(value.lower())}
+
+
+def _order(value: Any) -> float | datetime | None:
+    """Return a number, or a moment that a text names; ``None`` for all else."""
+    if isinstance(value, str):
+        try:
+            found = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _ordered(compare: Callable[[Any, Any], bool], value: Any, wanted: Any) -> bool:
+    one, other = _order(value), _order(wanted)
+    return type(one) is type(other) and compare(one, other)
+
+
+OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "eq": _equal,
+    "ne": lambda value, wanted: not _equal(value, wanted),
+    "in": _is_in,
+    "nin": lambda value, wanted: not _is_in(value, wanted),
+    "gt": partial(_ordered, operator.gt),
+    "gte": partial(_ordered, operator.ge),
+    "lt": partial(_ordered, operator.lt),
+    "lte": partial(_ordered, operator.le),
+    "contains": _has_words,
+    "icontains": _has_words,
+}
+LOGIC: Mapping[str, Callable[[Sequence[Sequence[Test]], Payload], bool]] = {
+    "AND": lambda parts, payload: all(passes(payload, each) for each in parts),
+    "OR": lambda parts, payload: any(passes(payload, each) for each in parts),
+    "NOT": lambda parts, payload: not any(passes(payload, each) for each in parts),
+}
