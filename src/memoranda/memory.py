@@ -888,7 +888,6 @@ class Memory:
             scope=scope,
             settings=services.settings,
             derivations=services.derivations,
-            language_model=services.models.model,
             names=services.names(scope),
             notes=services.notes.status(scope),
             now=services.clock.now(),

@@ -8,7 +8,6 @@ the same model.
 from __future__ import annotations
 
 import os
-import platform
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -19,17 +18,14 @@ from typing import Any
 
 from memoranda.derivations import DerivationWorker
 from memoranda.entities.pipeline import FAST, EntityPipeline
-from memoranda.errors import ConfigError, MemorandaError, MissingExtra, ModelUnavailable
+from memoranda.errors import ConfigError, MemorandaError
 from memoranda.maintenance.schedule import next_time, parse_times
 from memoranda.maintenance.service import STAGES
 from memoranda.model.models import Kind, Scope
-from memoranda.model.ports import LanguageModel
 from memoranda.model.query import Filter
 from memoranda.model.reports import Check
 from memoranda.model.sessions import SessionInfo, describe_counts
 from memoranda.notes.service import WRONG
-from memoranda.providers.embedding import model_files as files
-from memoranda.providers.opening import local_embedder
 from memoranda.settings.parsing import names
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import file_of, medium
@@ -73,7 +69,6 @@ class Doctor:
         scope: whose memory.
         settings: how it is made.
         derivations: makes its vectors.
-        language_model: the model of its stages.
         names: finds its names.
         notes: the status of its notes.
         now: the present.
@@ -84,7 +79,6 @@ class Doctor:
     scope: Scope
     settings: Settings
     derivations: DerivationWorker
-    language_model: LanguageModel | None
     names: EntityPipeline
     notes: str
     now: datetime
@@ -104,7 +98,6 @@ class Doctor:
     def _probes(self) -> Iterator[tuple[str, Callable[[], Finding]]]:
         """Yield what is to be looked at: the machine, the memory, and what works on it."""
         store, file = self.store, file_of(self.store.location)
-        yield "python", lambda: (True, f"{platform.python_version()}, {platform.system()}", None)
         if file is not None:
             yield medium(store.location), lambda: _file(file, store)
         elif medium(store.location) == "server":
@@ -112,11 +105,9 @@ class Doctor:
         yield "contents", lambda: _soundness(self.store.verify())
         yield "vectors", self._vectors
         yield "waiting", self._waiting
-        yield "local model", lambda: _model_files(self.settings)
         yield "learning", self._learning
         yield "notes", lambda: _notes(self.notes)
         yield "upkeep", self._upkeep
-        yield "language model", lambda: _language(self.language_model)
         yield "names", lambda: _names(self.names, self.settings)
 
     def _vectors(self) -> Finding:
@@ -251,24 +242,6 @@ def _soundness(problems: list[str]) -> Finding:
     else:
         remedy = "memoranda doctor --rebuild"
     return False, "; ".join(problems), remedy
-
-
-def _model_files(settings: Settings) -> Finding:
-    chosen = settings.embedding.model
-    model = local_embedder(chosen)
-    try:
-        found = model.find(settings.embedding.folder)
-    except (MissingExtra, ModelUnavailable) as error:
-        needed = False if chosen in {"local", "multilingual"} else None
-        remedy = files.PULL if chosen in {"auto", "local"} else None
-        return needed, str(error).removesuffix(f"; {files.REMEDY}"), remedy
-    return True, f"{model.name} in {found}", None
-
-
-def _language(model: LanguageModel | None) -> Finding:
-    if model is None:
-        return None, "none: rules do all that a model would do better", None
-    return True, f"{model.name} (it was not asked)", None
 
 
 def _names(found: EntityPipeline, settings: Settings) -> Finding:
