@@ -1,4 +1,4 @@
-"""mem0: its class ``Memory`` with the calls and filters of version 2, on a memory of ours.
+"""mem0: its class ``Memory``, with the calls and filters of version 2, on a memory of ours.
 
 A memory of mem0 is a fact here: of the user, agent and run that its ids name, under an id that
 stays when its text is updated. So recall, the notes and every other door know it, and what was
@@ -8,7 +8,6 @@ imported from mem0 is found under the ids that it had there.
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -26,6 +25,7 @@ from memoranda.model.models import UNSET, ChangeAction, Hit, Kind, Record, Unset
 from memoranda.model.query import Filter, Subset
 from memoranda.records.drafts import admit_draft, draft_correction, show_hit
 from memoranda.text.json_values import object_of, value_of
+from memoranda.text.patterns import compile_pattern
 
 # What mem0 says of a memory stands in the metadata under these names, as an import keeps it.
 PREFIX = "mem0_"
@@ -40,14 +40,14 @@ CORE = ("id", "hash", "created_at", "updated_at")
 PROMOTED = (*SCOPES, "actor_id", "role", "expiration_date")
 # The least score of a search, and how many hits of each user filters look through.
 THRESHOLD, MOST_FOUND = 0.1, 10_000
-WORD = re.compile(r"[^\W_]+")
+WORD = compile_pattern(r"[^\W_]+")
 
 # A memory as filters see it, and what they ask of it.
 Payload: TypeAlias = Mapping[str, Any]
 Test: TypeAlias = Callable[[Payload], bool]
 
 
-class Memory:
+class Mem0Memory:
     """Keeps memories as ``mem0.Memory`` does; needs no model, no vector store and no key.
 
     Args:
@@ -448,8 +448,8 @@ def _is_in(value: Any, wanted: Sequence[Any]) -> bool:
 
 
 def _has_words(value: Any, wanted: Any) -> bool:
-    words = {each.lower() for each in WORD.findall(str(wanted))}
-    return isinstance(value, str) and bool(words) and words <= {*WORD.findall(value.lower())}
+    asked, held = ({each[0].lower() for each in WORD.finditer(str(it))} for it in (wanted, value))
+    return isinstance(value, str) and bool(asked) and asked <= held
 
 
 def _order(value: Any) -> float | datetime | None:
@@ -485,3 +485,5 @@ LOGIC: Mapping[str, Callable[[Sequence[Sequence[Test]], Payload], bool]] = {
     "OR": lambda parts, payload: any(passes(payload, each) for each in parts),
     "NOT": lambda parts, payload: not any(passes(payload, each) for each in parts),
 }
+# The name that programs import from mem0.
+Memory = Mem0Memory
