@@ -1,13 +1,13 @@
 """The word pieces of a text, by a vocabulary of a quarter of a million in any script.
 
 As SentencePiece cuts a text (Kudo 2018): of all ways to put it together from pieces the most
-likely one (Viterbi 1967). Whoever keeps so many pieces in a tree needs 280 MB for it. Here each is
-a number of eight bytes, made for all at once with numpy, and sorted: 4 MB.
+likely one (Viterbi 1967). Whoever keeps so many pieces in a tree needs 280 MB for it, and in a dict
+40. Here each is a number of eight bytes, its hash in this process, and sorted: 4 MB.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from itertools import pairwise
 from typing import Any
 from unicodedata import category, combining, normalize
 
@@ -22,11 +22,7 @@ CONTROL = "Cc"
 FIRST = 4  # the pieces before are marks of the model's own
 UNLIKELY = 10.0  # by how much an unknown character is less likely than any piece
 LONGEST = 2_000  # characters of a text, which are more pieces than a model takes
-BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse among numbers of 64 bits
-INVERSE = pow(BASE, -1, 2**64)
 
-Hashes = npt.NDArray[np.uint64]
-Places = npt.NDArray[np.intp]
 # The characters of a text in one form, and where each stands in it, from and to.
 PlainText = tuple[str, list[tuple[int, int]]]
 
@@ -45,13 +41,13 @@ class Vocabulary:
             scores: of each.
             unknown: the number of the one that stands for characters in none.
         """
-        numbers = hash_parts(data, ends[:-1], ends[1:])
+        pieces = [data[start:end].decode() for start, end in pairwise(ends.tolist())]
+        numbers = np.array([*map(hash, pieces)])
+        self._longest = max(map(len, pieces))
         self._order = np.argsort(numbers)
         self._numbers = numbers[self._order]
         self._scores = scores
         self._unknown, self._least = unknown, float(scores.min()) - UNLIKELY
-        pieces = np.diff(np.cumsum(_begins(data))[np.maximum(ends.astype(np.intp) - 1, 0)])
-        self._longest = int(pieces.max())
 
     def tokens(self, text: str) -> list[Token]:
         """Return the most likely pieces of a text, in order."""
@@ -83,18 +79,18 @@ class Vocabulary:
 
     def _find(self, signs: str) -> dict[int, list[tuple[int, int, float]]]:
         """Return by where they begin the pieces that a text holds: to where, which, their score."""
-        data = signs.encode()
-        places = np.append(np.flatnonzero(_begins(data)), len(data))
-        starts = np.repeat(np.arange(len(signs)), self._longest)
-        ends = starts + np.tile(np.arange(1, self._longest + 1), len(signs))
-        starts, ends = starts[ends <= len(signs)], ends[ends <= len(signs)]
-        numbers = hash_parts(data, places[starts], places[ends])
+        size, longest = len(signs), self._longest
+        parts = [
+            (at, to) for at in range(size) for to in range(at + 1, min(at + longest, size) + 1)
+        ]
+        numbers = np.array([hash(signs[start:end]) for start, end in parts])
         near = np.minimum(np.searchsorted(self._numbers, numbers), len(self._numbers) - 1)
         ids = self._order[near]
-        held = (self._numbers[near] == numbers) & (ids >= FIRST)
+        held = np.flatnonzero((self._numbers[near] == numbers) & (ids >= FIRST))
         found: dict[int, list[tuple[int, int, float]]] = {}
-        columns = (starts[held], ends[held], ids[held], self._scores[ids[held]])
-        for start, end, id_, score in zip(*(each.tolist() for each in columns), strict=True):
+        columns = (held, ids[held], self._scores[ids[held]])
+        for part, id_, score in zip(*(each.tolist() for each in columns), strict=True):
+            start, end = parts[part]
             found.setdefault(start, []).append((end, id_, score))
         return found
 
@@ -113,39 +109,3 @@ def plain(text: str) -> PlainText:
                 spans.append((start, end))
         start = end
     return "".join(signs).removesuffix(SPACE), spans
-
-
-def hash_parts(data: bytes, starts: npt.NDArray[Any], ends: npt.NDArray[Any]) -> Hashes:
-    """Return a number for each part of ``data``, the same for the same bytes.
-
-    The bytes are the coefficients of a polynomial, of which a part is a difference of sums.
-    """
-    coefficients = np.frombuffer(data, np.uint8).astype(np.uint64) + np.uint64(1)
-    sums = np.zeros(len(data) + 1, np.uint64)
-    np.cumsum(coefficients * _powers(BASE, len(data))[1:], out=sums[1:])
-    found: Hashes = (sums[ends] - sums[starts]) * _powers(INVERSE, len(data))[starts]
-    return found
-
-
-def _begins(data: bytes) -> npt.NDArray[np.bool_]:
-    """Return which bytes of UTF-8 begin a character."""
-    begins: npt.NDArray[np.bool_] = np.frombuffer(data, np.uint8) & 0xC0 != 0x80  # noqa: PLR2004 - UTF-8
-    return begins
-
-
-def _powers(base: int, count: int) -> Hashes:
-    """Return the powers of a number from 0 to ``count``, of which 64 bits are kept."""
-    size = 2 ** (4 * LONGEST).bit_length()
-    return (
-        _all_powers(base, size)[: count + 1]
-        if count < size
-        else _all_powers.__wrapped__(base, count + 1)
-    )
-
-
-@cache
-def _all_powers(base: int, count: int) -> Hashes:
-    powers = np.full(count, base, np.uint64)
-    powers[0] = 1
-    multiplied: Hashes = np.cumprod(powers)
-    return multiplied
