@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,8 +13,9 @@ from typer import Argument, Option
 from memoranda.cli import options
 from memoranda.cli.command import FAILED, CommandGroup, Session, command, make_group
 from memoranda.cli.worker import stage_outcome
+from memoranda.maintenance.audit import Audit, audit_foreign
 from memoranda.maintenance.service import STAGES, parse_stages
-from memoranda.memory import services_of
+from memoranda.memory import Memory, services_of
 from memoranda.model.reports import Check, StageReport
 from memoranda.rendering.audit import show_audit
 from memoranda.rendering.facts import show_learned
@@ -59,15 +61,39 @@ def stats(session: Session) -> None:
 
 
 @command(commands, "audit")
-def audit(session: Session, *, limit: options.Limit = 3) -> None:
+def audit(
+    session: Session,
+    *,
+    limit: options.Limit = 3,
+    source: Annotated[
+        Path | None, Option("--from", help="Instead, what another program keeps: as of import.")
+    ] = None,
+) -> None:
     """Look for junk: duplicates, contradictions, loops, secrets and more. Changes nothing.
+
+    Of a file or folder of another program it also tells what states nothing, and what names no
+    source. It is read as import reads it, into a memory that is gone when the command ends.
 
     Examples:
         memoranda audit
         memoranda audit --limit 20
+        memoranda audit --from mem0.json
     """
-    found = session.memory().audit()
+    found = session.memory().audit() if source is None else _audit_foreign(session, source)
     session.show(found, *show_audit(found, session.view, limit))
+
+
+def _audit_foreign(session: Session, source: Path) -> Audit:
+    """Audit a file or folder of another program in a memory of no other use."""
+    settings = session.quiet_settings.with_values(
+        embedding={"model": "none", "background": False}, notes={"folder": None}
+    )
+    memory = Memory(MEMORY, user=session.user, settings=settings)
+    services = services_of(session.with_resource(memory))
+    report = memory.import_(source)
+    for line in report.left_out:
+        session.note(f"left out: {line}")
+    return audit_foreign(services.store, report.users, services.clock.now())
 
 
 @command(commands, "doctor")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import combinations
+from itertools import chain, combinations
 
 from memoranda.learning.claims import Relation
 from memoranda.learning.judge import judge_fact, judge_text
@@ -20,6 +20,7 @@ from memoranda.store.sql.store import Store
 from memoranda.text.patterns import LanguageData
 from memoranda.text.recalled import lines, without_recalled
 from memoranda.text.secrets import mask_secrets, secret_kind
+from memoranda.text.small_talk import states_nothing
 from memoranda.text.terms import TermAnalyzer
 
 # How long nobody has asked for what is called stale.
@@ -44,6 +45,16 @@ REMEDIES = {
     "secrets": "memoranda forget ID --erase",
     "injections": "memoranda forget ID --erase",
 }
+# What is looked for in the memory of another program besides, and what to do about it.
+FOREIGN_REMEDIES = {
+    "junk": "leave it out; once it is imported: memoranda forget ID",
+    "missing sources": "once it is imported: memoranda confirm ID what holds, forget ID the rest",
+}
+# Names in metadata under which programs keep where something comes from.
+SOURCES = frozenset({
+    "source", "url", "file", "path", "session", "session_id", "conversation_id", "message_id",
+    "mem0_run_id", "mem0_actor_id",
+})  # fmt: skip
 _EN = LanguageData("en", "audit")
 _ANALYZER = TermAnalyzer()
 
@@ -100,33 +111,49 @@ class Audit:
         return {fault.kind: fault.findings for fault in self.faults}
 
 
-def audit_memory(store: Store, scope: Scope, now: datetime) -> Audit:
+def audit_foreign(store: Store, users: Sequence[str], now: datetime) -> Audit:
+    """Return what is wrong with what users have that was imported from another program."""
+    audits = [audit_memory(store, Scope(user), now, foreign=True) for user in users]
+    faults = []
+    for groups in zip(*(each.faults for each in audits), strict=True):
+        findings = tuple(finding for group in groups for finding in group.findings)
+        faults.append(replace(groups[0], count=len(findings), findings=findings))
+    entries, clean = sum(each.entries for each in audits), all(each.clean for each in audits)
+    return Audit(entries=entries, clean=clean, faults=tuple(faults))
+
+
+def audit_memory(store: Store, scope: Scope, now: datetime, *, foreign: bool = False) -> Audit:
     """Return what is wrong with the active records of a scope."""
     pages = record_pages(store, scope, now)
     held = [record for page in pages for record in page if is_active(record, now)]
     sources = {source for record in held for source in record.source_ids}
-    return audit(held, now=now, present=store.get(scope, list(sources)))
+    return audit(held, now=now, present=store.get(scope, list(sources)), foreign=foreign)
 
 
-def audit(held: Sequence[Record], *, now: datetime, present: Collection[str]) -> Audit:
+def audit(
+    held: Sequence[Record], *, now: datetime, present: Collection[str], foreign: bool = False
+) -> Audit:
     """Return what is wrong with records.
 
     Args:
         held: what is known, and what was said: that for loops, secrets and injections alone.
         now: the present.
         present: the ids of all sources that are still there.
+        foreign: whether another program remembered it, with what is told of it there.
     """
+    remedies = REMEDIES | (FOREIGN_REMEDIES if foreign else {})
     known = [record for record in held if record.kind in KNOWLEDGE]
     exact = list(_exact(known))
     again = {other for finding in exact for other in finding.ids[1:]}
     near, contradictions = _pairs([record for record in known if record.id not in again])
-    found: dict[str, list[Finding]] = {kind: [] for kind in REMEDIES}
+    found: dict[str, list[Finding]] = {kind: [] for kind in remedies}
     found |= {"exact duplicates": exact, "near duplicates": near, "contradictions": contradictions}
     for record in [*known, *(record for record in held if record.kind not in KNOWLEDGE)]:
-        for kind, why in _faults(record, present, now):
+        own = _foreign_faults(record) if foreign and record.kind in KNOWLEDGE else ()
+        for kind, why in chain(_faults(record, present, now), own):
             found[kind].append(_finding([record], why))
     faults = tuple(
-        FaultGroup(kind=kind, count=len(each), remedy=REMEDIES[kind], findings=tuple(each))
+        FaultGroup(kind=kind, count=len(each), remedy=remedies[kind], findings=tuple(each))
         for kind, each in found.items()
     )
     clean = not any(fault.count for fault in faults)
@@ -217,3 +244,14 @@ def _faults(record: Record, present: Collection[str], now: datetime) -> Iterator
         yield "stale", f"nobody has asked for it for {(now - used_at).days} days"
     if record.source_ids and not any(source in present for source in record.source_ids):
         yield "orphans", "nothing that it was drawn from is there any more"
+
+
+def _foreign_faults(record: Record) -> Iterator[tuple[str, str]]:
+    """Yield what else is wrong with what another program remembered."""
+    if states_nothing(record.content):
+        yield "junk", "it states nothing"
+    elif _EN.pattern("narrated").search(record.content):
+        yield "junk", "it tells of the conversation, and not of the person"
+    told = record.session_id, record.source_role, *record.source_ids
+    if not (any(told) or SOURCES.intersection(record.metadata)):
+        yield "missing sources", "nothing says who said it, or where"
