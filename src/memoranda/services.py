@@ -36,8 +36,8 @@ from memoranda.store.locations import medium, open_store
 
 if TYPE_CHECKING:
     from memoranda.conversation.conversation_store import ConversationStore
-    from memoranda.learning.claims import Claim
     from memoranda.learning.consolidator import Consolidator
+    from memoranda.learning.request_keeper import RequestKeeper
     from memoranda.maintenance.schedule import Schedule
     from memoranda.maintenance.service import Maintenance
     from memoranda.notes.service import NotesService, OpenNotes
@@ -230,19 +230,17 @@ class Services:
             requests=partial(self.keep_requests, scope),
         )
 
-    def read_claims(self, scope: Scope, session: str, message: Message) -> Sequence[Claim]:
-        """Return what the rules read in a stored message; nothing is stored."""
+    def request_keeper(self, scope: Scope) -> RequestKeeper:
+        """Return what carries out what messages ask of memory."""
         from memoranda.learning.request_keeper import RequestKeeper  # noqa: PLC0415 - see the module
 
-        return RequestKeeper(self.consolidator(scope)).read_claims(session, message)
+        return RequestKeeper(self.consolidator(scope))
 
     def keep_requests(
         self, scope: Scope, session: str, messages: Sequence[Message]
     ) -> Sequence[RequestReceipt]:
         """Carry out what messages of a session ask of memory; return what became of it."""
-        from memoranda.learning.request_keeper import RequestKeeper  # noqa: PLC0415 - see the module
-
-        return RequestKeeper(self.consolidator(scope)).keep(session, messages)
+        return self.request_keeper(scope).keep(session, messages)
 
     def names(self, scope: Scope) -> EntityPipeline:
         """Return the pipeline that finds names in texts of ``scope``."""

@@ -164,3 +164,77 @@ def test_news_of_somebody_by_name_answers_a_question_by_kinship(opened):
     assert "Porto" in Agent(memory, session="three").process("Where does my sister live?").text
     facts = [each.content for each in memory.records(kind="fact") if not each.superseded_by]
     assert "The user's sister Rita lives in Porto." in facts
+
+
+# What was learned before, what is said now, and what is asked, with the words of the answer.
+NEWS = [
+    ("I live in Bristol.", "We moved to Bath last week.", "Where do I live?", "moved to Bath"),
+    ("I live in Bristol.", "We moved to Bath.", "Where did I use to live?", "live in Bristol"),
+    (
+        "I'm allergic to nuts.",
+        "I'm not allergic to nuts after all.",
+        "Am I allergic to nuts?",
+        "not",
+    ),
+    ("I drive a Volvo.", "I sold the Volvo.", "What car do I have?", "sold"),
+    (
+        "My sister Rita lives in Lisbon.",
+        "Rita moved to Porto.",
+        "Where does my sister live?",
+        "Porto",
+    ),
+    ("J'habite à Nice.", "J'ai déménagé à Metz.", "Où est-ce que j'habite ?", "Metz"),
+    ("Ich wohne in Porto.", "Ich wohne jetzt in Wien.", "Wo wohne ich?", "Wien"),
+]
+
+
+def test_what_this_talk_tells_brings_up_to_date_what_was_learned(opened):
+    """The newer statement answers at once, as it does after it was learned; nothing is stored."""
+    clock = FrozenClock(NOW)
+    memory = opened(clock=clock)
+    wrong = {}
+    for number, (old, new, question, words) in enumerate(NEWS):
+        agent = Agent(memory.as_user(f"person-{number}"))
+        agent.process(old)
+        agent.process("/new")
+        clock.advance(DAY)
+        agent.process(new)
+        answer = agent.process(question).text.partition("\n")[0]
+        wrong |= {question: answer} if words not in answer else {}
+    assert wrong == {}
+
+
+# What is said, line by line, after ">"; and what is answered to the last line, or is in it.
+POINTING = """
+> I have swimming on Tuesdays. > When do I have swimming? > no, that's wrong. It's Thursdays. | Corrected: I have swimming on Thursdays.
+> My dentist is Dr Moss. > /new > Who is my dentist? > That isn't right, it's Dr Vale | Corrected: Your dentist is called Dr Vale.
+> I live in Leeds. > Where do I live? > no, it's York > Where do I live? | “I live in York.”
+> I live in Leeds. > /new > Where do I live? > that's wrong, it's wednesday | Nothing is changed yet. Say in a whole sentence what is right.
+> Ich wohne in Porto. > Wo wohne ich? > Nein, das stimmt nicht. Es ist Wien. | Corrected: Ich wohne in Wien.
+> Vivo en Oporto. > ¿Dónde vivo? > No es cierto, es Madrid. | Corrected: Vivo en Madrid.
+> I have a cat called Miso. > Do I have a cat? > no, that's fine | Noted.
+> I have swimming on Tuesdays. > /new > When do I swim? > forget that > When do I swim? | Nothing in memory answers this.
+> I live in Leeds. > please forget that | Forgotten: I live in Leeds.
+> My name is Bo and my dog is called Rex. > /new > What's my dog's name? > forget that | Nothing is changed yet. Which do you mean: “your name is Bo” or “your dog is called Rex”?
+> I live in Leeds. > What is my shoe size? > forget that | Nothing to forget: memory knows nothing about “that”.
+> J'habite à Lyon. > Où est-ce que j'habite ? > oublie ça > Où est-ce que j'habite ? | Nothing in memory answers this.
+> My dad drinks. > Don't save that. > What about my dad? | Nothing in memory answers this.
+> My dad drinks. > Don't save that. > /new > What about my dad? | Nothing in memory answers this.
+> remember that my locker is 212 > Don't save that. > What's my locker number? | Nothing in memory answers this.
+> between us, I failed my driving test > Did I pass my driving test? | Nothing in memory answers this.
+> the key hangs in the shed, don't tell anyone > Where is the key? | “the key hangs in the shed, don't tell anyone”
+> Mi hermano bebe. > No guardes eso, por favor. > ¿Qué hace mi hermano? | Nothing in memory answers this.
+> Mein Vater trinkt. > Bitte speicher das nicht. > Was ist mit meinem Vater? | Nothing in memory answers this.
+"""  # noqa: E501 - each is a talk
+
+
+def test_what_points_back_acts_on_what_was_told_just_before(opened):
+    """What takes back, corrects or withholds it acts, or says that it is not clear."""
+    memory = opened(clock=FrozenClock(NOW))
+    wrong = {}
+    for number, row in enumerate(POINTING.strip().splitlines()):
+        said, _, answer = row.partition(" | ")
+        agent = Agent(memory.as_user(f"person-{number}"))
+        *_, last = [agent.process(line.strip()).text for line in said.split(">")[1:]]
+        wrong |= {row: last} if answer not in last else {}
+    assert wrong == {}

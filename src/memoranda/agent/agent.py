@@ -182,7 +182,7 @@ class Agent:
             answer = self._ask_until_answered(self._model, said, on_text)
         return replace(
             answer,
-            requests=tuple(self._happened("request")),
+            requests=answer.requests or tuple(self._happened("request")),
             prunings=tuple(self._happened("pruned")),
             usage_warning=next(reversed(self._happened("approaching_limit")), None),
         )
@@ -315,19 +315,20 @@ class Agent:
     def _recall_answer(self, on_text: OnText | None) -> Answer:
         """Answer from memory alone; no search finds the answer, as it tells nothing new."""
         said, asked = self._chat.recent(1)[-1], self._happened("request")
-        text, sources = MemoryAnswerer(self.memory).answer(self._chat.id, said, asked)
+        text, sources, requests = self._answerer.answer(self._chat.id, said, asked)
         if on_text is not None:
             on_text(text)
         stored = self._chat.add("assistant", text)
         if stored.record_id is not None:
             self.memory.forget(stored.record_id)
-        return Answer(text, sources=sources)
+        return Answer(text, sources=sources, requests=tuple(requests))
 
     # Sessions
 
     def _begin(self) -> None:
         """Open the conversation that goes on, or the next one."""
         self._ended, self._read_through = False, -1
+        self._answerer = MemoryAnswerer(self.memory)
         self._chat = self._open()
         limit = self.memory.settings.agent.spend_limit
         self._meter = self._services.models.start_meter(self._scope, limit)

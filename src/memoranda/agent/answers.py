@@ -11,12 +11,13 @@ from memoranda.conversation.signals import refers_to_earlier, signals_of
 from memoranda.facts.reader import address_user
 from memoranda.facts.requests import share_words
 from memoranda.learning.claims import Claim
+from memoranda.learning.request_keeper import RequestKeeper
 from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.models import Hit, Kind, Message, Record
 from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
-from memoranda.search.questions import asks
+from memoranda.search.questions import ParsedQuestion, asks
 from memoranda.text.patterns import LanguageData, languages_with, load
 from memoranda.text.recalled import NOTED, NOTHING
 from memoranda.text.sentences import sentence_texts
@@ -49,29 +50,43 @@ KNOWS_NOTHING = "I know nothing about you yet. Tell me something."
 ERASE_ALL = "That cannot be undone, so it takes a command: memoranda users delete {user}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MemoryAnswerer:
-    """Answers messages from memory alone.
+    """Answers the messages of one conversation from memory alone.
 
     Attributes:
         memory: what it answers from.
+        told: the record that was told or said last: what "forget that" is about.
     """
 
     memory: Memory
+    told: str = ""
 
     def answer(
         self, session: str, message: Message, requests: Sequence[RequestReceipt]
-    ) -> tuple[str, tuple[Hit, ...]]:
-        """Return the answer to a stored message, and the records that it was made from.
+    ) -> tuple[str, tuple[Hit, ...], Sequence[RequestReceipt]]:
+        """Return the answer to a stored message, the records it was made from, and its requests.
 
         Args:
             session: the conversation it is in.
             message: what a person says.
-            requests: what it asked of memory, and what became of that.
+            requests: what it asked of memory, and what became of that; of what it asks of that
+                which was told or said before it is found here.
         """
+        keeper = services_of(self.memory).request_keeper(scope_of(self.memory))
+        done = requests or keeper.change_told(message, self.told)
+        self._forget(keeper.find_excluded(session, message))
+        if done:
+            self.told = next((each.record for each in done if each.record), self.told)
+            return "\n".join(each.line for each in done), (), done
+        self.told = message.record_id or ""
+        return *self._answer(session, message, keeper), ()
+
+    def _answer(
+        self, session: str, message: Message, keeper: RequestKeeper
+    ) -> tuple[str, tuple[Hit, ...]]:
+        """Return the answer to a message that asks nothing of memory, and what it was made from."""
         text = message.content
-        if requests:
-            return "\n".join(each.line for each in requests), ()
         if is_small_talk(text) or signals_of(text, "user").casual:
             return _greet(text), ()
         if _fits(text, "overview"):
@@ -79,10 +94,18 @@ class MemoryAnswerer:
         if _fits(text, "erase_all"):
             return ERASE_ALL.format(user=self.memory.user), ()
         if question := _asked(text):
+            self.told = ""
             return self._find(session, replace(message, content=question))
-        claims = services_of(self.memory).read_claims(scope_of(self.memory), session, message)
+        claims = keeper.read_claims(session, message)
         understood = "; ".join(_shorten(_addressed(claims))[:MOST_NOTED])
         return (f"Noted: {understood}." if understood else NOTED), ()
+
+    def _forget(self, ids: Sequence[str]) -> None:
+        """Forget what is never to be learned, so that it answers nothing, either."""
+        if ids:
+            services, scope = services_of(self.memory), scope_of(self.memory)
+            kept = services.store.learned_from(scope, ids)
+            services.records(scope).forget([*ids, *kept])
 
     def _find(self, session: str, message: Message) -> tuple[str, tuple[Hit, ...]]:
         """Return what answers a question best, with when it was said, and what else may."""
@@ -92,9 +115,10 @@ class MemoryAnswerer:
         gone = frozenset() if refers_to_earlier(question) else searcher.cleared_turns(session)
         asked = RecallRequest(question, RECALL_BUDGET, gone | {message.record_id or ""})
         found = searcher.recall(asked, Filter(now=services.clock.now())).hits
-        hits = [hit for hit in found if _states(hit.record)]
+        hits = self._renew(session, question, [hit for hit in found if _states(hit.record)])
         if not hits or not _is_near(hits[0], question):
             return NOTHING, ()
+        self.told = hits[0].record.id
         if not _answers(hits[0], question):
             return f"{NOTHING} Nearest: {self._quote(hits[0].record)}", ()
         # What the best one brought up to date is told no more.
@@ -102,6 +126,22 @@ class MemoryAnswerer:
         near = [hit for hit in hits[1:] if hit.score >= least][:MOST_MORE]
         also = [f"also: {self._quote(hit.record, short=True)}" for hit in near]
         return "\n".join([self._quote(hits[0].record), *also]), (hits[0], *near)
+
+    def _renew(self, session: str, question: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Return hits with what this session tells in the place of what that brings up to date."""
+        if ParsedQuestion(question, frozenset()).past:
+            return hits
+        news: dict[str, str] = {}
+        for each in self.memory.learn(session, dry_run=True).replaced:
+            by = each.by.source_ids if each.by else ()
+            old = {each.fact.id, *each.fact.source_ids}.difference(by)
+            news |= dict.fromkeys(old, by[0]) if by else {}
+        turns = services_of(self.memory).store.get(scope_of(self.memory), [*news.values()])
+        said = [turns.get(news.get(hit.record.id, ""), hit.record) for hit in hits]
+        found: dict[str, Hit] = {}
+        for hit, record in zip(hits, said, strict=True):
+            found.setdefault(record.id, replace(hit, record=record))
+        return [*found.values()]
 
     def _quote(self, record: Record, *, short: bool = False) -> str:
         """Return what a record says, with who said it and when."""

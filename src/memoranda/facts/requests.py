@@ -17,6 +17,7 @@ from memoranda.facts.language import PatternTable, language_of, languages_in
 from memoranda.facts.reader import INSTRUCTION, FactStatement, read_facts
 from memoranda.facts.stance import may_open
 from memoranda.facts.values import stems, value_key
+from memoranda.text.calendar import calendar_numbers
 from memoranda.text.languages import rank_languages
 from memoranda.text.limits import MOST_READ
 from memoranda.text.linear_patterns import encodable
@@ -98,14 +99,16 @@ class MemoryChange:
     """What a person asks to be forgotten, or to be another value.
 
     Attributes:
-        about: words of what it is about; empty where that is what was said last.
+        about: words of what it is about; empty where that is what was told or said last.
         new: the value that is right; ``None`` where something is to be forgotten.
         old: the value that was wrong; empty where the message does not tell it.
+        denies: whether it says in so many words that what was told is wrong.
     """
 
     about: str
     new: str | None = None
     old: str = ""
+    denies: bool = False
 
 
 def find_memory_change(text: str) -> MemoryChange | None:
@@ -116,13 +119,15 @@ def find_memory_change(text: str) -> MemoryChange | None:
     for code in languages_with("facts"):
         for _, form in _forms(code, "forgotten", "corrected").find(plain):
             found = form.search(plain)
-            groups = found.groupdict() if found else {}
+            if found is None:
+                continue
+            groups = found.groupdict()
             # A reason may follow: "about my job, I'd rather it was nowhere".
             about = _CLAUSE.split((groups.get("what") or "").strip(_TIDY))[0]
             new, old = ((groups.get(name) or "").strip(_TIDY) for name in ("new", "old"))
-            if about or new:
+            if about or new or "what" not in groups:
                 old = old or (find_value_like(new, about) if about and new else "")
-                return MemoryChange(about, new or None, old)
+                return MemoryChange(about, new or None, old, bool(groups.get("wrong")))
     return None
 
 
@@ -133,6 +138,8 @@ def find_value_like(new: str, said: str) -> str:
     is like the day in "11 December".
     """
     words, kinds = said.split(), [_unit(each) for each in new.split()]
+    if not any(each is not None for each in kinds):
+        return ""
     ends = range(len(words), len(kinds) - 1, -1)
     phrases = (words[end - len(kinds) : end] for end in ends)
     like = [" ".join(each) for each in phrases if [_unit(word) for word in each] == kinds]
@@ -141,9 +148,13 @@ def find_value_like(new: str, said: str) -> str:
 
 
 def _unit(word: str) -> str | None:
-    """Return the letters at a number: ``am``; the same for every ordinal; ``None`` for a word."""
+    """Return the letters at a number: ``am``; the same for every ordinal and for every weekday.
+
+    ``None`` for any other word.
+    """
     if not any(map(str.isdigit, word)):
-        return None
+        plain, days = word.casefold().strip(_TIDY), calendar_numbers("weekdays")
+        return "weekday" if plain in days or plain.removesuffix("s") in days else None
     letters = "".join(filter(str.isalpha, word)).casefold()
     return "th" if letters in {"st", "nd", "rd"} else letters
 

@@ -14,9 +14,10 @@ from memoranda.facts.values import value_key
 from memoranda.learning.claims import Turn
 from memoranda.learning.sentences import cut_out, english, english_words, own_sentences
 from memoranda.text.limits import MOST_READ
+from memoranda.text.patterns import WordLists
 
+_WORDS = WordLists("stance")
 _EDGE = " \t\n.,;:!?\"'()-"
-_POINTS_BACK = frozenset({"this", "that", "it"})
 _POINTS_AHEAD = frozenset({"next", "following", "about", "going"})
 
 
@@ -35,7 +36,7 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
             withheld = find_withheld(said)
             bare = withheld is not None and _is_idle(said[: withheld[0]] + said[withheld[1] :])
             words = {word.strip(_EDGE) for word in said.lower().split()}
-            back = bare and bool(words & _POINTS_BACK) and not words & _POINTS_AHEAD
+            back = bare and bool(words & _WORDS.points_back) and not words & _POINTS_AHEAD
             if back or english("unsaid").search(said):
                 talk.unsay(place)
                 withheld = withheld or (0, 0)
@@ -54,8 +55,7 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
 def _is_idle(text: str) -> bool:
     """Return whether a text says nothing by itself."""
     return all(
-        not word.strip(_EDGE) or word.strip(_EDGE) in english_words("idle")
-        for word in text.lower().split()
+        not word.strip(_EDGE) or word.strip(_EDGE) in _WORDS.idle for word in text.lower().split()
     )
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from memoranda.facts.reader import address_user
+from memoranda.facts.reader import address_user, read_facts
 from memoranda.facts.requests import MemoryChange, find_value_like, share_words
 from memoranda.learning.known_facts import when_said
 from memoranda.model.changes import Close
-from memoranda.model.models import Kind, Record, Trust
+from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.model.query import Filter, Order
 from memoranda.model.reports import RequestOutcome, RequestReceipt
 from memoranda.records.drafts import draft_correction
@@ -34,6 +34,8 @@ MOST_CHOICES = 3
 LEAST_SHARED = 0.66
 # A message goes as a whole that has so many times the words of what is to be forgotten.
 MOST_WORDS = 2
+# What is told where it is not clear what a message points back to.
+THAT, UNSURE = "that", "Say in a whole sentence what is right."
 _DAY = compile_pattern(r"(\d{1,2})(?:st|nd|rd|th)")
 
 
@@ -49,18 +51,47 @@ class MemoryChanger:
     records: RecordService
     dates: DateParser
 
-    def carry_out(self, change: MemoryChange, episode: Record) -> list[RequestReceipt]:
-        """Forget or correct what a message asks for; return what became of it."""
+    def carry_out(
+        self, change: MemoryChange, episode: Record, *, told: str | None = None
+    ) -> list[RequestReceipt]:
+        """Forget or correct what a message asks for; return what became of it.
+
+        Args:
+            change: what it asks for.
+            episode: the message.
+            told: the record that was told or said just before, where it points back to that.
+        """
         where = Filter(now=self.records.now(), kinds=(Kind.FACT,))
         store, scope = self.records.store, self.records.scope
-        facts = store.records(scope, where, order=Order.LATEST, limit=MOST_FACTS)
-        facts += self.records.proposals(MOST_FACTS)
-        carry_out = self._forget if change.new is None else self._correct
-        receipts = carry_out(change, facts, self._said_before(episode))
+        if told is not None:
+            receipts = self._change_told(change, where, told)
+        else:
+            facts = store.records(scope, where, order=Order.LATEST, limit=MOST_FACTS)
+            facts += self.records.proposals(MOST_FACTS)
+            carry_out = self._forget if change.new is None else self._correct
+            receipts = carry_out(change, facts, self._said_before(episode))
         # Nor does a request that was understood, and cannot be met, tell that somebody swims.
         if receipts:
             self.records.apply([Close(episode.id, self.records.now(), "a request, carried out")])
         return receipts
+
+    def _change_told(self, change: MemoryChange, where: Filter, told: str) -> list[RequestReceipt]:
+        """Forget or correct a record with the turns it was drawn from, or the facts drawn of it."""
+        store, scope = self.records.store, self.records.scope
+        found = store.get(scope, [told])
+        drawn = store.records(scope, replace(where, citing=[told]))
+        found |= store.get(scope, [each for fact in found.values() for each in fact.source_ids])
+        known = [each for each in found.values() if is_active(each, where.now)]
+        facts = [*(each for each in known if each.kind is Kind.FACT), *drawn]
+        said = [each for each in known if each.kind is Kind.EPISODE]
+        if change.new is None:
+            read = [each for each in facts if each.attribute]
+            return self._forget_all(read or facts, said, (*facts, *said), THAT)
+        old = _find_value(change.new, facts) or _find_value(change.new, said)
+        wrong = [each for each in (*facts, *said) if _with_value(each.content, old, change.new)]
+        if not wrong:
+            return [RequestReceipt(RequestOutcome.UNCLEAR, UNSURE)] if change.denies else []
+        return self._replace_all(wrong, old, change.new)
 
     def _said_before(self, episode: Record) -> list[Record]:
         """Return what the person said in the session before a message, the newest first."""
@@ -75,20 +106,41 @@ class MemoryChanger:
     def _forget(
         self, change: MemoryChange, facts: Sequence[Record], said: Sequence[Record]
     ) -> list[RequestReceipt]:
-        """Forget the one thing that is meant; ask which, where it may be several."""
+        """Forget what words name."""
         about = change.about
+        if not about:
+            return []
         meant = _most_alike(about, facts)
         learned = {source for fact in facts for source in fact.source_ids}
         spoken = _most_alike(about, (each for each in said if each.id not in learned))
+        words = MOST_WORDS * len(about.split())
+        short = [each for each in spoken if len(each.content.split()) <= words]
+        return self._forget_all(meant, spoken, short, about)
+
+    def _forget_all(
+        self,
+        meant: Sequence[Record],
+        spoken: Sequence[Record],
+        beside: Sequence[Record],
+        about: str,
+    ) -> list[RequestReceipt]:
+        """Forget the one thing that is meant; ask which, where it may be several.
+
+        Args:
+            meant: the facts that may be.
+            spoken: the messages that may be, where there is no fact.
+            beside: what goes with a fact.
+            about: what it is called where nothing is meant.
+        """
         choices = list({each.content: each for each in meant or spoken}.values())
         if not choices:
             return [RequestReceipt(RequestOutcome.UNKNOWN, about)]
         if len(choices) > 1:
             named = [f"“{_tell(each)}”" for each in choices[:MOST_CHOICES]]
-            return [RequestReceipt(RequestOutcome.UNCLEAR, " or ".join(named))]
-        words = MOST_WORDS * len(about.split())
-        short = [each for each in spoken if len(each.content.split()) <= words]
-        self.records.forget([each.id for each in ([*meant, *short] if meant else spoken)])
+            which = f"Which do you mean: {' or '.join(named)}?"
+            return [RequestReceipt(RequestOutcome.UNCLEAR, which)]
+        gone = (*meant, *beside) if meant else spoken
+        self.records.forget([*dict.fromkeys(each.id for each in gone)])
         told = f"{_tell(choices[0])}."
         return [RequestReceipt(RequestOutcome.FORGOTTEN, told, choices[0].id)]
 
@@ -110,6 +162,10 @@ class MemoryChanger:
         # What was not said in this session is clear only where words tell what it is about.
         elif not about or len(wrong) != 1:
             return []
+        return self._replace_all(wrong, old, new)
+
+    def _replace_all(self, wrong: Sequence[Record], old: str, new: str) -> list[RequestReceipt]:
+        """Correct records to ones with another value."""
         fixed = [self._replace(each, old, new) for each in wrong]
         told = f"{_tell(fixed[0])}."
         return [RequestReceipt(RequestOutcome.CORRECTED, told[:1].upper() + told[1:], fixed[0].id)]
@@ -131,6 +187,22 @@ def _most_alike(about: str, records: Iterable[Record]) -> list[Record]:
     shared = [(share_words(about, each.content), each) for each in records]
     most = max((share for share, _ in shared), default=0.0)
     return [each for share, each in shared if share == most >= LEAST_SHARED]
+
+
+def _find_value(new: str, records: Sequence[Record]) -> str:
+    """Return the one value in records that another can replace; empty where that is not sure."""
+    like = {find_value_like(new, each.content) for each in records} - {""}
+    if not like:
+        read = [value for each in records for value in _values_of(each)]
+        like = {each for each in read if each[0].isupper() == new[0].isupper()}
+    return like.pop() if len(like) == 1 else ""
+
+
+def _values_of(record: Record) -> list[str]:
+    """Return the value of a fact, or what a message gives as one."""
+    if record.kind is Kind.FACT:
+        return [record.value] if record.value else []
+    return [each.value for each in read_facts(record.content) if each.value]
 
 
 def _with_value(content: str, old: str, new: str) -> str:

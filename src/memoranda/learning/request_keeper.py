@@ -13,7 +13,9 @@ from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.facts.requests import find_memory_change
 from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.consolidator import Consolidator
+from memoranda.learning.exclusions import blank_exclusions
 from memoranda.learning.memory_changer import MemoryChanger
+from memoranda.learning.sentences import english
 from memoranda.model.changes import Close, Insert, RecordChange
 from memoranda.model.models import ROLES, Message, Record
 from memoranda.model.reports import RequestOutcome, RequestReceipt
@@ -53,6 +55,36 @@ class RequestKeeper:
             return []
         before, turn = self._read_turn(session, episode)
         return self.consolidator.rules.extract([turn], before=before)
+
+    def change_told(self, message: Message, told: str) -> list[RequestReceipt]:
+        """Forget or correct what was told or said just before, where a message points back to it.
+
+        Args:
+            message: a stored message.
+            told: the record that was told, or the message before.
+        """
+        episode, change = self._episode(message), find_memory_change(message.content)
+        if episode is None or change is None or change.about:
+            return []
+        consolidator = self.consolidator
+        changer = MemoryChanger(consolidator.records, consolidator.dates)
+        return changer.carry_out(change, episode, told=told)
+
+    def find_excluded(self, session: str, message: Message) -> list[str]:
+        """Return which episodes are never learned because of a message: itself, or ones before.
+
+        It asks not to keep them, takes them back, or they are played.
+        """
+        episode = self._episode(message)
+        if episode is None:
+            return []
+        before, turn = self._read_turn(session, episode)
+        turns = [*before, turn]
+        shown = blank_exclusions(turns)
+        pairs = zip(turns, shown, strict=True)
+        gone = [old for old, new in pairs if old.text.strip() and not new.text.strip()]
+        # Who asks that nobody else be told may ask for it.
+        return [each.id for each in gone if not english("discreet").search(each.text)]
 
     def _episode(self, message: Message) -> Record | None:
         records, episode = self.consolidator.records, message.record_id or ""

@@ -137,7 +137,7 @@ LINES = {
     RequestOutcome.ENDED: "No longer kept: {}",
     RequestOutcome.FORGOTTEN: "Forgotten: {}",
     RequestOutcome.UNKNOWN: "Nothing to forget: memory knows nothing about “{}”.",
-    RequestOutcome.UNCLEAR: "Nothing is forgotten yet. Which do you mean: {}?",
+    RequestOutcome.UNCLEAR: "Nothing is changed yet. {}",
     RequestOutcome.CORRECTED: "Corrected: {}",
 }
 
