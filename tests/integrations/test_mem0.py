@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from contextlib import ExitStack
 from datetime import timedelta
 from importlib import import_module
 from importlib.util import find_spec
@@ -120,25 +121,37 @@ class WordEmbedder:
 
 
 @pytest.fixture
-def theirs(tmp_path, monkeypatch):
-    """Give a real Memory of mem0 on Qdrant in a folder, without network and without a model."""
+def opened(tmp_path, monkeypatch):
+    """Open a real Memory of mem0 on a store in a folder, without network and without a model."""
     if not find_spec("mem0"):
         pytest.skip("not installed: pip install mem0ai")
     monkeypatch.setenv("MEM0_DIR", str(tmp_path / "mem0"))
     monkeypatch.setenv("MEM0_TELEMETRY", "False")
-    real = import_module("mem0").Memory
+    real, model = import_module("mem0").Memory, {"provider": "openai", "config": {"api_key": "no"}}
 
-    store = {"collection_name": "m", "embedding_model_dims": SIZE, "path": str(tmp_path / "qdrant")}
-    model = {"provider": "openai", "config": {"api_key": "none"}}
-    with real.from_config({
-        "vector_store": {"provider": "qdrant", "config": {**store, "on_disk": True}},
-        "llm": model,
-        "embedder": model,
-        "history_db_path": str(tmp_path / "history.db"),
-    }) as memory:  # fmt: skip
-        memory.embedding_model = WordEmbedder()
-        yield memory
-        memory.vector_store.client.close()
+    with ExitStack() as stack:
+
+        def start(provider, **config):
+            folder = {"collection_name": "mem0", "path": str(tmp_path / provider), **config}
+            memory = real.from_config({
+                "vector_store": {"provider": provider, "config": folder},
+                "llm": model,
+                "embedder": model,
+                "history_db_path": str(tmp_path / "history.db"),
+            })  # fmt: skip
+            memory.embedding_model = WordEmbedder()
+            stack.enter_context(memory)
+            if provider == "qdrant":
+                stack.callback(memory.vector_store.client.close)
+            return memory
+
+        yield start
+
+
+@pytest.fixture
+def theirs(opened):
+    """Give a real Memory of mem0 on its default store, Qdrant."""
+    return opened("qdrant", embedding_model_dims=SIZE, on_disk=True)
 
 
 @pytest.fixture
@@ -289,3 +302,34 @@ def test_what_was_imported_is_found_under_its_id(ours, tmp_path):
         "Likes coffee"
     ]
     assert [row["event"] for row in ours.history("m1")] == ["ADD", "UPDATE"]
+
+
+STORES = (
+    ("qdrant_client", "qdrant", {"embedding_model_dims": SIZE, "on_disk": True}),
+    ("faiss", "faiss", {"embedding_model_dims": SIZE}),
+    ("chromadb", "chroma", {}),
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("store", STORES)
+def test_a_store_that_mem0_wrote_is_imported(ours, opened, tmp_path, store):
+    """From its files, while it is open; each memory is then as mem0 gives it."""
+    module, provider, config = store
+    if not find_spec(module):
+        pytest.skip(f"not installed: pip install {module}")
+    theirs, made = opened(provider, **config), []
+    for text, named in KEPT:
+        plain = {n: v for n, v in named.get("metadata", {}).items() if isinstance(v, int | str)}
+        made += ids_of([theirs.add(text, **{**named, "metadata": plain}, infer=False)])
+    theirs.update(made[0], text="Likes black tea")
+    theirs.delete(made.pop(1))
+    report = ours.memory.import_(tmp_path / provider)
+    assert report.records == len(made)
+    assert told([ours.get(one) for one in made]) == told([theirs.get(one) for one in made])
+    again = ours.memory.import_(tmp_path / provider)
+    assert (again.records, again.skipped) == (0, len(made))
+    with Memory(memoranda.Memory(":memory:", settings=WORDLESS)) as other:
+        assert other.memory.import_(tmp_path / "history.db").records == len(made)
+        texts = [[each.get(one)["memory"] for one in made] for each in (other, theirs)]
+        assert texts[0] == texts[1]

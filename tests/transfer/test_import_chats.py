@@ -378,5 +378,5 @@ def test_a_database_of_the_agents_sdk_has_its_sessions(plain, tmp_path):
     assert plain.import_(path).messages == 0
     with closing(sqlite3.connect(tmp_path / "other.db")) as database, database:
         database.execute("CREATE TABLE x (y)")
-    with pytest.raises(InvalidInput, match=r"other\.db is a database without .* memoranda copy"):
+    with pytest.raises(InvalidInput, match=r"other\.db is a database of nothing .* memoranda copy"):
         plain.import_(tmp_path / "other.db")

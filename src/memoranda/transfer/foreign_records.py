@@ -1,8 +1,8 @@
 """The memories of other programs, as records: mem0, the MCP memory server and Chroma.
 
-- Of mem0, what its ``get_all`` returns or its export holds: a fact with its metadata, its time and
-  its end, of the user whom its ``user_id`` names; without one, of the user who imports. Memories of
-  an ``agent_id`` are that agent's.
+- Of mem0, what its ``get_all`` returns, what its export holds, or what its store keeps in files: a
+  fact with its metadata, its time and its end, of the user whom its ``user_id`` names; without one,
+  of the user who imports. Memories of an ``agent_id`` are that agent's.
 - The knowledge graph of the reference memory server of MCP, ``memory.jsonl`` (version 2026.8 of
   ``@modelcontextprotocol/server-memory``), or what ``read_graph`` returns: each observation becomes
   a fact that names its entity, each relation a sentence. The file has no times.
@@ -39,7 +39,10 @@ from memoranda.transfer.sources import (
 )
 
 # What is kept with a fact, as ``mem0_id`` and so on.
-KEPT = ("id", "updated_at", "run_id", "app_id", "actor_id")
+KEPT = ("id", "updated_at", "run_id", "app_id", "actor_id", "expiration_date")
+# What else mem0 keeps beside the metadata of a memory, and what it makes of its text.
+BESIDE = ("user_id", "agent_id", "role", "created_at")
+DERIVED = frozenset({"hash", "text_lemmatized", "attributed_to"})
 # Where one says when it ends, and that it is none any more.
 ENDS = ("expiration_date", "expires_at")
 GONE = frozenset({"deleted", "archived", "DELETE"})
@@ -48,8 +51,12 @@ GONE = frozenset({"deleted", "archived", "DELETE"})
 def read_mem0(path: File, target: ImportTarget, counts: ImportCounts) -> Iterator[ForeignRecord]:
     """Yield a fact for each memory, and whose it is."""
     scope = target.scope
-    for place, memory in read_values(path, counts):
+    for place, value in read_values(path / CHROMA_FILE if path.is_dir() else path, counts):
         with counts.reading(place):
+            memory = _exported(object_of(value))
+            if memory is None:
+                counts.leave_out("names that mem0 found in memories")
+                continue
             if GONE.intersection((words_of(memory, "state"), words_of(memory, "event"))):
                 counts.leave_out("memories that were deleted")
                 continue
@@ -58,6 +65,24 @@ def read_mem0(path: File, target: ImportTarget, counts: ImportCounts) -> Iterato
             whose = Scope(user or scope.user, agent or scope.agent)
             key = memory.get("id") and f"{memory['id']}\n{draft['content']}"
             yield ForeignRecord(place, whose, draft, key=key)
+
+
+def _exported(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return a memory as mem0 exports it, also of its store; ``None`` where that has only a name.
+
+    A store keeps all of a memory in one payload.
+    """
+    payload = value.get("payload")
+    if payload is None:
+        return value
+    own = {name: it for name, it in object_of(payload).items() if name not in DERIVED}
+    beside = {name: own.pop(name, None) for name in (*BESIDE, *KEPT[1:])}
+    text = own.pop("data", None)
+    return (
+        {**beside, "id": value["id"], "memory": text, "metadata": own}
+        if "hash" in payload
+        else None
+    )
 
 
 def _mem0_draft(memory: Mapping[str, Any], zone: tzinfo) -> Draft:

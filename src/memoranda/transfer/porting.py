@@ -267,7 +267,8 @@ def _format_of(path: File) -> FileFormat:
         InvalidInput: it cannot be read, or is of no known format.
     """
     if path.is_dir():
-        return FileFormat.CHROMA
+        held = read_values(path / foreign_records.CHROMA_FILE, ImportCounts())
+        return FileFormat.CHROMA if next(held, None) is None else FileFormat.MEM0
     return FileFormat.MEMORY_MD if path.suffix.lower() == ".md" else recognise_file(path)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import pickle
 import tomllib
 import zipfile
 import zlib
@@ -21,7 +22,7 @@ from enum import StrEnum
 from functools import cached_property
 from hashlib import blake2b
 from importlib.resources import files
-from io import TextIOWrapper
+from io import BytesIO, TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
@@ -85,6 +86,7 @@ SHAPES: tuple[tuple[FileFormat, Mapping[str, type]], ...] = (
     (FileFormat.COPILOT, {"Conversation": str, "Author": str, "Message": str}),
     (FileFormat.OPENAI_AGENTS, {"Conversation": str, "Time": str}),
     (FileFormat.MEM0, {"id": object, "memory": str}),
+    (FileFormat.MEM0, {"id": object, "payload": dict}),
     (FileFormat.MCP_MEMORY, {"type": str, "name": str, "observations": list}),
     (FileFormat.MCP_MEMORY, {"type": str, "from": str, "to": str}),
     (FileFormat.MCP_MEMORY, {"entities": list, "relations": list}),
@@ -283,28 +285,65 @@ def read_values(
                 yield from _elements(place, value, inside)
 
 
+class _InertObject:
+    """Stands for an object of any class in a pickle; has its state."""
+
+    def __init__(self, *given: object) -> None:
+        """Take what the class would have been called with, and leave it."""
+        self.state: Any = given
+
+    def __setstate__(self, state: object) -> None:
+        self.state = state
+
+
+class _InertUnpickler(pickle.Unpickler):
+    """Reads a pickle without what it names: no class is imported, and nothing of it is called."""
+
+    def find_class(self, module: str, name: str, /) -> type[_InertObject]:
+        """Return the stand-in for a class or function."""
+        del module, name
+        return _InertObject
+
+
 def _stored_items(path: Path, counts: ImportCounts) -> Iterator[JsonItem]:
-    """Yield the items of all sessions that the Agents SDK of OpenAI keeps in a database.
+    """Yield what a database of another program keeps: its sessions, or the memories of mem0.
 
     Raises:
         InvalidInput: it is a database of something else.
     """
-    rows = "SELECT session_id, created_at, message_data FROM agent_messages ORDER BY id"
-    try:
-        found = read_foreign(path, rows)
-    except StoreError as error:
-        message = f"{path} is a database without sessions of the Agents SDK ({error})"
-        raise InvalidInput(f"{message}; memoranda copy copies a store of ours") from error
-    for number, (name, at, text) in enumerate(found, 1):
+    found: list[tuple[Any, ...]] | None = None
+    for sql in NAMES["databases"].values():
+        with suppress(StoreError):
+            found = read_foreign(path, sql)
+            break
+    if found is None:
+        message = f"{path} is a database of nothing that is known here"
+        raise InvalidInput(f"{message}; memoranda copy copies a store of ours")
+    for number, (row,) in enumerate(found, 1):
         with counts.reading(place := f"{path}, row {number}"):
-            (value,) = map(object_of, parse(text.encode()))
-            yield JsonItem(place, {**value, "Conversation": str(name), "Time": str(at)})
+            yield JsonItem(place, _point(row) if isinstance(row, bytes) else parse(row.encode())[0])
+
+
+def _point(pickled: bytes) -> Any:
+    """Return id and payload of a point in a folder of Qdrant.
+
+    Raises:
+        InvalidInput: it is something else.
+    """
+    try:
+        point = _InertUnpickler(BytesIO(pickled)).load().state["__dict__"]
+    except Exception as error:  # A damaged pickle raises any.
+        raise InvalidInput(f"not a point of Qdrant ({error!r:.80})") from error
+    return {"id": str(point["id"]), "payload": plain_value(point["payload"])}
 
 
 def _elements(place: str, value: Any, inside: Sequence[str]) -> Iterator[JsonItem]:
     if isinstance(value, list):
         for number, each in enumerate(value, 1):
             yield from _elements(f"{place}, item {number}", each, inside)
+    elif isinstance(points := value_of(value, "docstore"), Mapping):
+        for key, payload in points.items():
+            yield JsonItem(f"{place}, {key}", {"id": key, "payload": payload})
     elif lists := [name for name in inside if isinstance(value_of(value, name), list)]:
         for name in lists:
             for number, each in enumerate(value[name], 1):
