@@ -398,7 +398,7 @@ class Services:
         from memoranda.maintenance.schedule import Schedule  # noqa: PLC0415 - see the module
 
         return Schedule(
-            lambda user, stage: self.maintenance(self.store.scope(user)).run_scheduled(stage),
+            lambda user, stage: getattr(self.maintenance(self.store.scope(user)), stage)(),
             store=self.store,
             clock=self.clock,
             zone=self.zone,

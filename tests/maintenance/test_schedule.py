@@ -82,14 +82,14 @@ def test_a_run_that_was_due_before_a_memory_existed_was_not_missed(begin, store,
     assert store.job_runs()[0].counts == {"faded": 3}
 
 
-def test_what_is_due_at_once_is_run_in_the_order_in_which_it_was_due(begin, clock):
-    """After weeks of sleep, each stage once."""
+def test_what_is_due_at_once_is_run_in_the_order_of_a_night(begin, clock):
+    """After weeks of sleep, each stage once; the week is told when its sessions are facts."""
     made = []
-    times = {"expire": "0 * * * *", "consolidate": "0 3 * * *", "enrich": "0 2 * * *"}
+    times = {"reflect": "0 3 * * sun", "consolidate": "0 3 * * *", "enrich": "0 2 * * *"}
     schedule = begin(times=times, on_report=lambda _, report: made.append(report.stage))
     clock.advance(40 * DAY)
     schedule.step()
-    assert list(dict.fromkeys(made)) == ["enrich", "consolidate", "expire"]
+    assert list(dict.fromkeys(made)) == ["enrich", "consolidate", "reflect"]
     assert len(made) == 3 * len(USERS)
 
 

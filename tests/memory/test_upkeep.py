@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from threading import Event
 from time import monotonic
@@ -11,9 +10,8 @@ import pytest
 
 from memoranda import Memory, Settings, services
 from memoranda.agent import Agent
-from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.errors import InvalidInput
 from memoranda.maintenance.service import STAGES
-from memoranda.model.reports import StageReport
 from memoranda.serving.late import LateMemory
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.models import ScriptedLLM
@@ -140,27 +138,6 @@ def test_the_doctor_names_a_time_that_cannot_be_read(tmp_path, clock):
         found = check(memory)
         assert (found.ok, found.remedy) == (False, "write schedule.decay anew")
         assert "'at noon'" in found.detail
-
-
-def test_the_insight_waits_for_nobody_who_goes_on_talking(memory):
-    """What is said while the week is read is of the next; what cannot be read is waited for."""
-    chat = memory.conversation("trip")
-    chat.add("user", "I live in Porto. I work at Tidepool. My dog is called Biscuit.")
-
-    def consolidate(*, dry_run=False):
-        report = memory.consolidate(dry_run=dry_run)
-        chat.add("user", "What shall I cook?")
-        return report
-
-    def fail(*, dry_run=False):
-        return StageReport(stage="consolidate", dry_run=dry_run, failed={"trip": "no model"})
-
-    upkeep = memory._maintenance
-    with pytest.raises(MemorandaError, match="still being consolidated"):
-        replace(upkeep, consolidate=fail).run_scheduled("reflect")
-    report = replace(upkeep, consolidate=consolidate).run_scheduled("reflect")
-    assert [session.id for session in memory.sessions(pending=True)] == ["trip"]
-    assert report.count == len(memory.records(kind="reflection")) == 1
 
 
 # Memories that are served: opened late, kept up while they are open

@@ -105,23 +105,6 @@ class Maintenance:
                 done.append(StageReport(stage=stage, failed=failed, dry_run=dry_run))
         return MaintenanceReport(stages=tuple(done))
 
-    def run_scheduled(self, stage: str) -> StageReport:
-        """Run a stage that is due.
-
-        Raises:
-            MemorandaError: the reflection is due, and sessions of the week are no facts yet.
-        """
-        before = self.store.sessions(self.scope, pending=True) if stage == "reflect" else {}
-        if before:
-            # Both are due on Sunday at three, and the week is to be seen with all its facts. What
-            # is said meanwhile is of the next week.
-            self.consolidate()
-            after = self.store.sessions(self.scope, pending=True)
-            if any(after[key].through == before[key].through for key in before.keys() & after):
-                raise MemorandaError("sessions are still being consolidated; it is tried again")
-        report: StageReport = getattr(self, stage)()
-        return report
-
     def clean_up(self) -> None:
         """Retire what is past its time, and log how many records that were, if any.
 
