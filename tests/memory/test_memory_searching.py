@@ -182,6 +182,15 @@ def test_why_shows_the_turns_beside_a_turn(memory):
     assert (last.before, last.after) == (None, None)
 
 
+def test_no_half_of_a_secret_is_shown_beside_a_hit(memory):
+    """A turn is masked before it is shortened: of half a key nobody knows what it is."""
+    turns = f"{'so it goes ' * 9} key AKIAIOSFODNN7EXAMPLE", "the night train leaves"
+    for text in turns:
+        memory.remember(text, kind="episode", session="s")
+    (why,) = [hit.why for hit in memory.search("night train") if hit.why.before]
+    assert "AKIA" not in why.before
+
+
 def test_a_neighbour_that_may_not_be_seen_is_not_shown(memory):
     """What was forgotten or erased, or is another agent's, is not beside a hit either."""
     cook, pilot = memory.as_user("ana", agent="cook"), memory.as_user("ana", agent="pilot")

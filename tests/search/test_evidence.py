@@ -34,14 +34,20 @@ def rows(memory):
 
 def asked(memory, rows, *terms, visible=None):
     """Return the lexical evidence for these terms."""
-    matches = memory._services.store.match_terms(SCOPE, terms, limit=100)
+    found = memory._services.store.postings(SCOPE, terms)
+    held = [rows.placed(found[term]) for term in terms]
     everywhere = np.ones(len(rows), bool)
-    return evidence.LexicalEvidence(rows, matches, everywhere if visible is None else visible)
+    return evidence.LexicalEvidence(rows, held, everywhere if visible is None else visible)
+
+
+def around(words):
+    """Return the coverage of each record with its neighbours."""
+    return words.spread(np.zeros(len(words.rows), np.float32))[0]
 
 
 def test_coverage_is_the_share_of_the_query(memory, rows):
     """All words of the query in a record are 1, none and nothing around are 0."""
-    coverage = asked(memory, rows, "green", "tea").coverage(around=True)
+    coverage = around(asked(memory, rows, "green", "tea"))
     assert coverage[0] == pytest.approx(1)
     assert 0 < coverage[1] < 1, "the neighbour of a match has a share in it"
     assert coverage[2] == 0
@@ -63,13 +69,11 @@ def test_bm25_is_by_the_book(memory, rows):
 def test_what_nobody_used_or_may_see_says_nothing(memory, rows):
     """An unknown word lowers no coverage; a hidden record has none, and shares none."""
     alone, with_unknown = asked(memory, rows, "tea"), asked(memory, rows, "tea", "zebra")
-    np.testing.assert_allclose(
-        alone.coverage(around=True), with_unknown.coverage(around=True), atol=1e-6
-    )
+    np.testing.assert_allclose(around(alone), around(with_unknown), atol=1e-6)
     assert not asked(memory, rows).bm25().any()
     hidden = asked(memory, rows, "green", visible=np.array([False, True, True, True]))
     for found in (asked(memory, rows, "zebra"), hidden):
-        assert not found.coverage(around=True).any()
+        assert not around(found).any()
         assert not found.bm25().any()
     assert not evidence.likeness(rows, None).any()
 

@@ -54,8 +54,8 @@ def test_rows_hold_what_ranking_needs(memory, store):
     assert table["until"][3] < NEVER
     assert table["confidence"].tolist() == [0.5, 1, 1, 1]
     assert np.all(np.diff(table["ordinal"]) > 0)
-    beside = [rows.beside(row, step) for row, step in ((1, 1), (2, 1), (2, -1), (0, 1))]
-    assert beside == [2, None, 1, None]
+    beside = [rows.beside[row, side] for row, side in ((1, 1), (2, 1), (2, 0), (0, 1))]
+    assert beside == [2, -1, 1, -1]
     ordinals = table["ordinal"].tolist()
     assert rows.found([ordinals[1], 10_000, -5, ordinals[0]])[0].tolist() == [1, 0]
     assert rows.found([])[0].tolist() == []
@@ -131,7 +131,7 @@ def test_episodes_without_a_session_are_one_talk_while_little_time_passes():
         clock.advance(timedelta(minutes=40))
         memory.remember("turn 3", kind="episode")
         for rows in (index.rows(store, SCOPE), UserIndex().rows(store, SCOPE)):
-            assert [rows.beside(row, 1) for row in range(5)] == [1, 3, None, None, None]
+            assert rows.beside[:, 1].tolist() == [1, 3, -1, -1, -1]
 
 
 def test_an_older_snapshot_takes_nothing_from_newer_readers(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Late interaction: the vectors of tokens, from the store to the score and its reasons."""
 
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -14,7 +15,7 @@ from tables import each_row
 
 from memoranda import Memory, Settings
 from memoranda.model.models import Kind
-from memoranda.model.query import EmbeddedText, Filter, StoredTokens
+from memoranda.model.query import EmbeddedText, Filter
 from memoranda.providers.embedding.local_model import TOKEN_DIMENSIONS
 from memoranda.search.evidence import (
     AROUND,
@@ -65,9 +66,7 @@ def test_a_score_is_what_the_definition_says(asked, turns, left_out):
     rows = rows_of(turns)
     candidates = [place for place in range(len(turns)) if place not in left_out] or [0]
     told = [turns[place][2] for place in candidates]
-    tokens = StoredTokens(
-        np.array(candidates) + 10, np.array([*map(len, told)]), np.concatenate(told)
-    )
+    tokens = dict(zip(candidates, told, strict=True))
     rarity = iter(np.linspace(1, 2, len(asked)))
     spans = [(2 * place, 2 * place + 1) for place in range(len(asked))]
     question = QuestionTokens.of(
@@ -105,6 +104,7 @@ def test_an_answer_has_a_part_of_what_speaks_for_its_question():
     evidence = np.array([0.5, 0.9, 0.8, 0], np.float32)
     found = weigh_question_before(rows, evidence)
     np.testing.assert_allclose(found, [0, 0.5 * np.exp(-100 / TALK_FADE), 0, 0], rtol=1e-5)
+    rows = replace(rows)
     rows.table["speaker"] = 0  # Who goes on after a question of their own does not answer it.
     assert not weigh_question_before(rows, evidence).any()
 
@@ -149,6 +149,23 @@ def test_a_word_is_found_by_one_that_means_the_same(open_memory):
     assert memory.search("Which medicine should I never be given?", limit=1)[0].record == hit.record
 
 
+CODES = ("Error E1047 means the valve is closed.", "Error E1074 means the filter is missing.")
+SCRIPTS = (
+    "重跑gen-itgc后50条悬空引用清零，修复已验证",
+    "Kullanıcı ıhlamur çayı içer",
+    "Straße 7, Weiß GmbH, Müller-Lüdenscheidt",
+)
+
+
+@each_row("told, query", [(CODES, "E1047"), (CODES[::-1], "E1074"), (SCRIPTS, "itgc")])
+def test_the_very_words_of_a_short_question_come_first(told, query):
+    """Also of a long text that the model cannot read, where it takes others for much the same."""
+    with Memory(":memory:", settings=Settings()) as memory:
+        memory.remember_many(told)
+        memory.embed_pending()
+        assert memory.search(query)[0].record.content == told[0]
+
+
 @each_row("retrieval", [{"token_vectors": False}, {"fusion": "rrf"}, {"fusion": "cosine"}])
 def test_without_them_none_are_kept_or_compared(open_memory, retrieval):
     """The setting turns them off, and so does a fusion that has no use for them."""
@@ -165,8 +182,7 @@ def token_vectors(memory):
     store, scope = memory._services.store, memory._scope
     ordinals = store.ordinals(scope, Filter.at_any_time(kinds=tuple(Kind)))
     assert len(ordinals) >= len(SAID) - 1
-    found = store.token_vectors(scope, ordinals, TOKEN_DIMENSIONS)
-    return [] if found is None else found.ordinals
+    return store.token_vectors(scope, ordinals, TOKEN_DIMENSIONS)
 
 
 def test_what_is_forgotten_keeps_no_token_vectors(open_memory):

@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.search.index import FADE, FAINTEST, FARTHEST, Surroundings
+from memoranda.search.evidence import LexicalEvidence
+from memoranda.search.index import (
+    FADE,
+    FAINTEST,
+    FARTHEST,
+    QuantizedVectors,
+    Rows,
+    Surroundings,
+)
+from memoranda.store.sql.index_reads import INDEX_ROW
 
 TALK = st.lists(st.tuples(st.integers(0, 3), st.floats(1, 500, width=32)), min_size=1, max_size=30)
 
@@ -16,6 +25,18 @@ def of(talk):
     positions = np.array([threads[:n].tolist().count(t) for n, t in enumerate(threads)], np.int64)
     lengths = np.array([length for _, length in talk], np.float32)
     return threads, Surroundings.of(threads, positions, lengths)
+
+
+def rows_of(surroundings, size):
+    """Make rows that know nothing but what is around them."""
+    none = np.empty((0, 2), np.intp)
+    vectors = QuantizedVectors.zeros(size, 2)
+    return Rows(np.zeros(size, INDEX_ROW), vectors, surroundings, {}, none, none)
+
+
+def mean_of(rows, likeness, counts):
+    """Return the mean likeness around each record, over those that count."""
+    return LexicalEvidence(rows, (), counts).spread(likeness)[1]
 
 
 def shared(surroundings, size):
@@ -39,13 +60,14 @@ def test_weights_are_symmetric_and_stay_in_the_thread(talk):
 def test_the_mean_of_a_constant_is_that_constant(talk, value):
     """Where all say the same, the surroundings say it too; who is left out changes no mean."""
     _, surroundings = of(talk)
+    rows = rows_of(surroundings, len(talk))
     counts = np.arange(len(talk)) % 3 != 0
     for some in (np.ones(len(talk), bool), counts):
-        mean = surroundings.mean(np.full(len(talk), value, np.float32), some)
+        mean = mean_of(rows, np.full(len(talk), value, np.float32), some)
         np.testing.assert_allclose(mean[some], value, atol=1e-5)
     quiet = np.where(counts, 0.5, 0).astype(np.float32)
     loud = np.where(counts, 0.5, 1_000).astype(np.float32)
-    np.testing.assert_array_equal(surroundings.mean(quiet, counts), surroundings.mean(loud, counts))
+    np.testing.assert_array_equal(mean_of(rows, quiet, counts), mean_of(rows, loud, counts))
 
 
 def test_evidence_fades_with_the_characters_between_the_middles():
@@ -72,4 +94,4 @@ def test_the_order_of_recording_does_not_matter():
 def test_nothing_has_no_surroundings():
     """No records are no fault."""
     empty = Surroundings.of(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
-    assert len(empty.mean(np.empty(0, np.float32), np.empty(0, bool))) == 0
+    assert len(mean_of(rows_of(empty, 0), np.empty(0, np.float32), np.empty(0, bool))) == 0

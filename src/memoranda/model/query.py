@@ -255,20 +255,6 @@ class Postings(NamedTuple):
     times: Ordinals
 
 
-class StoredTokens(NamedTuple):
-    """The vectors of the tokens of some records.
-
-    Attributes:
-        ordinals: the records.
-        counts: how many each has.
-        vectors: those of one record after the other.
-    """
-
-    ordinals: Ordinals
-    counts: Ordinals
-    vectors: TokenVectors
-
-
 @dataclass(frozen=True, slots=True)
 class TermMatches:
     """Which records hold which terms of a query.

@@ -46,6 +46,7 @@ TRUST = {
 }
 # Bytes of a namespace and a key: an entry of an index has room for little more.
 LONGEST = 2_000
+EXCERPT = 120  # characters of a turn beside a hit
 # What items alone have, and what they have not: whoever says and believes something.
 ADDRESS = ("key", "namespace")
 BELIEF = ("session", "role", "event_time", "decay_rate", "confidence")
@@ -453,7 +454,7 @@ def show_record(record: Record, policy: SecretPolicy) -> Record:
         return record
     if has_secret(record.content):
         record = replace(record, content=mask_secrets(record.content), value=None)
-    if any(map(has_secret, metadata_statements(record.metadata))):
+    if record.metadata and any(map(has_secret, metadata_statements(record.metadata))):
         record = replace(record, metadata=mask_metadata(record.metadata))
     if any(map(has_secret, record.tags)):
         record = replace(record, tags=tuple(map(mask_secrets, record.tags)))
@@ -461,12 +462,19 @@ def show_record(record: Record, policy: SecretPolicy) -> Record:
 
 
 def show_hit(hit: Hit, policy: SecretPolicy) -> Hit:
-    """Return a hit as it may be shown, with the turns around it."""
+    """Return a hit as it may be shown, with the beginnings of the turns around it."""
     record, why = show_record(hit.record, policy), hit.why
-    before, after = (text and show_text(text, policy) for text in (why.before, why.after))
-    if record is hit.record and (before, after) == (why.before, why.after):
-        return hit
-    return replace(hit, record=record, why=replace(why, before=before, after=after))
+    # Not the other way round: of a secret that is cut no pattern would know what is left.
+    before, after = (
+        text and excerpt(show_text(text, policy), EXCERPT) for text in (why.before, why.after)
+    )
+    return Hit(record, hit.score, replace(why, before=before, after=after))
+
+
+def excerpt(text: str, longest: int) -> str:
+    """Return the beginning of a text as one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def mask_metadata(value: Any, name: str = "") -> Any:

@@ -24,15 +24,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
-import numpy.typing as npt
 
 from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.models import ROLES
-from memoranda.model.query import EmbeddedText, StoredTokens, TermMatches, Vector
-from memoranda.search.index import FAINTEST, NO_NUMBER, Floats, Mask, Places, Rows
+from memoranda.model.query import EmbeddedText, Postings, TokenVectors, Vector
+from memoranda.search.index import (
+    FAINTEST,
+    NO_NUMBER,
+    TALK_FADE,
+    Floats,
+    Mask,
+    Places,
+    Rows,
+    are_others,
+)
 from memoranda.text.patterns import compile_pattern
 
 K1, B = 1.2, 0.75  # BM25 (Robertson and Zaragoza 2009), as in FTS5
@@ -41,12 +49,11 @@ DAY_MS = 86_400_000
 SHORT_MS = 40 * DAY_MS  # a stretch of time outside which evidence fades
 FADE_MS = 7 * DAY_MS  # over which it falls to 1/e
 WITHIN = 1.0  # evidence of what happened in the time that a query names
-# Records that are compared. Measured: of LoCoMo's 600 turns 48 are as good as 100 to within three
-# questions in a thousand; but who has thousands needs more.
-MOST_CANDIDATES = 100
+# Records that are compared: of 500 turns as many find as much as 100, and who has thousands needs
+# more.
+FEW_RECORDS, CANDIDATES = 1_000, (64, 100)
 FUNCTION_WORD = 1.0  # the weight of those, of a question; a word of one record in 3 has as much
 AROUND = 0.7  # the share of the evidence that may come from neighbours; the rest is a text's own
-TALK_FADE = 1000.0  # characters over which what a neighbour says falls to 1/e
 FARTHEST = 6  # turns; farther ones are no neighbours here
 SMALL = 200_000  # multiplications that one thread does
 
@@ -57,35 +64,32 @@ class LexicalEvidence:
 
     Attributes:
         rows: the user's records.
-        matches: which of them hold which words.
-        visible: those that count.
+        postings: of each word, the rows that hold it.
+        visible: those that count. What does not count is not counted here.
     """
 
     rows: Rows
-    matches: TermMatches
+    postings: Sequence[Postings]
     visible: Mask
 
     @cached_property
-    def _counts(self) -> tuple[Places, npt.NDArray[np.uint8]]:
-        """The records that hold a word and are known here, and how often each word is in them."""
-        places, known = self.rows.found(self.matches.ordinals)
-        return places, self.matches.counts[known]
+    def _counts(self) -> Floats:
+        """How often each record holds each word, in a row for each word."""
+        counts = np.zeros((len(self.postings), len(self.rows)), np.float32)
+        for held, each in zip(counts, self.postings, strict=True):
+            held[each.keys] = each.times
+        counts *= self.visible
+        return counts
 
     @cached_property
     def held(self) -> Floats:
-        """How many records hold each word. What does not count is not counted here."""
-        held = np.array(self.matches.frequencies, np.float32)
-        places, counts = self._counts
-        held -= np.count_nonzero(counts[~self.visible[places]], axis=0)
+        """How many records hold each word."""
+        held: Floats = np.count_nonzero(self._counts, axis=1).astype(np.float32)
         return held
 
     @cached_property
     def _population(self) -> int:
-        return int(self.visible.sum())
-
-    @cached_property
-    def _mean_terms(self) -> float:
-        return float(self.rows.table["terms"][self.visible].mean())
+        return int(np.count_nonzero(self.visible))
 
     @cached_property
     def rarity(self) -> Floats:
@@ -108,27 +112,35 @@ class LexicalEvidence:
         1 for a word that no other record holds, or for several that together are as rare.
         """
         unique = np.log1p((self._population - 0.5) / 1.5)
-        likeness: Floats = np.minimum(1, self.bm25() / unique)
+        likeness: Floats = np.minimum(1, self._summed(np.sign(self._counts)) / unique)
         return likeness
 
-    def coverage(self, *, around: bool) -> Floats:
-        """Return the share (0 to 1) of the query in each record, or in it or ``around`` it."""
-        shared = np.minimum(1, self._saturated)
-        if around:
-            shared = np.minimum(1, self.rows.surroundings.gathered(shared))
-        coverage = self._summed(shared) / max(float(self.weights.sum()), 1e-9)
-        return coverage.astype(np.float32)
+    @cached_property
+    def coverage(self) -> Floats:
+        """The share (0 to 1) of the query in each record."""
+        return self._share(self._held_once)
+
+    def spread(self, likeness: Floats) -> tuple[Floats, Floats]:
+        """Return what each record has with its neighbours: a share of the query, mean likeness."""
+        evidence = np.vstack([self._held_once, likeness * self.visible, self.visible])
+        *held, gathered, weights = self.rows.surroundings.gathered(evidence)
+        covered = np.minimum(1, np.reshape(held, self._counts.shape))
+        return self._share(covered), gathered / np.maximum(weights, FAINTEST)
 
     @cached_property
     def _saturated(self) -> Floats:
         """How far each record holds each word: more often counts ever less."""
-        held = np.zeros((len(self.matches.frequencies), len(self.rows)), np.float32)
-        places, counts = self._counts
-        terms = self.rows.table["terms"][places]
-        saturation = K1 * (1 - B + B * terms / max(self._mean_terms, 1.0))
-        held[:, places] = ((K1 + 1) * counts / (counts + saturation[:, None])).T
-        held[:, ~self.visible] = 0
-        return held
+        terms = self.rows["terms"]
+        mean = max(float(terms[self.visible].mean()), 1.0) if self._population else 1.0
+        saturation: Floats = (K1 * (1 - B + B / mean * terms)).astype(np.float32)
+        return np.float32(K1 + 1) * self._counts / (self._counts + saturation)
+
+    @cached_property
+    def _held_once(self) -> Floats:
+        return np.minimum(1, self._saturated)
+
+    def _share(self, of_terms: Floats) -> Floats:
+        return self._summed(of_terms) / np.float32(max(float(self.weights.sum()), 1e-9))
 
     def _summed(self, of_terms: Floats) -> Floats:
         summed: Floats = np.einsum("t,tr->r", self.weights, of_terms)
@@ -160,7 +172,7 @@ def temporal(rows: Rows, since_ms: int, until_ms: int) -> Floats:
     What happened outside a short stretch has the less the farther it is, for people tell of a day
     on the days after it.
     """
-    apart = np.maximum(since_ms - rows.table["over"], rows.table["event"] - until_ms)
+    apart = np.maximum(since_ms - rows["over"], rows["event"] - until_ms)
     short = until_ms - since_ms < SHORT_MS
     near: Floats = np.exp(-np.maximum(apart, 0) / FADE_MS).astype(np.float32)
     near[near < FAINTEST if short else apart >= 0] = 0
@@ -169,7 +181,7 @@ def temporal(rows: Rows, since_ms: int, until_ms: int) -> Floats:
 
 def said_by_person(rows: Rows) -> Floats:
     """Return 1 for each record that the user said, or of which nobody knows who did, else 0."""
-    said: Mask = rows.named("speaker", "user") | (rows.table["speaker"] == NO_NUMBER)
+    said: Mask = rows.named("speaker", "user") | (rows["speaker"] == NO_NUMBER)
     return said.astype(np.float32)
 
 
@@ -186,7 +198,7 @@ def said_by_named(rows: Rows, query: str) -> Floats:
     ]
     if len(named) != 1:
         return np.zeros(len(rows), np.float32)
-    others = np.where(rows.table["speaker"] == NO_NUMBER, 0, -1)
+    others = np.where(rows["speaker"] == NO_NUMBER, 0, -1)
     return np.where(rows.named("speaker", *named), 1, others).astype(np.float32)
 
 
@@ -246,15 +258,15 @@ def _words_at(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
 
 
 def compare_tokens(
-    question: QuestionTokens, rows: Rows, tokens: StoredTokens
+    question: QuestionTokens, rows: Rows, tokens: Mapping[int, TokenVectors]
 ) -> tuple[Places, Floats, Floats]:
     """Return the records that ``tokens`` are of, and how like the question each is.
 
     First by its own tokens and those of its neighbours, then by its own alone.
     """
-    found, known = rows.found(tokens.ordinals)
-    order = np.argsort(rows.surroundings.place[found])  # In the order of talk.
-    found, own = found[order], _most_alike(question, tokens)[:, known][:, order]
+    found = np.array([*tokens], np.intp)
+    found = found[np.argsort(rows.surroundings.place[found])]  # In the order of talk.
+    own = _most_alike(question, [tokens[row] for row in found.tolist()])
     around = _with_neighbours(own, rows, found)
     nearby, alone = question.weights @ around, question.weights @ own
     return found, AROUND * nearby + (1 - AROUND) * alone, alone
@@ -262,39 +274,27 @@ def compare_tokens(
 
 def weigh_question_before(rows: Rows, evidence: Floats) -> Floats:
     """Return of each record the evidence of the turn before it, if another asks there, faded."""
-    answers, around, table = np.zeros_like(evidence), rows.surroundings, rows.table
-    before = around.place[np.flatnonzero(table["asks"])]
-    before = before[before + 1 < len(rows)]
-    asked, answer = around.order[before], around.order[before + 1]
-    another = _are_others(table["speaker"][asked], table["speaker"][answer])
-    another &= around.talks[before] == around.talks[before + 1]
-    fade = np.exp((around.middles[before] - around.middles[before + 1]) / TALK_FADE) * another
-    answers[answer] = fade.astype(np.float32) * evidence[asked]
+    answers, (asked, answer, fade) = np.zeros_like(evidence), rows.answers
+    answers[answer] = fade * evidence[asked]
     return answers
 
 
-def _are_others(speakers: Places, others: Places) -> Mask:
-    """Return of each pair of turns whether two people said them, or nobody knows who did."""
-    found: Mask = (speakers != others) | (speakers == NO_NUMBER)
-    return found
-
-
-def _most_alike(question: QuestionTokens, tokens: StoredTokens) -> Floats:
+def _most_alike(question: QuestionTokens, tokens: Sequence[TokenVectors]) -> Floats:
     """Return of each token of the question, and each text, the cosine of the token most like it.
 
     0 where none is like it at all. In parts that stay in the processor's cache, and are too small
     for the library to share among threads: waiting for these takes a hundred times as long on a
     busy machine.
     """
-    asked, count = question.vectors, len(tokens.vectors)
-    cosines, squares = np.empty((len(asked), count), np.float32), np.empty(count, np.float32)
+    asked, stored = question.vectors, np.concatenate(tokens)
+    cosines, squares = np.empty((len(asked), len(stored)), np.float32), np.empty(len(stored), np.float32)
     part = max(1, SMALL // asked.size)
-    for start in range(0, count, part):
-        vectors = tokens.vectors[start : start + part].astype(np.float32)
+    for start in range(0, len(stored), part):
+        vectors = stored[start : start + part].astype(np.float32)
         np.vecdot(vectors, vectors, out=squares[start : start + part])
         np.matmul(asked, vectors.T, out=cosines[:, start : start + part])
     cosines /= _lengths(squares)
-    starts = np.cumsum(tokens.counts) - tokens.counts
+    starts = np.cumsum([0, *map(len, tokens[:-1])])
     most: Floats = np.maximum.reduceat(cosines, starts, axis=1)
     return np.maximum(most, np.float32(0))
 
@@ -306,14 +306,14 @@ def _with_neighbours(own: Floats, rows: Rows, candidates: Places) -> Floats:
     """
     found = own.copy()
     places, count = rows.surroundings.place[candidates], len(candidates)
-    asks, speakers = rows.table["asks"][candidates], rows.table["speaker"][candidates]
+    asks, speakers = rows["asks"][candidates], rows["speaker"][candidates]
     middles, talks = rows.surroundings.middles[places], rows.surroundings.talks[places]
     # A neighbour so many turns away stands no more than so many candidates away.
     steps = np.arange(1, min(FARTHEST, count - 1) + 1)
     later = np.minimum(np.arange(count) + steps[:, None], count - 1)
     near = (places[later] - places <= FARTHEST) & (talks[later] == talks)
     fade = (np.exp((middles - middles[later]) / TALK_FADE) * near).astype(np.float32)
-    other = _are_others(speakers, speakers[later])
+    other = are_others(speakers, speakers[later])
     after, before = fade * (other | ~asks), fade * (other | ~asks[later])
     for step, forward, back in zip(steps.tolist(), after, before, strict=True):
         np.maximum(found[:, step:], forward[:-step] * own[:, :-step], out=found[:, step:])
@@ -372,9 +372,9 @@ WEIGHTS: Mapping[str, tuple[float, float, float]] = {
     "statement": (0.0, 0.03, 0.03),
     "instruction": (0.3, 0.15, 0.15),
 }
-# In a question of several scripts the name of another one is what is asked for, and a model that
-# reads it takes others of its script for much the same.
-MIXED_LEXICAL = 0.6
+# Who types a word or two looks for these very words ("E1047"); and in a question of several scripts
+# the name of another one is what is asked for. A model takes others of the kind for much the same.
+EXACT_LEXICAL, FEW_WORDS = 0.6, 2
 
 
 def blend(evidence: Mapping[str, Floats], weights: Mapping[str, float]) -> dict[str, Floats]:
@@ -413,6 +413,8 @@ def merge_facts(rows: Rows, scored: ScoredRecords, found: Mask) -> tuple[ScoredR
         scored: against a query.
         found: which of them can be shown.
     """
+    if not len(rows.sources):
+        return scored, found
     facts, sources = pairs_among(rows.sources, found).T
     shown = found.copy()
     shown[facts] = False
@@ -430,8 +432,7 @@ def pairs_among(pairs: Places, found: Mask) -> Places:
 
 def total(shares: Mapping[str, Floats]) -> Floats:
     """Return the sum of what all arms add to each score."""
-    summed: Floats = np.stack(list(shares.values())).sum(axis=0).astype(np.float32)
-    return summed
+    return reduce(np.add, shares.values())
 
 
 def best_rows(score: Floats, wanted: Mask, limit: int) -> list[int]:

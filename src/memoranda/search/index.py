@@ -17,23 +17,37 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from memoranda.model.models import Kind, Scope
+from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.processes import follow_forks
-from memoranda.model.query import IndexChanges, IndexVersion, Lineage, StoredFloats, Vector
+from memoranda.model.query import (
+    IndexChanges,
+    IndexVersion,
+    Lineage,
+    Postings,
+    StoredFloats,
+    TokenVectors,
+    Vector,
+)
 from memoranda.store.sql.index_reads import INDEX_ROW, KINDS, NAMED, NEVER
 from memoranda.store.sql.store import Store
+
+K = TypeVar("K")
+T = TypeVar("T")
 
 MEGABYTE = 2**20
 # About what an index takes beside its records, and what is known around each.
 FIXED_BYTES = 8_192
-BYTES_AROUND = 70
+BYTES_AROUND = 130
+KEPT_BYTES = 1_000  # about, of a record or a text
+MOST_KEPT = 4_096  # of each sort, and those of one search more
 NO_NUMBER = -1
 
 Floats = npt.NDArray[np.float32]
@@ -44,6 +58,7 @@ Table = npt.NDArray[np.void]
 FADE = 350.0  # characters over which evidence falls to 1/e
 FAINTEST = 0.02  # weights below this are left out
 FARTHEST = 8  # turns; farther ones add nothing that can be measured
+TALK_FADE = 1000.0  # characters over which what a neighbour says falls to 1/e
 UNREAD = np.float32(1e-30)  # the scale of zeros
 LARGEST = np.float32(127)  # of a number of one byte
 CACHED = 128  # vectors of which the processor's nearest cache has room
@@ -99,13 +114,6 @@ class Surroundings:
             found[..., step:] += np.multiply(weight, own[..., :-step], out=part)
             found[..., :-step] += np.multiply(weight, own[..., step:], out=part)
         return np.take(found, self.place, axis=-1)
-
-    def mean(self, evidence: Floats, counts: Mask) -> Floats:
-        """Return the weighted mean of the evidence around each record, over those that count."""
-        counted = np.stack([np.where(counts, evidence, 0), counts])
-        gathered, weights = self.gathered(counted.astype(np.float32))
-        mean: Floats = gathered / np.maximum(weights, FAINTEST)
-        return mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +183,42 @@ class QuantizedVectors:
 
 
 @dataclass(frozen=True)
+class KeptReads:
+    """What searches have read of a user's records beside the index, each once a revision.
+
+    Attributes:
+        records, texts, tokens: by row; ``None`` where the store has none.
+        postings: by term, with rows for keys.
+    """
+
+    records: dict[int, Record | None] = field(default_factory=dict)
+    texts: dict[int, str | None] = field(default_factory=dict)
+    tokens: dict[int, TokenVectors | None] = field(default_factory=dict)
+    postings: dict[str, Postings | None] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        texts = KEPT_BYTES * (len(self.records) + len(self.texts))
+        tokens = sum(each.nbytes for each in [*self.tokens.values()] if each is not None)
+        return texts + tokens + sum(p.keys.nbytes * 2 for p in [*self.postings.values()] if p)
+
+
+def read_once(
+    kept: dict[K, T | None], wanted: Sequence[K], read: Callable[[list[K]], Mapping[K, T]]
+) -> dict[K, T]:
+    """Return what is ``kept`` of these, and read and keep the others."""
+    missing = [key for key in wanted if key not in kept]
+    found: dict[K, T | None] = {}
+    if missing:
+        found = {**dict.fromkeys(missing), **read(missing)}
+        if len(kept) < MOST_KEPT:
+            kept.update(found)
+    known = ((key, found[key] if key in found else kept[key]) for key in wanted)
+    return {key: value for key, value in known if value is not None}
+
+
+@dataclass(frozen=True)
 class Rows:
     """A user's records at one moment, in the order of their ordinals.
 
@@ -186,6 +230,8 @@ class Rows:
         sources: shape (pairs, 2): a fact, and an episode that it was drawn from and agrees with.
         replaced: shape (pairs, 2): a record, and one that took its place.
         model: name and dimensions of the model that the vectors are of.
+        kept: what searches have read of them.
+        columns: of the table, as far as they were asked for.
     """
 
     table: Table
@@ -195,6 +241,8 @@ class Rows:
     sources: Places
     replaced: Places
     model: tuple[str, int] | None = None
+    kept: KeptReads = field(init=False, default_factory=KeptReads)
+    columns: dict[str, npt.NDArray[Any]] = field(init=False, default_factory=dict)
 
     def __len__(self) -> int:
         """Return how many records there are."""
@@ -202,23 +250,42 @@ class Rows:
 
     def named(self, column: str, *names: str) -> Mask:
         """Return which records have one of these names in a column: "user" as their speaker."""
-        known, numbers, held = self.names[column], self.table[column], np.zeros(len(self), bool)
+        known, numbers, held = self.names[column], self[column], np.zeros(len(self), bool)
         for name in known.keys() & names:
             held |= numbers == known[name]
         return held
 
-    def beside(self, row: int, step: int) -> int | None:
-        """Return the record ``step`` turns after ``row`` in its talk (before, if negative)."""
-        around = self.surroundings
-        place = int(around.place[row])
-        if not 0 <= place + step < len(self) or around.talks[place] != around.talks[place + step]:
-            return None
-        return int(around.order[place + step])
+    @cached_property
+    def beside(self) -> Places:
+        """Of each record the one before it in its talk, and the one after it; -1 without one."""
+        around, found = self.surroundings, np.full((len(self), 2), -1, np.intp)
+        first, second = around.order[:-1], around.order[1:]
+        same = around.talks[:-1] == around.talks[1:]
+        found[second[same], 0], found[first[same], 1] = first[same], second[same]
+        return found
+
+    def __getitem__(self, column: str) -> npt.NDArray[Any]:
+        """Return a column, of which the numbers stand side by side, unlike those of the table."""
+        if column not in self.columns:
+            self.columns[column] = np.ascontiguousarray(self.table[column])
+        return self.columns[column]
+
+    @property
+    def ordinals(self) -> Ordinals:
+        """Their ordinals."""
+        return self["ordinal"]
 
     @cached_property
-    def ordinals(self) -> Ordinals:
-        """Their ordinals; each look-up in the table itself would copy them out of it."""
-        return np.ascontiguousarray(self.table["ordinal"])
+    def answers(self) -> tuple[Places, Places, Floats]:
+        """The turns that ask, the turn after each where another speaks, and what that shares."""
+        around, table = self.surroundings, self.table
+        before = around.place[np.flatnonzero(table["asks"])]
+        before = before[before + 1 < len(self)]
+        asked, answer = around.order[before], around.order[before + 1]
+        another = are_others(table["speaker"][asked], table["speaker"][answer])
+        another &= around.talks[before] == around.talks[before + 1]
+        fade = np.exp((around.middles[before] - around.middles[before + 1]) / TALK_FADE) * another
+        return asked, answer, fade.astype(np.float32)
 
     def found(self, ordinals: Sequence[int] | Ordinals) -> tuple[Places, Mask]:
         """Return the row of each ordinal that is here, and of each ordinal whether it is here."""
@@ -227,6 +294,11 @@ class Rows:
         inside = places < len(self)
         inside[inside] = self.ordinals[places[inside]] == wanted[inside]
         return places[inside], inside
+
+    def placed(self, postings: Postings) -> Postings:
+        """Return postings with the rows that are here for the keys of records."""
+        places, known = self.found(postings.keys)
+        return Postings(places, postings.times[known])
 
     def extended(self, changes: IndexChanges) -> Rows:
         """Return the records with those that came, and with what has changed."""
@@ -304,6 +376,12 @@ def talks_of(table: Table) -> Ordinals:
     return talks
 
 
+def are_others(speakers: Places, others: Places) -> Mask:
+    """Return of each pair of turns whether two people said them, or nobody knows who did."""
+    found: Mask = (speakers != others) | (speakers == NO_NUMBER)
+    return found
+
+
 _NONE = np.empty(0, np.int64)
 NO_ROWS = Rows(
     np.empty(0, INDEX_ROW),
@@ -342,15 +420,17 @@ class UserIndex:
                 known = NO_ROWS if changes.reset else self._rows
                 came = changes.version.vector != self.version.vector
                 came = came or bool(len(changes.rows) or len(changes.revised))
-                self._rows = known.extended(changes) if came else known
-                self.version = changes.version
-            return self._rows
+                rows = known.extended(changes) if came else known
+                if changes.version != self.version:
+                    self._rows, self.version = replace(rows), changes.version  # Nothing kept.
+                return self._rows
+            return replace(self._rows)  # What is read of these is of an older moment.
 
     @property
     def size(self) -> int:
         """About how many bytes it takes."""
         record = self._rows.table.itemsize + self._rows.vectors.dimensions + BYTES_AROUND
-        return FIXED_BYTES + record * len(self._rows)
+        return FIXED_BYTES + record * len(self._rows) + self._rows.kept.size
 
 
 class IndexCache:

@@ -13,7 +13,7 @@ above it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +57,7 @@ class CurrentFirst:
     visible: Mask
     wanted: Mask
     one: bool
-    texts: Callable[[Iterable[int]], Mapping[int, str]]
+    texts: Callable[[Sequence[int]], Mapping[int, str]]
     records: Callable[[Sequence[int]], Mapping[int, Record]]
 
     def rank(self, own: ScoredRecords, found: Mask) -> tuple[ScoredRecords, Mask]:
@@ -78,12 +78,12 @@ class CurrentFirst:
 
     def _asking(self, scored: ScoredRecords, found: Mask) -> Places:
         """Return the turns among the best that ask and state nothing: no evidence of anything."""
-        table = self.rows.table
+        rows, states = self.rows, self.rows.table["states"]
         best = np.array(best_rows(scored.score, found, DEPTH), np.intp)
-        said = best[(table["kind"][best] == KINDS[Kind.EPISODE]) & table["asks"][best]]
-        for row, text in self.texts(said[table["states"][said] == 0].tolist()).items():
-            table["states"][row] = -1 if states_nothing(text) else 1
-        idle: Places = said[table["states"][said] < 0]
+        said = best[(rows["kind"][best] == KINDS[Kind.EPISODE]) & rows["asks"][best]]
+        for row, text in self.texts(said[states[said] == 0].tolist()).items():
+            states[row] = -1 if states_nothing(text) else 1
+        idle: Places = said[states[said] < 0]
         return idle
 
     def _with_updates_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
@@ -139,20 +139,20 @@ class CurrentFirst:
 
         An item says nothing: a new one takes the place of an old one under its key alone.
         """
-        table = self.rows.table
+        rows = self.rows
         told = [
             row
             for row in best
-            if table["length"][row] <= LONGEST
-            and table["speaker"][row] == table["speaker"][top]
-            and table["kind"][row] != KINDS[Kind.ITEM]
+            if rows["length"][row] <= LONGEST
+            and rows["speaker"][row] == rows["speaker"][top]
+            and rows["kind"][row] != KINDS[Kind.ITEM]
         ]
         return told if top in told else []
 
     def _said(self, top: int) -> Places:
         """Return when records were said: what a fact tells happens at another time."""
-        table = self.rows.table
-        return table["event" if table["kind"][top] == KINDS[Kind.EPISODE] else "created"]
+        rows = self.rows
+        return rows["event" if rows["kind"][top] == KINDS[Kind.EPISODE] else "created"]
 
     def _fit(self, old: int, new: int, scored: ScoredRecords) -> float:
         """Return how much a record is the update of an earlier one."""
@@ -247,7 +247,7 @@ def asks_for_many(question: str) -> bool:
 def find_superseded(rows: Rows, found: Mask) -> Places:
     """Return the facts that were found and whose replacements were found, too."""
     old = pairs_among(rows.replaced, found)[:, 0]
-    places: Places = old[rows.table["kind"][old] != KINDS[Kind.EPISODE]]
+    places: Places = old[rows["kind"][old] != KINDS[Kind.EPISODE]]
     return places
 
 

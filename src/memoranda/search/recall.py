@@ -20,9 +20,9 @@ from memoranda.model.checks import clean, limited
 from memoranda.model.models import NO_RECALL, Hit, Kind, Recall, Record, Scope, Trust, is_active
 from memoranda.model.ports import RecallRequest, TokenCounter
 from memoranda.model.query import Filter, Order
-from memoranda.records.drafts import SecretPolicy, show_hit, show_record, show_text
+from memoranda.records.drafts import SecretPolicy, excerpt, show_hit, show_record, show_text
 from memoranda.search.evidence import WITHIN
-from memoranda.search.search import Retriever, excerpt
+from memoranda.search.search import Retriever
 from memoranda.store.sql.store import Store
 from memoranda.text.calendar import in_zone
 from memoranda.text.recalled import FENCE, escape_fence

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from functools import cached_property
+from functools import cached_property, partial, reduce
 from typing import TypeVar
 
 import numpy as np
@@ -16,13 +16,13 @@ import numpy as np
 from memoranda.derivations import DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.facts.reader import INSTRUCTION
-from memoranda.model.checks import content_hash, to_ms
+from memoranda.model.checks import to_ms
 from memoranda.model.models import ROLES, ArmEvidence, Hit, Kind, Record, Scope, Why
 from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor
-from memoranda.model.query import EmbeddedText, Filter, TermMatches, Vector
+from memoranda.model.query import EmbeddedText, Filter, Postings, Vector
 from memoranda.search import evidence
 from memoranda.search.evidence import WITHIN, QuestionTokens, ScoredRecords
-from memoranda.search.index import NO_NUMBER, UNREAD, Floats, IndexCache, Mask, Rows
+from memoranda.search.index import NO_NUMBER, UNREAD, Floats, IndexCache, Mask, Rows, read_once
 from memoranda.search.precedence import CurrentFirst, find_superseded
 from memoranda.search.questions import ANALYZER, ParsedQuestion, asks, names_assistant, terms_of
 from memoranda.store.sql.index_reads import KINDS
@@ -36,9 +36,7 @@ T = TypeVar("T")
 Arms = dict[str, ArmEvidence]  # by name
 
 LEAST_WAIT = 1 / 3  # of the wait, what is left for new records however slow the query's vector is
-MOST_MATCHES = 20_000
 MOST_TERMS = 256  # of a query; whoever pastes a book gets answers to its beginning
-EXCERPT = 120
 SHORT_TURN = 1_000  # characters; one vector of a longer turn blurs what it says
 # Evidence that does not depend on the query.
 PRIORS = frozenset({"user", "speaker", "statement"})
@@ -123,14 +121,21 @@ class Retriever:
             with self.store.snapshot():
                 items = Kind.ITEM in where.kinds
                 rows = self.cache.of(scope.user, items=items).rows(self.store, scope)
-                matches = self.store.match_terms(scope, terms, limit=MOST_MATCHES, items=items)
                 self.derivations.compare_model(rows.model)
                 told = embedded if self.derivations.has_model else None
-                lacking = rows.table["until"][rows.vectors.scales == 0]
+                # What has ended gets no vector any more.
+                lacking = rows["until"][rows.vectors.scales == 0]
                 if patient and told is not None and (lacking > to_ms(where.now)).any():
-                    return None  # What has ended gets no vector any more.
+                    return None
+
+                def find(missing: list[str]) -> dict[str, Postings]:
+                    found = self.store.postings(scope, missing, items=items)
+                    return {term: rows.placed(each) for term, each in found.items()}
+
+                postings = read_once(rows.kept.postings, terms, find)
+                held = [postings[term] for term in terms]
                 search = SingleSearch(
-                    self, scope, query, terms, where, rows, matches, embedded=told, said=said
+                    self, scope, query, terms, where, rows, held, embedded=told, said=said
                 )
                 return search.hits(limit=offset + limit, min_score=min_score, skip=skip)[offset:]
 
@@ -159,10 +164,9 @@ class SingleSearch:
         scope, query, where: whose records, what is asked, and which records count.
         terms: the distinct terms of the query.
         rows: the user's records.
-        matches: which of them hold which of the terms.
+        postings: of each term, which of them hold it.
         embedded: what the model says of the query; ``None`` without one.
         said: the query, if it may be a turn itself, which is no evidence then.
-        contents: what records say that were asked for that, by row.
     """
 
     parts: Retriever
@@ -171,27 +175,27 @@ class SingleSearch:
     terms: Sequence[str]
     where: Filter
     rows: Rows
-    matches: TermMatches
+    postings: Sequence[Postings]
     embedded: EmbeddedText | None
     said: str | None
-    contents: dict[int, str] = field(default_factory=dict)
 
     @cached_property
     def visible(self) -> Mask:
         """Which records of the scope were active at the moment of asking."""
         rows, where = self.rows, self.where
-        moment, until = to_ms(where.as_of or where.now), rows.table["until"]
+        moment, until = to_ms(where.as_of or where.now), rows["until"]
         visible: Mask = np.ones(len(rows), bool)
         if where.as_of is not None:
-            visible &= (rows.table["created"] <= moment) & (until > moment)
+            visible &= (rows["created"] <= moment) & (until > moment)
         elif not where.retired:
             visible &= until > moment
         if self.scope.agent is not None:
-            visible &= (rows.table["agent"] == NO_NUMBER) | rows.named("agent", self.scope.agent)
-        if self.said is not None and (rows.table["length"] == len(self.said)).any():
-            same = [content_hash(self.said)]
-            copies = Filter(now=self.where.now, kinds=(Kind.EPISODE,), hashes=same)
-            visible &= ~self._passing(copies)
+            visible &= (rows["agent"] == NO_NUMBER) | rows.named("agent", self.scope.agent)
+        if self.said is not None:
+            same = np.flatnonzero((rows["length"] == len(self.said)) & visible)
+            same = same[rows["kind"][same] == KINDS[Kind.EPISODE]]
+            texts = self._texts(same.tolist())
+            visible[[row for row, text in texts.items() if text == self.said]] = False
         return visible
 
     @cached_property
@@ -199,7 +203,7 @@ class SingleSearch:
         """Which of them pass the filter."""
         rows, where, wanted = self.rows, self.where, self.visible.copy()
         if where.kinds:
-            wanted &= np.isin(rows.table["kind"], [KINDS[kind] for kind in where.kinds])
+            wanted &= np.isin(rows["kind"], [KINDS[kind] for kind in where.kinds])
         if where.exclude_session is not None:
             wanted &= ~rows.named("session", where.exclude_session)
         others = where.session, where.since, where.until, where.tags, where.metadata
@@ -216,7 +220,7 @@ class SingleSearch:
     @cached_property
     def words(self) -> evidence.LexicalEvidence:
         """What the terms say about each record."""
-        return evidence.LexicalEvidence(self.rows, self.matches, self.visible)
+        return evidence.LexicalEvidence(self.rows, self.postings, self.visible)
 
     @cached_property
     def named(self) -> tuple[int, int] | None:
@@ -261,11 +265,14 @@ class SingleSearch:
         """Return of each row the evidence of the arms that add something to its score."""
         found: dict[int, dict[str, ArmEvidence]] = {row: {} for row in rows}
         for name, share in scored.shares.items():
-            values = scored.evidence[name]
-            ranks = len(values) + 1 - np.searchsorted(np.sort(values), values[rows], side="right")
-            for row, rank in zip(rows, ranks.tolist(), strict=True):
-                if share[row]:
-                    found[row][name] = ArmEvidence(rank, float(values[row]), float(share[row]))
+            if (shares := share[rows]).any():
+                every = scored.evidence[name]
+                values = every[rows]
+                ranks = len(every) + 1 - np.searchsorted(np.sort(every), values, side="right")
+                told = zip(rows, ranks.tolist(), values.tolist(), shares.tolist(), strict=True)
+                for row, *arm in told:
+                    if arm[-1]:
+                        found[row][name] = ArmEvidence(*arm)
         return found
 
     def _unread(self, row: int) -> str | None:
@@ -276,12 +283,11 @@ class SingleSearch:
         return "question" if derivations.has_model and derivations.problem is None else None
 
     def _beside(self, rows: Sequence[int]) -> dict[int, list[str | None]]:
-        """Return the beginnings of the visible turns before and after each record, by row."""
-        beside = {row: [self.rows.beside(row, step) for step in (-1, 1)] for row in rows}
-        others = {other for pair in beside.values() for other in pair if other is not None}
-        texts = self._texts(other for other in others if self.visible[other])
-        lines: dict[int | None, str] = {row: excerpt(each, EXCERPT) for row, each in texts.items()}
-        return {row: [lines.get(other) for other in pair] for row, pair in beside.items()}
+        """Return what the visible turns before and after each record say, by row."""
+        beside = dict(zip(rows, self.rows.beside[rows].tolist(), strict=True))
+        others = {other for pair in beside.values() for other in pair if other >= 0}
+        texts = self._texts([other for other in others if self.visible[other]])
+        return {row: [texts.get(other) for other in pair] for row, pair in beside.items()}
 
     def _by_meaning(self) -> tuple[ScoredRecords, Mask]:
         """Return scores by the cosine alone, or by the words where there are no vectors now.
@@ -289,7 +295,7 @@ class SingleSearch:
         The second value is which records to show.
         """
         if self.vector is None:
-            found = {"lexical": self.words.coverage(around=False)}
+            found = {"lexical": self.words.coverage}
         else:
             found = {"vector": evidence.likeness(self.rows, self.vector)}
         score = np.minimum(1, *found.values())
@@ -330,7 +336,7 @@ class SingleSearch:
             if tokens:
                 found |= tokens
                 shares = evidence.blend(found, self._weights(by_tokens=True))
-        confidence = (0.5 + 0.5 * self.rows.table["confidence"]).astype(np.float32)
+        confidence = (0.5 + 0.5 * self.rows["confidence"]).astype(np.float32)
         score: Floats = evidence.total(shares) * confidence
         return ScoredRecords(found, shares, confidence, np.ones_like(score), score)
 
@@ -345,11 +351,10 @@ class SingleSearch:
             found = {"lexical": words.bm25(), "vector": likeness}
             found["entity"] = evidence.entities(rows, mentions, len(names))
         else:
-            held = words.coverage(around=True)
+            held, around = words.spread(likeness)
             if self._with_assistant:  # Whose turns stand more for themselves.
-                held = np.float32(0.5) * (held + words.coverage(around=False))
-            found = {"lexical": held, "vector": likeness}
-            found["context"] = rows.surroundings.mean(likeness, self.visible)
+                held = np.float32(0.5) * (held + words.coverage)
+            found = {"lexical": held, "vector": likeness, "context": around}
             found["user"] = evidence.said_by_person(rows) * (not names_assistant(self.query))
             if INSTRUCTION in rows.names["attribute"]:
                 found["instruction"] = evidence.like_instructions(rows, likeness, self.visible)
@@ -371,12 +376,13 @@ class SingleSearch:
         rows, question = self.rows, self._question_tokens()
         if question is None:
             return {}
-        best = evidence.best_rows(score, self.wanted & _told(found), evidence.MOST_CANDIDATES)
-        size = question.vectors.shape[1]
-        tokens = self.parts.store.token_vectors(self.scope, rows.ordinals[best].tolist(), size)
-        if tokens is None:
+        most = evidence.CANDIDATES[len(rows) > evidence.FEW_RECORDS]
+        best = evidence.best_rows(score, self.wanted & _told(found), most)
+        read = partial(self.parts.store.token_vectors, size=question.vectors.shape[1])
+        tokens = self._read(self.rows.kept.tokens, read, best)
+        if not tokens:
             return {}
-        asked, alike = self.words.coverage(around=False), np.zeros(len(rows), np.float32)
+        asked, alike = self.words.coverage.copy(), np.zeros(len(rows), np.float32)
         places, around, own = evidence.compare_tokens(question, rows, tokens)
         # What has no vectors of tokens is judged by that of its text, or by the words it holds.
         alike[best] = self._or_by_words(found["vector"], around.max(initial=0))[best]
@@ -386,15 +392,16 @@ class SingleSearch:
             "tokens": alike,
             "question": evidence.weigh_question_before(rows, asked),
             "speaker": evidence.said_by_named(rows, self.query),
-            "statement": (~rows.table["asks"]).astype(np.float32),
+            "statement": (~rows["asks"]).astype(np.float32),
         }
 
     def _weights(self, *, by_tokens: bool) -> dict[str, float]:
         """Return the weights of the arms, where tokens are compared or not."""
         column, table = by_tokens * (1 + self._with_assistant), evidence.WEIGHTS
         weights = {arm: table[arm][column] for arm in table.keys() - self.parts.ranking.without}
-        if by_tokens and mixes_scripts(self.query):
-            weights["lexical"] = evidence.MIXED_LEXICAL
+        few = len(self.query.split()) <= evidence.FEW_WORDS and self.query.isascii()
+        if by_tokens and (few or mixes_scripts(self.query)):
+            weights["lexical"] = evidence.EXACT_LEXICAL
         return weights
 
     @cached_property
@@ -403,7 +410,7 @@ class SingleSearch:
         if not self.rows.names["speaker"] or self._among_people:
             return False
         told = self.visible & (evidence.said_by_person(self.rows) > 0)
-        length: Floats = self.rows.table["length"][told]
+        length: Floats = self.rows["length"][told]
         return bool(length.sum() <= SHORT_TURN * len(length))
 
     @property
@@ -432,24 +439,28 @@ class SingleSearch:
 
     def _records(self, rows: Sequence[int]) -> dict[int, Record]:
         """Return records by row."""
-        return self._read(self.parts.store.get, rows)
+        return self._read(self.rows.kept.records, self.parts.store.get, rows)
 
-    def _texts(self, wanted: Iterable[int]) -> dict[int, str]:
+    def _texts(self, rows: Sequence[int]) -> dict[int, str]:
         """Return what records say by row."""
-        rows = list(wanted)
-        missing = [row for row in rows if row not in self.contents]
-        self.contents |= self._read(self.parts.store.texts, missing)
-        return {row: self.contents[row] for row in rows if row in self.contents}
+        return self._read(self.rows.kept.texts, self.parts.store.texts, rows)
 
     def _read(
-        self, read: Callable[[Scope, list[int]], Mapping[int, T]], rows: Sequence[int]
+        self,
+        kept: dict[int, T | None],
+        read: Callable[[Scope, list[int]], Mapping[int, T]],
+        rows: Sequence[int],
     ) -> dict[int, T]:
         """Return by row what is read of records by their ordinals, as far as they exist."""
-        if not rows:
-            return {}
-        ordinals = self.rows.ordinals[rows].tolist()
-        found = read(self.scope, ordinals)
-        return {row: found[key] for row, key in zip(rows, ordinals, strict=True) if key in found}
+
+        def read_rows(missing: list[int]) -> dict[int, T]:
+            ordinals = self.rows.ordinals[missing].tolist()
+            found = read(self.scope, ordinals)
+            return {
+                row: found[key] for row, key in zip(missing, ordinals, strict=True) if key in found
+            }
+
+        return read_once(kept, rows, read_rows)
 
 
 def _told(evidence: Mapping[str, Floats]) -> Mask:
@@ -459,11 +470,4 @@ def _told(evidence: Mapping[str, Floats]) -> Mask:
         for name, values in evidence.items()
         if name not in PRIORS
     ]
-    told: Mask = np.any(answers, axis=0)
-    return told
-
-
-def excerpt(text: str, longest: int) -> str:
-    """Return the beginning of a text as one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+    return reduce(np.logical_or, answers)

@@ -86,7 +86,13 @@ def _forms() -> tuple[LinearPattern, tuple[str, ...]]:
     return compile_pattern(pattern), ("", *forms)
 
 
+# What every form has: many signs without a space between them, or one of these beginnings.
+_MAY_HAVE_FORM = compile_pattern(r"\S{16}|://|-----BEGIN|basic\s", re.IGNORECASE)
+
+
 def _find_forms(text: str) -> Iterator[SecretSpan]:
+    if _MAY_HAVE_FORM.search(text) is None:
+        return
     pattern, kinds = _forms()
     for found in pattern.finditer(text):
         yield SecretSpan(*found.span(), kinds[found.lastindex])

@@ -180,14 +180,13 @@ class IndexContract(Contract):
             ana.apply(do.put_vectors(MODEL, put))
         ordinals = [*ana.ordinals(ALL), *ben.ordinals(ALL)]
         found = store.token_vectors(ana.scope, ordinals, size=3)
-        assert [each.id for each in ana.get(found.ordinals.tolist()).values()] == [one.id]
-        assert found.counts.tolist() == [2]
-        np.testing.assert_array_equal(found.vectors, made)
+        assert [each.id for each in ana.get([*found]).values()] == [one.id]
+        np.testing.assert_array_equal([*found.values()], [made])
         # None of another size, of another user, or of vectors that are made anew.
-        assert store.token_vectors(ana.scope, ordinals, size=2) is None
-        assert store.token_vectors(ben.scope, ordinals, size=3) is None
+        assert store.token_vectors(ana.scope, ordinals, size=2) == {}
+        assert store.token_vectors(ben.scope, ordinals, size=3) == {}
         store.reset_vectors(MODEL, DIMENSIONS)
-        assert store.token_vectors(ana.scope, ordinals, size=3) is None
+        assert store.token_vectors(ana.scope, ordinals, size=3) == {}
 
     @given(steps=STEPS)
     @ONE_STORE

@@ -100,10 +100,8 @@ TEXTS = "SELECT r.key, r.content FROM records r WHERE r.key IN (@ints(:keys)) AN
 THEIR_VECTORS = "+v.user_key = :user AND v.record_key IN (@ints(:keys))"
 # Those of another model are of another size, until they are made anew.
 TOKENS = f"""
-SELECT @numbers(record_key), @numbers(count), @joined(tokens) FROM (
-    SELECT v.record_key, octet_length(v.tokens) / v.size AS count, v.tokens FROM token_vectors v
-    WHERE {THEIR_VECTORS} AND v.size = :size AND octet_length(v.tokens) % v.size = 0
-) one WHERE count > 0 HAVING count(*) > 0
+SELECT v.record_key, v.tokens FROM token_vectors v WHERE {THEIR_VECTORS} AND v.size = :size
+    AND octet_length(v.tokens) >= v.size AND octet_length(v.tokens) % v.size = 0
 """
 # Which records rest on which, and which took the place of which.
 LINEAGE = (
@@ -187,18 +185,14 @@ class IndexReads(SqlReads):
 
     def token_vectors(
         self, scope: Scope, ordinals: Sequence[int], size: int
-    ) -> query.StoredTokens | None:
-        """Return the vectors, of a size, of the tokens of these records; ``None`` without any."""
+    ) -> dict[int, query.TokenVectors]:
+        """Return the vectors, of a size, of the tokens of these records, of those that have any."""
         import numpy as np  # noqa: PLC0415 - it takes long to load
 
-        def make(row: Row) -> query.StoredTokens:
-            keys, counts = (np.fromstring(each, np.int64, sep=",") for each in row[:2])
-            return query.StoredTokens(
-                keys, counts, np.frombuffer(row[2], np.int8).reshape(-1, size)
-            )
+        def make(row: Row) -> tuple[int, query.TokenVectors]:
+            return row[0], np.frombuffer(row[1], np.int8).reshape(-1, size)
 
-        found = self._made(scope, TOKENS, make, keys=dump(list(ordinals)), size=size)
-        return found[0] if found else None
+        return dict(self._made(scope, TOKENS, make, keys=dump(list(ordinals)), size=size))
 
     def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
         """Return ordinals of records that mention entities of these names; most of them first."""

@@ -251,6 +251,13 @@ class Store(database.Database[Any], TransferReads, IndexReads, AccessReads):
         self, scope: Scope, terms: Sequence[str], *, limit: int, items: bool = False
     ) -> TermMatches:
         """Return which records hold which terms."""
+        found = self.postings(scope, terms, items=items)
+        return TermMatches.join(terms, [found[term] for term in terms], limit)
+
+    def postings(
+        self, scope: Scope, terms: Sequence[str], *, items: bool = False
+    ) -> dict[str, Postings]:
+        """Return by term which records hold it."""
         import numpy as np  # noqa: PLC0415 - it takes long to load
 
         with self.snapshot(), self._reading(scope) as (connection, user):
@@ -268,7 +275,7 @@ class Store(database.Database[Any], TransferReads, IndexReads, AccessReads):
                     held = [(key, count[term]) for key, count in texts if count[term]]
                     later = Postings(*np.array(held, np.int64).reshape(-1, 2).T)
                     postings[place] = Postings(*map(np.append, postings[place], later))
-            return TermMatches.join(terms, postings, limit)
+            return dict(zip(terms, postings, strict=True))
 
     @abstractmethod
     def _migrate(self) -> None:
