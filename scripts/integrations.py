@@ -95,6 +95,7 @@ FRAMEWORKS = {
         },
     ),
     "mem0": Framework(package="mem0ai"),
+    "mif": Framework(package="mif-tools[validate]"),
     "openai_agents": Framework(
         package="openai-agents",
         tests=(

@@ -927,22 +927,28 @@ class Memory:
         return self._services.derivations.finish(None, progress=progress)
 
     def export(
-        self, path: str | Path | BinaryIO, *, conversation: str | None = None
+        self,
+        path: str | Path | BinaryIO,
+        *,
+        conversation: str | None = None,
+        format: str | None = None,
     ) -> PortingReport:
         """Write all of the user's records and conversations to a JSON Lines file.
 
         Args:
             path: the file to make, or one that is open for bytes.
             conversation: only this conversation: metadata, then a message in each line.
+            format: ``mif`` for what is known alone, in the Memory Interchange Format.
 
         Raises:
-            InvalidInput: the file exists already.
+            InvalidInput: the file exists already, or there is no such format.
             NotFound: there is no such conversation.
         """
         from memoranda.transfer import porting  # noqa: PLC0415 - see the module
 
         source = self._services.import_target(self._scope)
-        return porting.export(source, path, checks.named(conversation, "conversation"))
+        named = checks.named(conversation, "conversation"), checks.named(format, "format")
+        return porting.export(source, path, *named)
 
     def import_(
         self,

@@ -57,6 +57,17 @@ FILES = {
         ),
     ),
     "mem0": ("mem0.json", lambda n: json.dumps([{"id": x, "memory": x} for x in SAYINGS[:n]])),
+    "mif": (
+        "m.mif.json",
+        lambda number: json.dumps(
+            {
+                "mif_version": "2.0",
+                "memories": [
+                    {"id": x, "content": x, "created_at": "2026-01-01"} for x in SAYINGS[:number]
+                ],
+            }
+        ),
+    ),
     "mcp-memory": (
         "graph.json",
         lambda number: lines({"type": "entity", "name": "Ana", "observations": SAYINGS[:number]}),

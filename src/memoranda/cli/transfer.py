@@ -115,17 +115,23 @@ def export(
     path: Annotated[Path, Argument(help="The file to make; - writes to standard output.")],
     *,
     conversation: Annotated[str | None, Option(help="Only this one, in JSON Lines.")] = None,
+    format: Annotated[
+        str | None, Option(help="mif: what is known, as other memories read.")
+    ] = None,
 ) -> None:
     """Write the user's whole memory, or one conversation, to a JSON Lines file.
 
+    With --format mif, what is known goes into a document of the Memory Interchange Format 2.0.
+
     Examples:
         memoranda export ana.jsonl --user ana
+        memoranda export ana.mif.json --format mif
         memoranda export trip.jsonl --conversation trip
         memoranda export - | gzip > memory.jsonl.gz
     """
     streams = str(path) == STREAM
     to = sys.stdout.buffer if streams else path
-    report = session.memory().export(to, conversation=conversation)
+    report = session.memory().export(to, conversation=conversation, format=format)
     session.warn(*report.left_out)
     if streams:  # Nothing else stands there.
         session.note(f"exported {_amount(_moved(report))}")

@@ -21,10 +21,12 @@ BYTES = "application/octet-stream"
 
 
 @router.get("/export", response_class=Response, responses={200: {"content": {JSON_LINES: {}}}})
-def export(memory: ReadMemory, conversation: str | None = None) -> Response:
-    """Give all as JSON lines, or one conversation; a header has the report."""
+def export(
+    memory: ReadMemory, conversation: str | None = None, format: str | None = None
+) -> Response:
+    """Give all as JSON lines, one conversation, or a document of MIF; a header has the report."""
     with tempfile.TemporaryFile() as file:
-        report = memory.export(file, conversation=conversation)
+        report = memory.export(file, conversation=conversation, format=format)
         file.seek(0)
         told = {"Memoranda-Report": format_json(report, ascii_only=True)}
         return Response(file.read(), headers=told, media_type=JSON_LINES)

@@ -183,14 +183,17 @@ class Remote(RemotePart):
         return self._ask(f"POST /tools/{tool}", arguments, str, part="text")
 
     @like(Memory.export)
-    def export(self, path: Any, *, conversation: str | None = None) -> Any:
+    def export(
+        self, path: Any, *, conversation: str | None = None, format: str | None = None
+    ) -> Any:
         """Write all of the user's records and conversations to a file here."""
 
         def read(answer: Any) -> None:
             is_open = hasattr(path, "writelines")
             write_export(path, [answer.read()] if is_open else answer.iter_bytes())
 
-        asked = {"conversation": conversation} if named(conversation, "conversation") else {}
+        given = {"conversation": conversation, "format": format}
+        asked = {name: value for name, value in given.items() if named(value, name)}
         answer = self._connection.ask("GET", "/export", {}, read=read, params=asked)
         return value_of(answer.headers["Memoranda-Report"], PortingReport)
 

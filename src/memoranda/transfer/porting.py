@@ -36,6 +36,7 @@ from memoranda.transfer import (
     foreign_records,
     markdown_memory,
     message_files,
+    mif,
 )
 from memoranda.transfer.sources import (
     KEY_LETTERS,
@@ -88,7 +89,10 @@ def read_notes(target: ImportTarget, counts: ImportCounts) -> list[NotesContent]
 
 
 def export(
-    source: ImportTarget, to: str | Path | BinaryIO, conversation: str | None = None
+    source: ImportTarget,
+    to: str | Path | BinaryIO,
+    conversation: str | None = None,
+    format: str | None = None,
 ) -> PortingReport:
     """Write all that the scope of a memory sees to a file, as it was at one moment.
 
@@ -99,13 +103,20 @@ def export(
         source: the memory.
         to: the file to make, or one that is open for bytes.
         conversation: instead of all, only this conversation, in the format ``session``.
+        format: ``mif`` for what is known, in the Memory Interchange Format.
 
     Raises:
-        InvalidInput: the file exists already, or cannot be written.
+        InvalidInput: the file exists already, or cannot be written; or no such thing is written.
         NotFound: there is no such conversation.
     """
     store, scope, counts = source.store, source.scope, ImportCounts()
     form = FileFormat.SESSION if conversation else FileFormat.MEMORANDA
+    if format not in {None, form}:
+        refuse_unknown([format], [form] if conversation else [form, FileFormat.MIF], "format")
+        with store.snapshot():
+            document = mif.mif_document(store, scope, source.records.now(), counts)
+        write_export(to, [json.dumps(document, ensure_ascii=False, indent=1).encode()])
+        return counts.report(scope, FileFormat.MIF)
 
     def lines() -> Iterator[bytes]:
         for kind, line in found:
@@ -297,6 +308,7 @@ READERS: Mapping[str, Callable[[Any, ImportTarget, ImportCounts], Iterator[Any]]
     FileFormat.MCP_MEMORY: foreign_records.read_mcp_memory,
     FileFormat.CHROMA: foreign_records.read_chroma,
     FileFormat.MEMORY_MD: markdown_memory.read_records,
+    FileFormat.MIF: mif.read_mif,
     FileFormat.CLAUDE_CODE: claude_code.read_conversations,
     FileFormat.OPENAI: message_files.read_openai,
     FileFormat.SESSION: message_files.read_session,
@@ -356,7 +368,8 @@ def _import_records(
             once |= {insert.record.content_hash} if each.once else set()
             total += 1
     with target.store.write(target.scope) as tx:
-        where = Filter.at_any_time(hashes=list(once), kinds=(Kind.FACT,))
+        kinds = tuple({each.record.kind for each in new.values()})
+        where = Filter.at_any_time(hashes=list(once), kinds=kinds)
         told = target.store.records(target.scope.whole_user, where, limit=None) if once else ()
         known = target.known(new) | {each.content_hash for each in told}
         stored = tx.carry_out(

@@ -68,6 +68,7 @@ class FileFormat(StrEnum):
     GEMINI = "gemini"
     COPILOT = "copilot"
     OPENAI_AGENTS = "openai-agents"
+    MIF = "mif"
 
 
 # What a value of a format has: the types of some of its keys. The first that fits is taken.
@@ -91,6 +92,7 @@ SHAPES: tuple[tuple[FileFormat, Mapping[str, type]], ...] = (
     (FileFormat.MCP_MEMORY, {"type": str, "from": str, "to": str}),
     (FileFormat.MCP_MEMORY, {"entities": list, "relations": list}),
     (FileFormat.MEMORANDA, {"format": str, "version": object}),
+    (FileFormat.MIF, {"mif_version": str, "memories": list}),
     (FileFormat.SESSION, {"_type": str}),
     (FileFormat.OPENAI, {"messages": list}),
 )
@@ -344,7 +346,9 @@ def _elements(place: str, value: Any, inside: Sequence[str]) -> Iterator[JsonIte
     elif isinstance(points := value_of(value, "docstore"), Mapping):
         for key, payload in points.items():
             yield JsonItem(f"{place}, {key}", {"id": key, "payload": payload})
-    elif lists := [name for name in inside if isinstance(value_of(value, name), list)]:
+    elif value_of(value, "mif_version") is None and (
+        lists := [name for name in inside if isinstance(value_of(value, name), list)]
+    ):
         for name in lists:
             for number, each in enumerate(value[name], 1):
                 yield JsonItem(f"{place}, {name} {number}", each)
