@@ -183,6 +183,20 @@ OF_OPEN_WEBUI = {
         "content": f'<details type="reasoning" done="true">\n> hm\n</details>\n{ANSWERED}',
     },
 }
+OF_OPEN_WEBUI_SINCE = OF_OPEN_WEBUI | {
+    "2": {
+        "id": "2",
+        "parentId": "1",
+        "role": "assistant",
+        "content": "",
+        "output": [
+            {"type": "reasoning", "content": [{"type": "output_text", "text": "hm"}]},
+            {"type": "function_call", "name": "search", "arguments": "{}"},
+            {"type": "function_call_output", "output": [{"type": "input_text", "text": "x"}]},
+            {"type": "message", "content": [{"type": "output_text", "text": ANSWERED}]},
+        ],
+    }
+}
 OF_LIBRECHAT = [
     {"messageId": "1", "parentMessageId": "0", "sender": "User", "text": ASKED, "createdAt": AT},
     {
@@ -261,6 +275,10 @@ SHAPES = [
         "open-webui",
         [{"id": "c", "chat": {"history": {"currentId": "2", "messages": OF_OPEN_WEBUI}}}],
     ),
+    (
+        "open-webui",
+        [{"id": "c", "chat": {"history": {"currentId": "2", "messages": OF_OPEN_WEBUI_SINCE}}}],
+    ),
     ("open-webui", {"id": "c", "chat": {"messages": [OF_OPEN_WEBUI["1"], OF_OPEN_WEBUI["2"]]}}),
     ("librechat", {"conversationId": "c", "messages": OF_LIBRECHAT}),
     (
@@ -271,10 +289,35 @@ SHAPES = [
             "messages": [OF_LIBRECHAT[0] | {"children": [OF_LIBRECHAT[1]]}],
         },
     ),
+    (
+        "librechat",
+        {
+            "conversationId": "c",
+            "exportAt": "10:00:00 GMT+0000",
+            "recursive": True,
+            "messagesTree": [
+                OF_LIBRECHAT[0]
+                | {
+                    "isCreatedByUser": True,
+                    "children": [
+                        OF_LIBRECHAT[1] | {"messageId": "2b", "text": "Given up", "children": []},
+                        OF_LIBRECHAT[1] | {"children": []},
+                    ],
+                }
+            ],
+        },
+    ),
     ("deepseek", [{"id": "c", "inserted_at": AT, "mapping": OF_DEEPSEEK}]),
     ("deepseek", [{"id": "c", "inserted_at": AT, "mapping": OF_DEEPSEEK_BEFORE}]),
     ("lm-studio", {"name": "Trip", "createdAt": 1785578400000, "messages": OF_LM_STUDIO}),
     ("sillytavern", "\n".join(map(json.dumps, OF_SILLYTAVERN))),
+    *(
+        (
+            "sillytavern",
+            "\n".join(map(json.dumps, ({"chat_metadata": {}, **head}, *OF_SILLYTAVERN[1:]))),
+        )
+        for head in ({}, {"user_name": "unused", "character_name": "unused"})
+    ),
     *(
         (
             "sillytavern",

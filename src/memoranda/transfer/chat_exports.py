@@ -39,13 +39,13 @@ from memoranda.transfer.sources import (
 # The names of each thing; the first that says something is taken.
 NAME = ("conversation_id", "uuid", "conversationId", "id")
 TITLE = ("title", "name")
-MESSAGES = ("mapping", "chat_messages", "messages", "requests")
+MESSAGES = ("mapping", "chat_messages", "messages", "messagesTree", "requests")
 KEY = ("uuid", "messageId", "id")
 # Shorter ids of messages may be those of other conversations, too.
 LENGTH_OF_UNIQUE = 16
 PARENT = ("parent", "parentId", "parentMessageId")
 ROLE = ("role", "sender", "Author")
-WORDS = ("content", "fragments", "steps", "parts", "text", "value", "mes", "Message")
+WORDS = ("content", "fragments", "steps", "parts", "text", "value", "mes", "Message", "output")
 KIND = ("type", "content_type", "kind")
 TIME = (
     "create_time", "created_at", "createdAt", "timestamp", "inserted_at", "send_date", "Time",
@@ -121,7 +121,7 @@ def _gather(values: Iterable[JsonItem], stem: str, counts: ImportCounts) -> Iter
                 talks[name].append(value)
             case {"mes": _}:
                 talks[stem].append(value)
-            case {"user_name": _}:
+            case {"user_name": _} | {"chat_metadata": _}:
                 pass  # Whose talk follows.
             case _:
                 yield JsonItem(place, value)

@@ -79,6 +79,7 @@ SHAPES: tuple[tuple[FileFormat, Mapping[str, type]], ...] = (
     (FileFormat.CLAUDE, {"chat_messages": list}),
     (FileFormat.OPEN_WEBUI, {"chat": dict}),
     (FileFormat.LIBRECHAT, {"conversationId": str, "messages": list}),
+    (FileFormat.LIBRECHAT, {"conversationId": str, "messagesTree": list}),
     (FileFormat.LM_STUDIO, {"name": str, "createdAt": object, "messages": list}),
     (FileFormat.SILLYTAVERN, {"user_name": str, "character_name": str}),
     (FileFormat.SILLYTAVERN, {"is_user": bool, "mes": str}),
