@@ -63,7 +63,7 @@ def test_a_worker_tells_what_failed_and_goes_on_until_a_signal(started):
         runs = []
         for line in process.stdout:
             runs.append(line)
-            if "expire      eva" in line:
+            if "reflect     eva" in line:
                 break
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=PATIENCE)
