@@ -150,10 +150,10 @@ def test_a_word_is_found_by_one_that_means_the_same(open_memory):
 
 
 CODES = ("Error E1047 means the valve is closed.", "Error E1074 means the filter is missing.")
-SCRIPTS = (
-    "重跑gen-itgc后50条悬空引用清零，修复已验证",
-    "Kullanıcı ıhlamur çayı içer",
-    "Straße 7, Weiß GmbH, Müller-Lüdenscheidt",
+SCRIPTS = (  # The first has "gen-itgc" between two Chinese words, and many more after it.
+    "\u91cd\u8dd1gen-itgc\u540e50\u6761\u60ac\u7a7a\u5f15\u7528\u6e05\u96f6\u4fee\u590d\u5df2\u9a8c\u8bc1",
+    "Kullan\u0131c\u0131 \u0131hlamur \u00e7ay\u0131 i\u00e7er",
+    "Stra\u00dfe 7, Wei\u00df GmbH, M\u00fcller-L\u00fcdenscheidt",
 )
 
 

@@ -6,14 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.search.evidence import LexicalEvidence
-from memoranda.search.index import (
-    FADE,
-    FAINTEST,
-    FARTHEST,
-    QuantizedVectors,
-    Rows,
-    Surroundings,
-)
+from memoranda.search.index import FADE, FAINTEST, FARTHEST, QuantizedVectors, Rows, Surroundings
 from memoranda.store.sql.index_reads import INDEX_ROW
 
 TALK = st.lists(st.tuples(st.integers(0, 3), st.floats(1, 500, width=32)), min_size=1, max_size=30)

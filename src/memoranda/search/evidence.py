@@ -287,7 +287,8 @@ def _most_alike(question: QuestionTokens, tokens: Sequence[TokenVectors]) -> Flo
     busy machine.
     """
     asked, stored = question.vectors, np.concatenate(tokens)
-    cosines, squares = np.empty((len(asked), len(stored)), np.float32), np.empty(len(stored), np.float32)
+    squares = np.empty(len(stored), np.float32)
+    cosines = np.empty((len(asked), len(stored)), np.float32)
     part = max(1, SMALL // asked.size)
     for start in range(0, len(stored), part):
         vectors = stored[start : start + part].astype(np.float32)
