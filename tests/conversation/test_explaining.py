@@ -160,6 +160,14 @@ def test_only_what_exists_is_opened(memory):
     assert [info.id for info in memory.conversations()] == ["trip-to-lisbon"]
 
 
+def test_who_looks_at_a_conversation_sees_what_a_model_gets(memory):
+    """Notes and recalled memory are part of the context of a conversation that is only opened."""
+    memory.remember("The user lives in Porto.")
+    memory.conversation("trip").add("user", "hello")
+    built = memory.stored_conversations.open_existing("trip").context("Where do I live?")
+    assert "lives in Porto" in str(built.messages)
+
+
 def test_a_conversation_is_opened_by_its_title_if_no_other_has_it(memory):
     """A title is the task that a conversation begins with; its case does not matter."""
     for name, title in (("c1", "Sourdough"), ("c2", "A trip"), ("c3", "A trip"), ("c4", None)):

@@ -29,7 +29,7 @@ def trip():
 def test_the_bar_warns(coloured, told):
     """The bar is green, from 80 % of the budget yellow, and from 90 % red (R6.1, R6.2)."""
     tokens = told("show", "trip")["figures"]["total_tokens"]
-    for share, colour in ((0.7, 32), (0.85, 33), (0.95, 31)):
+    for share, colour in ((0.7, 32), (0.85, 33), (0.91, 31)):
         line = coloured("show", "trip", "--budget", str(int(tokens / share))).splitlines()[1]
         assert line.startswith(f"\x1b[{colour}m━")
         assert f"({share:.0%})".replace("%", " %") in CODES.sub("", line)

@@ -75,7 +75,7 @@ class MemoryAnswerer:
         """
         keeper = services_of(self.memory).request_keeper(scope_of(self.memory))
         done = requests or keeper.change_told(message, self.told)
-        self._forget(keeper.find_excluded(session, message))
+        keeper.forget_excluded(session, message)
         if done:
             self.told = next((each.record for each in done if each.record), self.told)
             return "\n".join(each.line for each in done), (), done
@@ -99,13 +99,6 @@ class MemoryAnswerer:
         claims = keeper.read_claims(session, message)
         understood = "; ".join(_shorten(_addressed(claims))[:MOST_NOTED])
         return (f"Noted: {understood}." if understood else NOTED), ()
-
-    def _forget(self, ids: Sequence[str]) -> None:
-        """Forget what is never to be learned, so that it answers nothing, either."""
-        if ids:
-            services, scope = services_of(self.memory), scope_of(self.memory)
-            kept = services.store.learned_from(scope, ids)
-            services.records(scope).forget([*ids, *kept])
 
     def _find(self, session: str, message: Message) -> tuple[str, tuple[Hit, ...]]:
         """Return what answers a question best, with when it was said, and what else may."""
@@ -131,15 +124,11 @@ class MemoryAnswerer:
         """Return hits with what this session tells in the place of what that brings up to date."""
         if ParsedQuestion(question, frozenset()).past:
             return hits
-        news: dict[str, str] = {}
-        for each in self.memory.learn(session, dry_run=True).replaced:
-            by = each.by.source_ids if each.by else ()
-            old = {each.fact.id, *each.fact.source_ids}.difference(by)
-            news |= dict.fromkeys(old, by[0]) if by else {}
+        news = self.memory.learn(session, dry_run=True).news
         turns = services_of(self.memory).store.get(scope_of(self.memory), [*news.values()])
-        said = [turns.get(news.get(hit.record.id, ""), hit.record) for hit in hits]
         found: dict[str, Hit] = {}
-        for hit, record in zip(hits, said, strict=True):
+        for hit in hits:
+            record = turns.get(news.get(hit.record.id, ""), hit.record)
             found.setdefault(record.id, replace(hit, record=record))
         return [*found.values()]
 

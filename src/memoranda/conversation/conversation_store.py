@@ -7,7 +7,7 @@ does neither: only what exists is opened, and without a trace.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Unpack
 
@@ -87,12 +87,7 @@ class ConversationStore:
         chosen = check_limits(self.settings, **options)
         transcript = self.transcript(clean(id, "id"))
         is_of_other_model = transcript.open(options, self.records.now())
-        services = replace(
-            self._services(id, self.notes),
-            recall=partial(self.recall, session=id),
-            requests=partial(self.requests, id),
-        )
-        conversation = Conversation.over(transcript, chosen, services)
+        conversation = Conversation.over(transcript, chosen, self._services(id, session=id))
         if is_of_other_model:
             conversation.recount()
         return conversation
@@ -103,7 +98,7 @@ class ConversationStore:
         So one can look at a context without leaving a trace.
         """
         transcript = Transcript.alone(id, self.records.now(), {"model": model})
-        services = replace(self._services(id, self.notes), recall=self.recall)
+        services = self._services(id, session=None)
         return Conversation.over(transcript, check_limits(self.settings), services)
 
     def open_existing(self, id: str, *, dry_run: bool = False) -> Conversation:
@@ -121,7 +116,8 @@ class ConversationStore:
         is_known = id in self.records.store.conversations(self.records.scope, clean(id, "id"))
         name = id if is_known else self._titled(id)
         transcript = self.transcript(name, dry_run=dry_run)
-        return Conversation.over(transcript, check_limits(self.settings), self._services(name))
+        services = self._services(name, session=name)
+        return Conversation.over(transcript, check_limits(self.settings), services)
 
     def _titled(self, title: str) -> str:
         """Return the id of the only conversation of a title."""
@@ -176,18 +172,20 @@ class ConversationStore:
         ids = [each.id for each in store.records(scope, said)]
         return [*ids, *store.learned_from(scope, ids)]
 
-    def _services(self, id: str, notes: Callable[[], str] | None = None) -> ConversationServices:
-        """Return what a conversation works with; memory tells it ``notes``, if any."""
+    def _services(self, id: str, *, session: str | None) -> ConversationServices:
+        """Return what a conversation works with; ``session`` is its name where it is stored."""
         return ConversationServices(
             catalog=self.catalog,
             clock=self.records.clock,
             ids=self.ids,
-            notes=partial(self._read_notes, id, notes),
+            recall=partial(self.recall, session=session),
+            notes=partial(self._read_notes, id),
+            requests=partial(self.requests, id),
         )
 
-    def _read_notes(self, id: str, notes: Callable[[], str] | None) -> MemoryNotes:
+    def _read_notes(self, id: str) -> MemoryNotes:
         """Return what memory has to say in every context of a conversation."""
-        records = self.records
+        records, notes = self.records, self.notes
         where = Filter(now=records.now(), kinds=(Kind.FACT,), session=id)
         learned = records.store.records(records.scope, where) if notes else ()
         return MemoryNotes(notes() if notes else "", records.instructions(), learned)

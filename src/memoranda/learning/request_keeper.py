@@ -70,21 +70,22 @@ class RequestKeeper:
         changer = MemoryChanger(consolidator.records, consolidator.dates)
         return changer.carry_out(change, episode, told=told)
 
-    def find_excluded(self, session: str, message: Message) -> list[str]:
-        """Return which episodes are never learned because of a message: itself, or ones before.
+    def forget_excluded(self, session: str, message: Message) -> None:
+        """Forget what is never learned because of a message, so that it answers nothing, either.
 
-        It asks not to keep them, takes them back, or they are played.
+        It asks not to keep itself or what was said before, takes that back, or is played.
         """
-        episode = self._episode(message)
+        episode, records = self._episode(message), self.consolidator.records
         if episode is None:
-            return []
+            return
         before, turn = self._read_turn(session, episode)
         turns = [*before, turn]
-        shown = blank_exclusions(turns)
-        pairs = zip(turns, shown, strict=True)
+        pairs = zip(turns, blank_exclusions(turns), strict=True)
         gone = [old for old, new in pairs if old.text.strip() and not new.text.strip()]
         # Who asks that nobody else be told may ask for it.
-        return [each.id for each in gone if not english("discreet").search(each.text)]
+        ids = [each.id for each in gone if not english("discreet").search(each.text)]
+        if ids:
+            records.forget([*ids, *records.store.learned_from(records.scope, ids)])
 
     def _episode(self, message: Message) -> Record | None:
         records, episode = self.consolidator.records, message.record_id or ""

@@ -263,6 +263,16 @@ class LearnedFacts:
     failed: Mapping[str, str]
     dry_run: bool
 
+    @property
+    def news(self) -> dict[str, str]:
+        """Which turn takes the place of a fact that was replaced, and of each turn that says it."""
+        found: dict[str, str] = {}
+        for each in self.replaced:
+            turns = each.by.source_ids if each.by else ()
+            old = {each.fact.id, *each.fact.source_ids}.difference(turns)
+            found |= dict.fromkeys(old, turns[0]) if turns else {}
+        return found
+
 
 def collect_learned(report: StageReport, store: Store, scope: Scope) -> LearnedFacts:
     """Return what the report of a consolidation says was learned, with the records it names."""
