@@ -76,8 +76,22 @@ FRAMEWORKS = {
             "files_view": "AsyncMemory.files shows the files",
         },
     ),
+    "agent_framework": Framework(package="agent-framework-core"),
+    "crewai": Framework(
+        package="crewai",
+        tests=(
+            "tests/memory/test_unified_memory.py",
+            "tests/memory/test_memory_root_scope.py",
+            "tests/memory/test_lancedb_update.py",
+        ),
+        left_out={
+            "serialization_failure": "metadata with times and sets, which a memory keeps as JSON",
+            "exceeding_scan_cap": "52,000 records, more than a search through all vectors is for",
+        },
+    ),
     "deepagents": Framework(package="deepagents"),
     "google_adk": Framework(package="google-adk"),
+    "hermes_agent": Framework(package="hermes-agent"),
     "langchain": Framework(package="langchain"),
     "langgraph": Framework(
         package="langgraph-checkpoint-sqlite",
@@ -94,6 +108,7 @@ FRAMEWORKS = {
             ),
         },
     ),
+    "llama_index": Framework(package="llama-index-core"),
     "mem0": Framework(package="mem0ai"),
     "mif": Framework(package="mif-tools[validate]"),
     "openai_agents": Framework(
@@ -128,6 +143,21 @@ FRAMEWORKS = {
         | {"expired_during_compaction": "items of EncryptedSession, which a memory does not take"},
     ),
     "pydantic_ai": Framework(package="pydantic-ai-slim"),
+    "strands_agents": Framework(
+        package="strands-agents",
+        tests=("tests/strands/vended_memory_stores/test_memory_store/test_store.py",),
+        left_out={
+            **dict.fromkeys(
+                ("camelcase", "javascript", "clear_error", "null_metadata", "sanitized_path"),
+                "what stands in the file of the store",
+            ),
+            **dict.fromkeys(
+                ("explicit_path", "event_loops", "id_generator"), "what is inside the store"
+            ),
+            "empty_content": "the words of an error",
+            "relevance_score": "counts of words, where ours has scores",
+        },
+    ),
 }
 
 

@@ -9,6 +9,9 @@ import asyncio
 from importlib.util import find_spec
 
 import pytest
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memoranda import AsyncMemory, Settings
 
@@ -120,3 +123,130 @@ def test_memories_are_added_as_they_are():
         assert kept.custom_metadata == {"source": "form", "batch": 7}
 
     used(work)
+
+
+def moved(number, step, service):  # noqa: C901 - a branch for each verb
+    """Return what a session service gives for a step, without what is new each time."""
+    from google.adk.errors.already_exists_error import AlreadyExistsError
+    from google.adk.errors.session_not_found_error import SessionNotFoundError
+    from google.adk.events import Event, EventActions
+    from google.adk.sessions import Session
+    from google.adk.sessions.base_session_service import GetSessionConfig
+
+    async def use():
+        verb, who, value = step
+        named = {"app_name": "app", "user_id": who}
+        if verb == "create":
+            state = {"plain": value, "user:likes": [value], "app:all": who, "temp:gone": 1}
+            made = await service.create_session(**named, session_id=f" s{value}", state=state)
+            return {**made.state, "id": made.id}
+        if verb == "append":
+            delta = {f"user:{value}": value, "app:last": who, "plain": {"n": value}, "temp:x": 1}
+            session = await service.get_session(**named, session_id="s1")
+            session = session or Session(id="none", **named)
+            event = Event(
+                id=f"e{number}",
+                author="user",
+                timestamp=float(value),
+                actions=EventActions(state_delta=delta),
+            )
+            for _ in range(2):
+                await service.append_event(session, event)
+            return session.state, session.last_update_time, len(session.events)
+        if verb == "get":
+            asked = (
+                {"num_recent_events": value} if value < 3 else {"after_timestamp": float(value - 3)}
+            )
+            for config in (None, GetSessionConfig(**asked)):
+                found = await service.get_session(**named, session_id="s1 ", config=config)
+            return found and (found.state, [event.id for event in found.events])
+        if verb == "list":
+            found = (await service.list_sessions(app_name="app", user_id=who or None)).sessions
+            return sorted((each.user_id, each.id, str(sorted(each.state))) for each in found)
+        if verb == "state":
+            return await service.get_user_state(**named)
+        return await service.delete_session(**named, session_id=f"s{value}")
+
+    async def told():
+        try:
+            return await use()
+        except (AlreadyExistsError, SessionNotFoundError) as error:
+            return type(error)
+
+    return told()
+
+
+def session_steps():
+    """Return a strategy of lists of steps of two users."""
+    verbs = st.sampled_from(["create", "append", "append", "get", "list", "state", "delete"])
+    return st.lists(
+        st.tuples(verbs, st.sampled_from(["ana", "ben"]), st.integers(0, 5)), max_size=25
+    )
+
+
+@given(steps=session_steps())
+@settings(max_examples=examples(8))
+def test_sessions_are_what_the_service_of_the_adk_makes_them(steps):
+    """After any steps: state with every prefix, events, times, what is listed and deleted."""
+    from google.adk.sessions import BaseSessionService, InMemorySessionService
+
+    async def work(memory):
+        from memoranda.integrations.google_adk import MemorandaSessionService
+
+        ours, theirs = MemorandaSessionService(memory), InMemorySessionService()
+        assert isinstance(ours, BaseSessionService)
+        taken = [("create", "ana", 1), *steps, ("list", "", 0), ("get", "ana", 0)]
+        for number, step in enumerate(taken):
+            assert await moved(number, step, ours) == await moved(number, step, theirs)
+
+    async def use():
+        async with AsyncMemory(":memory:", settings=WORDLESS) as memory:
+            await work(memory)
+
+    asyncio.run(use())
+
+
+def test_a_run_goes_on_in_another_process(tmp_path):
+    """With what the model was told and answered, its calls of tools and the state they set."""
+    from google.adk.agents import LlmAgent
+    from google.adk.models import BaseLlm, LlmResponse
+    from google.adk.runners import Runner
+    from google.genai.types import Content, FunctionCall, Part
+
+    from memoranda.integrations.google_adk import MemorandaSessionService
+
+    asked = []
+
+    class Scripted(BaseLlm):
+        async def generate_content_async(self, llm_request, **named):
+            del named
+            asked.append(
+                [str(each.parts[0].function_response or "") for each in llm_request.contents]
+            )
+            call = FunctionCall(name="feed", args={"cat": "Schnurri"})
+            parts = [Part(function_call=call)] if len(asked) == 1 else [Part(text="Done.")]
+            yield LlmResponse(content=Content(role="model", parts=parts))
+
+    def feed(cat: str, tool_context) -> str:
+        """Feed a cat."""
+        tool_context.state["user:fed"] = cat
+        return f"{cat} was fed"
+
+    async def run(text):
+        async with AsyncMemory(tmp_path / "adk.db", settings=WORDLESS) as memory:
+            service = MemorandaSessionService(memory)
+            agent = LlmAgent(name="helper", model=Scripted(model="scripted"), tools=[feed])
+            runner = Runner(
+                app_name="app", agent=agent, session_service=service, auto_create_session=True
+            )
+            message = Content(role="user", parts=[Part(text=text)])
+            async for _ in runner.run_async(user_id="ana", session_id="s", new_message=message):
+                pass
+            return await service.get_session(**ANA, session_id="s")
+
+    first = asyncio.run(run("Feed Schnurri."))
+    assert [event.author for event in first.events] == ["user", "helper", "helper", "helper"]
+    assert first.state == {"user:fed": "Schnurri"}
+    second = asyncio.run(run("Again?"))
+    assert second.events[:4] == first.events
+    assert any("was fed" in text for text in asked[-1])

@@ -4,16 +4,16 @@ import asyncio
 
 import pytest
 
-from memoranda import Memory, Settings
+from memoranda import Memory, Settings, errors
 
 pytest.importorskip("langchain.agents", reason="not installed: pip install 'memoranda[langchain]'")
 
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from memoranda.integrations.langchain import MemorandaMiddleware
+from memoranda.integrations.langchain import MemorandaMiddleware, trim_history
 
 WORDLESS = Settings(embedding={"model": "none"}, timezone="UTC")
 CAT = "My cat is called Schnurri."
@@ -91,3 +91,25 @@ def test_an_agent_is_told_what_other_threads_said(run):
         assert kept[1].tool_calls[0].name == "weather"
         assert not any("Schnurri." in each.content for each in kept)
         assert len(memory.conversation("monday")) == 2
+
+
+@pytest.mark.parametrize("budget", [120, 200, 400, 1_000, 100_000])
+def test_a_history_is_trimmed_to_whole_exchanges(budget):
+    """The same messages, in order, with the newest; each call with its result, and the system's."""
+    history = [SystemMessage("Be brief.")]
+    for day in range(30):
+        call = {"name": "weather", "args": {"place": "Faro"}, "id": f"c{day}"}
+        history += [
+            HumanMessage(f"Is it sunny in Faro on day {day}? " * 3),
+            AIMessage("", tool_calls=[call]),
+            ToolMessage("sun over Faro " * 5, tool_call_id=f"c{day}"),
+            AIMessage(f"On day {day}, yes."),
+        ]
+    kept = trim_history(history, budget)
+    assert [each for each in history if any(each is other for other in kept)] == kept
+    assert (kept[0], kept[-1]) == (history[0], history[-1])
+    called = [call["id"] for each in kept for call in getattr(each, "tool_calls", ())]
+    assert called == [each.tool_call_id for each in kept if each.type == "tool"]
+    assert (len(kept) == len(history)) == (budget == 100_000)
+    with pytest.raises(errors.BudgetTooSmall):
+        trim_history(history, 1)

@@ -1,24 +1,34 @@
-"""Google's Agent Development Kit: what sessions said and agents keep is found in a memory."""
+"""Google's Agent Development Kit: sessions are kept, and what they said is found, in a memory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
+from google.adk.errors.already_exists_error import AlreadyExistsError
+from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events.event import Event
 from google.adk.memory import BaseMemoryService
 from google.adk.memory.base_memory_service import SearchMemoryResponse
 from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.platform.time import get_time
+from google.adk.sessions import BaseSessionService, State
+from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
 from google.adk.sessions.session import Session
 from google.genai.types import Content, Part
+from pydantic_core import to_jsonable_python
 
 from memoranda.aio import AsyncMemory
+from memoranda.model.checks import MOST
 from memoranda.model.models import Record
 
 # Items under the ids of events that were deleted: a session that is added again does not bring them
 # back.
 DELETED = ("google-adk", "deleted")
+# Sessions are items here, under the name of the application.
+ROOT, SESSION, NOTHING = "google-adk-sessions", "session", "-"
 
 
 class MemorandaMemoryService(BaseMemoryService):
@@ -37,24 +47,19 @@ class MemorandaMemoryService(BaseMemoryService):
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Keep what is new in a session."""
-        await self.add_events_to_memory(
-            app_name=session.app_name,
-            user_id=session.user_id,
-            events=session.events,
-            session_id=session.id,
-        )
+        who: dict[str, Any] = {"app_name": session.app_name, "user_id": session.user_id}
+        await self.add_events_to_memory(events=session.events, session_id=session.id, **who)
 
     async def add_events_to_memory(
         self,
         *,
-        app_name: str,
-        user_id: str,
         events: Sequence[Event],
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
+        **who: Any,
     ) -> None:
         """Keep each event with a text, once."""
-        memory = self.memory.as_user(user_id, agent=app_name)
+        memory = memory_of(self.memory, **who)
         said = {event.id: event for event in events if text_of(event.content).strip()}
         where: dict[str, Any] = {"metadata": {"event": {"in": list(said)}}, "limit": len(said) + 1}
         known = [
@@ -78,13 +83,12 @@ class MemorandaMemoryService(BaseMemoryService):
     async def add_memory(
         self,
         *,
-        app_name: str,
-        user_id: str,
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
+        **who: Any,
     ) -> None:
         """Keep facts that an application states."""
-        await self.memory.as_user(user_id, agent=app_name).remember_many(
+        await memory_of(self.memory, **who).remember_many(
             {
                 "content": text_of(entry.content),
                 "role": "assistant",
@@ -98,19 +102,15 @@ class MemorandaMemoryService(BaseMemoryService):
             for entry in memories
         )
 
-    async def search_memory(
-        self, *, app_name: str, user_id: str, query: str
-    ) -> SearchMemoryResponse:
+    async def search_memory(self, *, query: str, **who: Any) -> SearchMemoryResponse:
         """Return what best answers ``query``, best first."""
-        memory = self.memory.as_user(user_id, agent=app_name)
+        memory = memory_of(self.memory, **who)
         hits = await memory.search(query, limit=self.limit) if query.strip() else []
         return SearchMemoryResponse(memories=[entry_of(hit.record) for hit in hits])
 
-    async def delete_memory(
-        self, *, app_name: str, user_id: str, memory_id: str | None = None
-    ) -> None:
+    async def delete_memory(self, *, memory_id: str | None = None, **who: Any) -> None:
         """Remove every trace of what a search returned."""
-        memory = self.memory.as_user(user_id, agent=app_name)
+        memory = memory_of(self.memory, **who)
         record = await memory.get(memory_id)
         if record is not None:
             event = record.metadata.get("event")
@@ -118,6 +118,162 @@ class MemorandaMemoryService(BaseMemoryService):
                 place: dict[str, Any] = {"kind": "item", "namespace": DELETED, "key": event}
                 await memory.remember(event, **place, metadata={"event": event})
             await memory.forget(record.id, erase=True)
+
+
+class MemorandaSessionService(BaseSessionService):
+    """Keeps the sessions of applications, their events and their state, as items of a memory.
+
+    Those of a user are kept for this user; the state of an application, for all of them, by the
+    user whose memory this is.
+
+    Args:
+        memory: keeps them; it stays open as long as the service is used.
+    """
+
+    def __init__(self, memory: AsyncMemory) -> None:
+        """Keep nothing yet."""
+        self.memory = memory
+
+    async def create_session(
+        self, *, state: dict[str, Any] | None = None, session_id: str | None = None, **who: Any
+    ) -> Session:
+        """Begin a session.
+
+        Raises:
+            AlreadyExistsError: there is one of this id.
+        """
+        name = (session_id or "").strip() or str(uuid4())
+        session = Session(id=name, last_update_time=get_time(), **who)
+        if await self._find(session):
+            raise AlreadyExistsError(f"Session with id {name} already exists.")
+        await self._keep(session, {}, state or {})
+        return await self.get_session(session_id=name, **who) or session
+
+    async def get_session(
+        self, *, session_id: str, config: GetSessionConfig | None = None, **who: Any
+    ) -> Session | None:
+        """Return a session with its state and all events, or those that ``config`` asks for."""
+        asked, kept = config or GetSessionConfig(), await self._find(Session(id=session_id, **who))
+        if kept is None:
+            return None
+        since, most = asked.after_timestamp, asked.num_recent_events
+        newest = await memory_of(self.memory, **who).records(
+            namespace=(*kept.namespace, "events"),
+            metadata={} if since is None else {"at": {"gte": since}},
+            limit=most or MOST,
+            newest_first=True,
+        )
+        session = make_session(kept, await self._shared_state(**who), **who)
+        events = [Event.model_validate(each.metadata["event"]) for each in reversed(newest)]
+        session.events = [] if most == 0 else events
+        return session
+
+    async def list_sessions(
+        self, *, app_name: str, user_id: str | None = None
+    ) -> ListSessionsResponse:
+        """Return the sessions of a user, or of all users, without events, the newest last."""
+        found = []
+        for user in await self.memory.admin.users() if user_id is None else [user_id]:
+            who: dict[str, Any] = {"app_name": app_name, "user_id": user}
+            shared, kept = (
+                await self._shared_state(**who),
+                memory_of(self.memory, **who).records(
+                    namespace=(ROOT, app_name, SESSION), tags=[SESSION], limit=MOST
+                ),
+            )
+            found += [make_session(each, shared, **who) for each in await kept]
+        found.sort(key=lambda each: (each.last_update_time, each.user_id, each.id))
+        return ListSessionsResponse(sessions=found)
+
+    async def delete_session(self, *, session_id: str, **who: Any) -> None:
+        """Forget a session with its events and state."""
+        place = session_place(Session(id=session_id, **who))
+        await memory_of(self.memory, **who).forget_many(namespace=place)
+
+    async def get_user_state(self, **who: Any) -> dict[str, Any]:
+        """Return what an application has of a user in all sessions, without the prefix."""
+        prefix, shared = State.USER_PREFIX, await self._shared_state(**who)
+        return {key.removeprefix(prefix): shared[key] for key in shared if key.startswith(prefix)}
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Add an event and what it changes of the state; the same event again changes nothing.
+
+        Raises:
+            SessionNotFoundError: there is no such session.
+        """
+        if event.partial:
+            return event
+        kept = await self._find(session)
+        if kept is None:
+            raise SessionNotFoundError(f"Session {session.id} not found.")
+        if all(each.id != event.id for each in session.events):
+            await super().append_event(session, event)
+        session.last_update_time = event.timestamp
+        await self._keep(session, kept.metadata["state"], event.actions.state_delta, event)
+        return event
+
+    async def _find(self, session: Session) -> Record | None:
+        memory = self.memory.as_user(session.user_id, agent=session.app_name)
+        return await memory.get(namespace=session_place(session), key=SESSION)
+
+    async def _shared_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
+        """Return what sessions share of the state of their application and their user."""
+        user = self.memory.as_user(user_id, agent=app_name)
+        kept = [
+            *await self.memory.records(namespace=(ROOT, app_name, "app"), limit=MOST),
+            *await user.records(namespace=(ROOT, app_name, "user"), limit=MOST),
+        ]
+        return {str(each.key): each.metadata["value"] for each in kept}
+
+    async def _keep(
+        self, session: Session, state: Mapping[str, Any], delta: Mapping[str, Any], *events: Event
+    ) -> None:
+        """Keep a session with its new state and events in one transaction.
+
+        What is the application's is in one of its own, before that.
+        """
+        app, place = session.app_name, session_place(session)
+        new = dict(state)
+        shared: dict[str, list[Any]] = {"app": [], "user": [], "temp": []}
+        for key, value in to_jsonable_python(dict(delta), fallback=str).items():
+            scope, prefixed, _ = key.partition(":")
+            if prefixed and scope in shared:
+                shared[scope].append(as_item((ROOT, app, scope), key, {"value": value}))
+            else:
+                new[key] = value
+        known = {"id": session.id, "updated": session.last_update_time, "state": new}
+        own = [as_item(place, SESSION, known, SESSION), *shared["user"]]
+        for event in events:
+            whole = event.model_dump(mode="json", exclude_none=True)
+            kept = {"at": event.timestamp, "event": whole}
+            own.append(as_item((*place, "events"), event.id, kept))
+        await self.memory.remember_many(shared["app"])
+        await self.memory.as_user(session.user_id, agent=app).remember_many(own)
+
+
+def session_place(session: Session) -> tuple[str, ...]:
+    """Return the namespace of a session."""
+    return (ROOT, session.app_name, SESSION, session.id.strip())
+
+
+def make_session(kept: Record, shared: Mapping[str, Any], **who: Any) -> Session:
+    """Return a session without events, with its own state and what it shares."""
+    known = kept.metadata
+    state, updated = {**known["state"], **shared}, known["updated"]
+    return Session(id=known["id"], state=state, last_update_time=updated, **who)
+
+
+def as_item(
+    namespace: Sequence[str], key: str, metadata: Mapping[str, Any], *tags: str
+) -> dict[str, Any]:
+    """Return an item that no search finds."""
+    where = {"kind": "item", "namespace": namespace, "key": key, "content": NOTHING}
+    return {**where, "metadata": metadata, "tags": tags}
+
+
+def memory_of(memory: AsyncMemory, *, app_name: str, user_id: str) -> AsyncMemory:
+    """Return the memory of a user of an application."""
+    return memory.as_user(user_id, agent=app_name)
 
 
 def parse_time(text: str | None) -> datetime | None:

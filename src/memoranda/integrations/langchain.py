@@ -1,4 +1,4 @@
-"""LangChain: an agent that is told what memory has, and whose turns are kept in it."""
+"""LangChain: an agent that is told what memory has and kept in it; histories that fit a budget."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResp
 from langchain_core.messages import AnyMessage, HumanMessage, convert_to_openai_messages
 from langgraph.config import get_config
 
+from memoranda.conversation.conversation import Conversation
+from memoranda.integrations import blocks
 from memoranda.memory import Memory
 
 NO_THREAD = "agent"  # the conversation of an agent that runs outside a thread
@@ -71,6 +73,29 @@ class MemorandaMiddleware(AgentMiddleware):
         known = {item.get("id") for item in chat.dump("openai")}
         new = [each for each in messages if each.id not in known]
         chat.extend(convert_to_openai_messages(new, include_id=True))
+
+
+def trim_history(
+    messages: Sequence[AnyMessage], budget: int, *, model: str | None = None
+) -> list[AnyMessage]:
+    """Return the messages of a history that fit a budget, whole exchanges of them.
+
+    System messages and the newest stay as long as they fit, and no call of a tool is without its
+    result.
+
+    Args:
+        messages: the history.
+        budget: the most tokens that the messages may take.
+        model: whose tokens are counted.
+
+    Raises:
+        BudgetTooSmall: not even the newest message fits.
+    """
+    chat = Conversation(model=model)
+    for number, item in enumerate(convert_to_openai_messages(messages)):
+        chat.extend([{**item, blocks.KEPT: str(number)}])
+    kept = blocks.read_whole(chat.view(budget).messages, int, lambda _: None)
+    return [messages[number] for number in kept]
 
 
 def thread_id() -> str:

@@ -17,11 +17,9 @@ from pydantic_ai.messages import (
 
 from memoranda.aio import AsyncMemory
 from memoranda.conversation.conversation import Conversation
+from memoranda.integrations import blocks
 from memoranda.memory import Memory
 from memoranda.model.models import Message
-
-# The field of a message in which it is kept as Pydantic AI gave it.
-KEPT = "kept"
 
 
 class FittingHistory:
@@ -46,35 +44,34 @@ class FittingHistory:
 
 def as_item(message: ModelMessage) -> dict[str, Any]:
     """Return a message as memory reads it, with the whole of it beside that."""
-    blocks: list[dict[str, Any]] = []
+    said = []
     for part in message.parts:
         match part.part_kind:
             case "user-prompt" | "text" if isinstance(part.content, str):
-                blocks.append({"type": "text", "text": part.content})
+                said.append(blocks.text_block(part.content))
             case "tool-call":
-                use = {"id": part.tool_call_id, "name": part.tool_name}
-                blocks.append({"type": "tool_use", "input": part.args_as_dict(), **use})
+                call = part.tool_call_id, part.tool_name, part.args_as_dict()
+                said.append(blocks.call_block(*call))
             case "tool-return":
-                result = {"tool_use_id": part.tool_call_id, "content": part.model_response_str()}
-                blocks.append({"type": "tool_result", **result})
+                said.append(blocks.result_block(part.tool_call_id, part.model_response_str()))
     role = "user" if message.kind == "request" else "assistant"
-    kept = ModelMessagesTypeAdapter.dump_json([message]).decode()
-    return {"role": role, "content": blocks, KEPT: kept}
+    whole = ModelMessagesTypeAdapter.dump_json([message]).decode()
+    return blocks.keep_whole(role, said, whole)
 
 
 def read_messages(messages: Iterable[Message]) -> list[ModelMessage]:
     """Return messages as Pydantic AI gave them; those from elsewhere by what was said."""
-    read: dict[str, ModelMessage] = {}
-    for each in messages:
-        kept = (each.raw or {}).get(KEPT)
-        if kept is not None:
-            read[kept] = ModelMessagesTypeAdapter.validate_json(kept)[0]
-        elif each.role == "assistant":
-            read[each.id] = ModelResponse([TextPart(each.content)], timestamp=each.timestamp)
-        elif each.role == "user":
-            said = UserPromptPart(each.content, timestamp=each.timestamp)
-            read[each.id] = ModelRequest([said])
-    return list(read.values())
+    return blocks.read_whole(
+        messages, lambda kept: ModelMessagesTypeAdapter.validate_json(kept)[0], as_model_message
+    )
+
+
+def as_model_message(message: Message) -> ModelMessage | None:
+    """Return what a user or a model said elsewhere."""
+    if message.role == "assistant":
+        return ModelResponse([TextPart(message.content)], timestamp=message.timestamp)
+    said = UserPromptPart(message.content, timestamp=message.timestamp)
+    return ModelRequest([said]) if message.role == "user" else None
 
 
 def make_toolset(memory: Memory | AsyncMemory) -> FunctionToolset[Any]:

@@ -1,0 +1,49 @@
+"""Messages of a framework in a conversation: blocks of what they say, and the whole beside that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from memoranda.model.models import Message
+
+T = TypeVar("T")
+Block = dict[str, Any]
+KEPT = "kept"  # the field of a message in which it is kept as its framework gave it
+
+
+def text_block(text: str) -> Block:
+    """Return a text."""
+    return {"type": "text", "text": text}
+
+
+def call_block(id: str | None, name: str | None, arguments: Any) -> Block:
+    """Return a call of a tool."""
+    given = arguments if isinstance(arguments, dict) else {"arguments": arguments}
+    return {"type": "tool_use", "id": id or "call", "name": name or "tool", "input": given}
+
+
+def result_block(id: str | None, text: str) -> Block:
+    """Return what a tool answered."""
+    return {"type": "tool_result", "tool_use_id": id or "call", "content": text}
+
+
+def keep_whole(role: str, blocks: Iterable[Block], whole: str) -> dict[str, Any]:
+    """Return a message for a conversation: what it says, and the whole of it beside that."""
+    return {"role": "user" if role == "tool" else role, "content": list(blocks), KEPT: whole}
+
+
+def read_whole(
+    messages: Iterable[Message], load: Callable[[str], T], make: Callable[[Message], T | None]
+) -> list[T]:
+    """Return messages as their framework gave them; those from elsewhere as ``make`` has them."""
+    read = []
+    last = None
+    for each in messages:
+        kept = (each.raw or {}).get(KEPT)
+        if kept is None:
+            read.append(make(each))
+        elif each.part <= 1 or kept != last:  # One message with several results became several.
+            read.append(load(kept))
+        last = kept
+    return [each for each in read if each is not None]
