@@ -34,6 +34,7 @@ KEPT = (
     ("Likes Green curry and rice", {"user_id": "ana", "metadata": {"n": 5, "cat": "food"}}),
     ("Plays tennis on Monday", {"user_id": "ana", "metadata": {"n": 9, "tags": ["sport", "fun"]}}),
     ("Runs a bakery", {"user_id": "ana", "agent_id": "bot", "metadata": {"at": "2026-03-01"}}),
+    ("Runs a bakery", {"user_id": "ana", "agent_id": "bot", "metadata": {"at": "2026-03-01"}}),
     ("Books a table for two", {"user_id": "ana", "run_id": "r1", "metadata": {"n": None}}),
     ("Likes green tea", {"user_id": "bob", "metadata": {"n": 1, "cat": "food"}}),
     ("Answers in short sentences", {"agent_id": "bot", "metadata": {"user_id": "ana", "n": 2}}),

@@ -7,13 +7,14 @@ imported from mem0 is found under the ids that it had there.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from hashlib import md5
 from itertools import chain, islice
+from operator import ge, gt, le, lt
 from typing import Any, Self, TypeAlias
 from uuid import uuid4
 
@@ -21,9 +22,10 @@ from memoranda.errors import InvalidInput
 from memoranda.memory import Memory as OwnMemory
 from memoranda.memory import scope_of, services_of
 from memoranda.model.checks import clean, limited, number
-from memoranda.model.models import UNSET, ChangeAction, Hit, Kind, Record, Unset, is_active
+from memoranda.model.models import UNSET, ChangeAction, Hit, Kind, Record, Unset
 from memoranda.model.query import Filter, Subset
-from memoranda.records.drafts import admit_draft, draft_correction, show_hit
+from memoranda.records.drafts import Draft, admit_draft, draft_correction, show_hit
+from memoranda.records.pages import PAGE
 from memoranda.text.json_values import object_of, value_of
 from memoranda.text.patterns import compile_pattern
 
@@ -39,12 +41,11 @@ IDENTITY = {*SCOPES, "actor_id"}
 CORE = ("id", "hash", "created_at", "updated_at")
 PROMOTED = (*SCOPES, "actor_id", "role", "expiration_date")
 # The least score of a search, and how many hits of each user filters look through.
-THRESHOLD, MOST_FOUND = 0.1, 10_000
+THRESHOLD, MOST_FOUND = 0.1, 1_000
 WORD = compile_pattern(r"[^\W_]+")
 
-# A memory as filters see it, and what they ask of it.
+# A memory as filters see it.
 Payload: TypeAlias = Mapping[str, Any]
-Test: TypeAlias = Callable[[Payload], bool]
 
 
 class Mem0Memory:
@@ -94,21 +95,25 @@ class Mem0Memory:
         kept |= {ENDS: day} if day else {}
         if infer:
             return {"results": _learn(handle, said, run, kept)}
-        common = {"origin": "mem0", "decay_rate": 0.0, "valid_until": end_of_day(day)}
-        results, drafts = [], []
+        records, plans = services_of(handle).records(scope_of(handle)), []
         for each in said:
-            role, actor = each["role"], each.get("name")
-            own = {**kept, ID: str(uuid4())} | ({ACTOR: actor} if actor else {})
-            drafts.append({"content": each["content"], "role": role, "metadata": own, **common})
-            told = {"id": own[ID], "memory": each["content"], "event": "ADD"}
-            results.append({**told, "actor_id": actor, "role": role})
-        handle.remember_many(drafts)
-        return {"results": results}
+            own = kept | ({ACTOR: each["name"]} if each.get("name") else {})
+            draft = Draft(content=each["content"], role=each["role"], metadata=own, origin="mem0")
+            draft |= {"decay_rate": 0.0, "valid_until": end_of_day(day)}
+            plans.append(records.plan(admit_draft(draft, handle.settings.secrets.remember)))
+        return {
+            "results": [
+                {"id": each.id, "memory": each.content, "event": "ADD"}
+                | {"actor_id": each.metadata.get(ACTOR), "role": each.source_role}
+                for each in records.apply(plans)
+            ]
+        }
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
         """Return a memory; ``None`` if there is none."""
-        found = self._find(memory_id)
-        return None if found is None else shown(payload_of(found[1])) | {"score": None}
+        with suppress(InvalidInput):
+            return shown(payload_of(self._find(memory_id)[1])) | {"score": None}
+        return None
 
     def get_all(
         self,
@@ -123,10 +128,10 @@ class Mem0Memory:
         Raises:
             InvalidInput: the filters name no user, agent or run, or cannot be used.
         """
-        tests, most = _parse(filters, refused), limited(top_k, "top_k", least=0)
-        held = (_passing(each, tests, expired=show_expired) for each in self._handles(filters))
-        found = islice(chain.from_iterable(each.values() for each in held), most)
-        return {"results": [shown(payload) for payload in found]}
+        where, most = _parse(filters, refused), limited(top_k, "top_k", least=0)
+        held = (_passing(each, where, expired=show_expired) for each in self._handles(where))
+        found = islice(chain.from_iterable(held), most)
+        return {"results": [shown(payload_of(record)) for record in found]}
 
     def search(
         self,
@@ -146,16 +151,21 @@ class Mem0Memory:
             InvalidInput: the filters name no user, agent or run, or a value cannot be used.
         """
         del rerank  # as where mem0 has no model for it
-        tests, most = _parse(filters, refused), limited(top_k, "top_k", least=0)
+        where, most = _parse(filters, refused), limited(top_k, "top_k", least=0)
         least = number(THRESHOLD if threshold is None else threshold, "threshold")
         asked, hits = clean(query, "query"), list[Hit]()
-        for handle in self._handles(filters):
-            services, held = services_of(handle), _passing(handle, tests, expired=show_expired)
-            where = Filter(now=services.clock.now(), kinds=(Kind.FACT,), retired=show_expired)
+        for handle in self._handles(where):
+            services, held = services_of(handle), None
+            if show_expired:  # What was deleted has ended, too.
+                held = {each.id for each in _facts(handle, expired=True)}
+            facts = Filter(now=services.clock.now(), kinds=(Kind.FACT,), retired=show_expired)
             how: Any = {"limit": MOST_FOUND, "min_score": least}
-            found = services.retriever.search(scope_of(handle), asked, where, **how)
+            found = services.retriever.search(scope_of(handle), asked, facts, **how)
+            passed = (hit for hit in found if passes(payload_of(hit.record), where))
             policy = handle.settings.secrets.search
-            hits += [show_hit(hit, policy) for hit in found if hit.record.id in held]
+            hits += [
+                show_hit(hit, policy) for hit in passed if held is None or hit.record.id in held
+            ]
         best = sorted(hits, key=lambda hit: -hit.score)[:most]
         results = [shown(payload_of(hit.record)) | {"score": hit.score} for hit in best]
         for item, hit in zip(results, best if explain else (), strict=False):
@@ -184,7 +194,7 @@ class Mem0Memory:
         given = data if text is None else text
         if given is None and metadata is None and isinstance(expiration_date, Unset):
             raise InvalidInput("give at least one of text, metadata and expiration_date")
-        handle, record = self._existing(memory_id)
+        handle, record = self._find(memory_id)
         now, until = services_of(handle).clock.now(), record.valid_until
         kept = {**record.metadata, **without_identity(metadata)}
         kept |= {ID: str(memory_id), UPDATED: now.isoformat()}
@@ -203,7 +213,7 @@ class Mem0Memory:
         Raises:
             InvalidInput: there is no such memory.
         """
-        handle, record = self._existing(memory_id)
+        handle, record = self._find(memory_id)
         handle.forget(record.id)
         return {"message": "Memory deleted successfully!"}
 
@@ -217,16 +227,16 @@ class Mem0Memory:
         """
         scope = parse_identities(user_id=user_id, agent_id=agent_id, run_id=run_id)
         for handle in self._handles(scope):
-            if held := _passing(handle, parse_filters(scope), expired=True):
-                handle.forget_many(ids=[*held])
+            if held := [each.id for each in _passing(handle, scope, expired=True)]:
+                handle.forget_many(ids=held)
         return {"message": "Memories deleted successfully!"}
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
         """Return what was done to a memory, also to one that was deleted, from the beginning."""
-        found = self._find(memory_id, deleted=True)
-        if found is None:
+        try:
+            handle, record = self._find(memory_id, deleted=True)
+        except InvalidInput:
             return []
-        handle, record = found
         rows, text = list[dict[str, Any]](), None
         for change in handle.history(record.id):
             version, is_deleted = handle.get(change.record), change.reason == "forgotten"
@@ -251,29 +261,26 @@ class Mem0Memory:
     def _handle(self, user: str | None, agent: str | None = None) -> OwnMemory:
         return self.memory.as_user(user or self.memory.user, agent=agent)
 
-    def _handles(self, filters: Mapping[str, Any] | None) -> Iterator[OwnMemory]:
+    def _handles(self, filters: Mapping[str, Any]) -> Iterator[OwnMemory]:
         """Yield the memories in which filters may find something."""
-        named = (filters or {}).get("user_id", ANY)
-        users = self.memory.admin.users() if named == ANY else [str(named).strip()]
-        yield from map(self._handle, users)
+        named = filters.get("user_id", ANY)
+        yield from map(self._handle, self.memory.admin.users() if named == ANY else [named])
 
-    def _find(self, id: str, *, deleted: bool = False) -> tuple[OwnMemory, Record] | None:
-        """Return the memory of an id and where it is kept, with its agent; ``None`` if none is."""
-        for handle in self._handles(None):
-            found = _facts(handle, expired=True, deleted=deleted, metadata={ID: str(id)})
-            own = None if found else handle.get(str(id))
-            now = services_of(handle).clock.now()
-            if own and own.kind is Kind.FACT and (deleted or is_active(own, now)):
-                found = [own]
-            for record in found[-1:]:
-                return self._handle(record.user, record.agent), record
-        return None
+    def _find(self, id: str, *, deleted: bool = False) -> tuple[OwnMemory, Record]:
+        """Return where the memory of an id is kept, with its agent, and the memory.
 
-    def _existing(self, id: str) -> tuple[OwnMemory, Record]:
-        found = self._find(id)
-        if found is None:
-            raise InvalidInput(f"there is no memory {id!r:.80}; get_all shows those there are")
-        return found
+        Raises:
+            InvalidInput: there is none.
+        """
+        for handle in self._handles({}):
+            own = handle.get(str(id))
+            while own and own.superseded_by:
+                own = handle.get(own.superseded_by)
+            known = {"hashes": [own.content_hash]} if own else {"metadata": {ID: str(id)}}
+            for record in _facts(handle, expired=True, deleted=deleted, **known):
+                if payload_of(record)["id"] == id and (own is None or own.id == record.id):
+                    return self._handle(record.user, record.agent), record
+        raise InvalidInput(f"there is no memory {id!r:.80}; get_all shows those there are")
 
 
 def _learn(
@@ -291,17 +298,20 @@ def _learn(
 
 def _facts(
     handle: OwnMemory, *, expired: bool, deleted: bool = False, **conditions: Any
-) -> list[Record]:
-    """Return what is known of a user: also what has expired, and what was deleted or replaced."""
+) -> Iterator[Record]:
+    """Yield what is known of a user: also what has expired, and what was deleted or replaced."""
     services, subset = services_of(handle), Subset.STANDING if expired and not deleted else None
     where = Filter(now=services.clock.now(), kinds=(Kind.FACT,), subset=subset, **conditions)
-    return services.store.records(scope_of(handle), replace(where, retired=expired))
+    where, after = replace(where, retired=expired), None
+    while page := services.store.records(scope_of(handle), where, limit=PAGE, after=after):
+        yield from page
+        after = page[-1].id
 
 
-def _passing(handle: OwnMemory, tests: Sequence[Test], *, expired: bool) -> dict[str, Payload]:
-    """Return the memories of a user that pass tests, by the ids of their records."""
-    held = {each.id: payload_of(each) for each in _facts(handle, expired=expired)}
-    return {name: each for name, each in held.items() if passes(each, tests)}
+def _passing(handle: OwnMemory, filters: Mapping[str, Any], *, expired: bool) -> Iterator[Record]:
+    """Yield the memories of a user that pass filters."""
+    found = _facts(handle, expired=expired)
+    return (each for each in found if passes(payload_of(each), filters))
 
 
 def payload_of(record: Record) -> Payload:
@@ -358,6 +368,21 @@ def parse_identities(**given: object) -> dict[str, str]:
     return found
 
 
+def _parse(filters: Mapping[str, Any] | None, refused: Mapping[str, object]) -> dict[str, Any]:
+    """Return filters that name a user, an agent or a run; nothing else may be given.
+
+    Raises:
+        InvalidInput: something else is given, nobody is named, or they cannot be used.
+    """
+    if refused:
+        message = f"there is no argument {', '.join(refused)}; write filters={{'user_id': '…'}}"
+        raise InvalidInput(message)
+    given = dict(filters or {})
+    given |= parse_identities(**{name: given.get(name) for name in SCOPES})
+    passes({}, given)
+    return given
+
+
 def without_identity(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return metadata without the names that say whose a memory is: no caller moves it by them."""
     return {name: value for name, value in (metadata or {}).items() if name not in IDENTITY}
@@ -385,24 +410,11 @@ def end_of_day(day: str | None) -> datetime | None:
 # Filters
 
 ANY = "*"
+LOGIC = ("AND", "OR", "NOT")
 
 
-def passes(payload: Payload, tests: Sequence[Test]) -> bool:
-    """Return whether a memory passes all tests."""
-    return all(test(payload) for test in tests)
-
-
-def _parse(filters: Mapping[str, Any] | None, refused: Mapping[str, object]) -> list[Test]:
-    """Return what filters ask that name a user, an agent or a run; nothing else may be given."""
-    if refused:
-        message = f"there is no argument {', '.join(refused)}; write filters={{'user_id': '…'}}"
-        raise InvalidInput(message)
-    given = dict(filters or {})
-    return parse_filters(given | parse_identities(**{n: given.get(n) for n in SCOPES}))
-
-
-def parse_filters(filters: Mapping[str, Any]) -> list[Test]:
-    """Return what filters ask of a memory, as mem0 does with its default store, Qdrant.
+def passes(payload: Payload, filters: Mapping[str, Any]) -> bool:
+    """Return whether a memory passes filters, as in mem0 with its default store, Qdrant.
 
     ``*`` asks for nothing. Of a list, one value that fits is enough; a memory that has no value
     fits no operator, ``ne`` and ``nin`` neither. ``contains`` and ``icontains`` compare whole
@@ -411,32 +423,31 @@ def parse_filters(filters: Mapping[str, Any]) -> list[Test]:
     Raises:
         InvalidInput: an operator is unknown, or a value is none for it.
     """
-    tests: list[Test] = []
-    for name, wanted in filters.items():
-        if name in LOGIC:
-            if not isinstance(wanted, list) or not (wanted or name == "AND"):
-                raise InvalidInput(f"{name} needs a list of filters, got {wanted!r:.80}")
-            parts = [part for each in wanted if (part := parse_filters(object_of(each)))]
-            tests += [partial(LOGIC[name], parts)] if parts else []
-        elif wanted != ANY:
-            implied = {"in" if isinstance(wanted, list) else "eq": wanted}
-            for word, value in (wanted if isinstance(wanted, Mapping) else implied).items():
-                place = f"filters[{name!r}][{word!r}]={value!r:.80}"
-                if word not in OPERATORS:
-                    raise InvalidInput(f"{place}: the operators are {', '.join(OPERATORS)}")
-                lists, orders = word in {"in", "nin"}, word in {"gt", "gte", "lt", "lte"}
-                if lists and not isinstance(value, list):
-                    raise InvalidInput(f"{place} must be a list")
-                if orders and _order(value) is None:
-                    raise InvalidInput(f"{place} must be a number or a time")
-                tests.append(partial(_meets, name, OPERATORS[word], value))
-    return tests
+    # All of them are looked at, for what cannot be used.
+    return all([_meets(payload, name, wanted) for name, wanted in filters.items()])  # noqa: C419
 
 
-def _meets(name: str, compare: Callable[[Any, Any], bool], wanted: Any, payload: Payload) -> bool:
+def _meets(payload: Payload, name: str, wanted: Any) -> bool:
+    if name in LOGIC:
+        if not isinstance(wanted, list) or not (wanted or name == "AND"):
+            raise InvalidInput(f"{name} needs a list of filters, got {wanted!r:.80}")
+        asking = (each for each in map(object_of, wanted) if any(it != ANY for it in each.values()))
+        parts = [passes(payload, each) for each in asking]
+        return all(parts) if name == "AND" else (not parts or any(parts) is (name == "OR"))
+    if wanted == ANY:
+        return True
+    implied = {"in" if isinstance(wanted, list) else "eq": wanted}
     value = payload.get(name)
-    values = value if isinstance(value, list) else [value]
-    return any(compare(each, wanted) for each in values if each is not None)
+    held = [it for it in (value if isinstance(value, list) else [value]) if it is not None]
+    found = []
+    for word, other in (wanted if isinstance(wanted, Mapping) else implied).items():
+        if word not in OPERATORS:
+            raise InvalidInput(f"filters[{name!r}]: {word!r} is none of {', '.join(OPERATORS)}")
+        fits, is_value, what = OPERATORS[word]
+        if not is_value(other):
+            raise InvalidInput(f"filters[{name!r}][{word!r}]={other!r:.80} must be {what}")
+        found.append(any(fits(each, other) for each in held))
+    return all(found)
 
 
 def _equal(value: Any, wanted: Any) -> bool:
@@ -455,11 +466,9 @@ def _has_words(value: Any, wanted: Any) -> bool:
 def _order(value: Any) -> float | datetime | None:
     """Return a number, or a moment that a text names; ``None`` for all else."""
     if isinstance(value, str):
-        try:
+        with suppress(ValueError):
             found = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
+            return found if found.tzinfo else found.replace(tzinfo=UTC)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
@@ -468,22 +477,20 @@ def _ordered(compare: Callable[[Any, Any], bool], value: Any, wanted: Any) -> bo
     return type(one) is type(other) and compare(one, other)
 
 
-OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "eq": _equal,
-    "ne": lambda value, wanted: not _equal(value, wanted),
-    "in": _is_in,
-    "nin": lambda value, wanted: not _is_in(value, wanted),
-    "gt": partial(_ordered, operator.gt),
-    "gte": partial(_ordered, operator.ge),
-    "lt": partial(_ordered, operator.lt),
-    "lte": partial(_ordered, operator.le),
-    "contains": _has_words,
-    "icontains": _has_words,
-}
-LOGIC: Mapping[str, Callable[[Sequence[Sequence[Test]], Payload], bool]] = {
-    "AND": lambda parts, payload: all(passes(payload, each) for each in parts),
-    "OR": lambda parts, payload: any(passes(payload, each) for each in parts),
-    "NOT": lambda parts, payload: not any(passes(payload, each) for each in parts),
+# Of each operator whether a value fits, and what it is compared with.
+LIST = (lambda wanted: isinstance(wanted, list)), "a list"
+ORDER = (lambda wanted: _order(wanted) is not None), "a number or a time"
+WHATEVER = (lambda _: True), ""
+OPERATORS: Mapping[str, tuple[Callable[[Any, Any], bool], Callable[[Any], bool], str]] = {
+    "eq": (_equal, *WHATEVER),
+    "ne": (lambda value, wanted: not _equal(value, wanted), *WHATEVER),
+    "in": (_is_in, *LIST),
+    "nin": (lambda value, wanted: not _is_in(value, wanted), *LIST),
+    **{
+        name: (partial(_ordered, compare), *ORDER)
+        for name, compare in {"gt": gt, "gte": ge, "lt": lt, "lte": le}.items()
+    },
+    **dict.fromkeys(("contains", "icontains"), (_has_words, *WHATEVER)),
 }
 # The name that programs import from mem0.
 Memory = Mem0Memory
