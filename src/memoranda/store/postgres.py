@@ -140,10 +140,6 @@ class PostgresConnection(database.SqlConnection):
 
     raw: psycopg.Connection[database.Row]
     pipeline: psycopg.Pipeline | None = None
-    # A key that is higher than those of whoever had the lock before.
-    AND_NEXT_KEY = """
-WITH held AS MATERIALIZED ({} FOR NO KEY UPDATE) SELECT held.*, nextval('record_keys') FROM held
-"""
 
     def _execute(self, sql: str, values: database.Values) -> psycopg.Cursor[database.Row]:
         return self.raw.execute(in_postgres(sql), values, binary=True)
@@ -172,11 +168,12 @@ WITH held AS MATERIALIZED ({} FOR NO KEY UPDATE) SELECT held.*, nextval('record_
         if values:
             self.raw.cursor().executemany(in_postgres(sql), values)
 
+    def lock_one(self, sql: str, values: database.Values = database.NONE) -> database.Row | None:
+        """Return the row of a query for a user, whose other writers wait from now on, if any."""
+        return self.one(f"{sql} FOR NO KEY UPDATE", values)
+
     def record_keys(self, count: int) -> Sequence[int]:
         """Return keys for new records, each higher than any that a record has or had."""
-        key, self._next_key = self._next_key, None
-        if key is not None and count == 1:
-            return [key]
         return [key for (key,) in self.all(NEXT_KEYS, {"count": count})]
 
     def keep_last_key(self) -> None:

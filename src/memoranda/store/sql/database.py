@@ -167,9 +167,6 @@ class SqlConnection(ABC):
     """
 
     raw: Any
-    # A row that is locked, and the key that a new record then gets.
-    AND_NEXT_KEY: ClassVar[str] = f"SELECT held.*, ({LAST_KEY}) + 1 FROM ({{}}) held"
-    _next_key: int | None = None
 
     def __init__(self, raw: Any, location: str) -> None:
         """Take over a connection."""
@@ -203,13 +200,8 @@ class SqlConnection(ABC):
         return next(iter(self.all(sql, values)), None)
 
     def lock_one(self, sql: str, values: Values = NONE) -> Row | None:
-        """Return the row of a query for a user, whose other writers wait from now on, or ``None``.
-
-        With it comes the key of the next record: whoever writes next often stores one.
-        """
-        row = self.one(self.AND_NEXT_KEY.format(sql), values)
-        self._next_key = None if row is None else row[-1]
-        return row and row[:-1]
+        """Return the row of a query for a user, whose other writers wait from now on, if any."""
+        return self.one(sql, values)
 
     def value(self, sql: str, values: Values = NONE) -> Any:
         """Return the first value of the first row, or ``None``."""
@@ -233,8 +225,7 @@ class SqlConnection(ABC):
 
     def record_keys(self, count: int) -> Sequence[int]:
         """Return keys for new records, each higher than any that a record has or had."""
-        first = self._next_key or self.value(LAST_KEY) + 1
-        self._next_key = first + count
+        first = self.value(LAST_KEY) + 1
         return range(first, first + count)
 
     def keep_last_key(self) -> None:
