@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain, combinations
 
@@ -113,21 +113,18 @@ class Audit:
 
 def audit_foreign(store: Store, users: Sequence[str], now: datetime) -> Audit:
     """Return what is wrong with what users have that was imported from another program."""
-    audits = [audit_memory(store, Scope(user), now, foreign=True) for user in users]
-    faults = []
-    for groups in zip(*(each.faults for each in audits), strict=True):
-        findings = tuple(finding for group in groups for finding in group.findings)
-        faults.append(replace(groups[0], count=len(findings), findings=findings))
-    entries, clean = sum(each.entries for each in audits), all(each.clean for each in audits)
-    return Audit(entries=entries, clean=clean, faults=tuple(faults))
+    pages = (page for user in users for page in record_pages(store, Scope(user), now))
+    found = [record for page in pages for record in page]
+    held = [record for record in found if is_active(record, now)]
+    return audit(held, now=now, present={record.id for record in found}, foreign=True)
 
 
-def audit_memory(store: Store, scope: Scope, now: datetime, *, foreign: bool = False) -> Audit:
+def audit_memory(store: Store, scope: Scope, now: datetime) -> Audit:
     """Return what is wrong with the active records of a scope."""
     pages = record_pages(store, scope, now)
     held = [record for page in pages for record in page if is_active(record, now)]
     sources = {source for record in held for source in record.source_ids}
-    return audit(held, now=now, present=store.get(scope, list(sources)), foreign=foreign)
+    return audit(held, now=now, present=store.get(scope, list(sources)))
 
 
 def audit(
@@ -167,9 +164,10 @@ def _finding(records: Sequence[Record], why: str) -> Finding:
 
 
 def _exact(records: Sequence[Record]) -> Iterator[Finding]:
-    same: defaultdict[str, list[Record]] = defaultdict(list)
+    same: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
     for record in records:
-        same[" ".join(_ANALYZER.terms(record.content)) or record.content].append(record)
+        words = " ".join(_ANALYZER.terms(record.content)) or record.content
+        same[record.user, words].append(record)
     for group in same.values():
         if len(group) > 1:
             yield _finding(group, f"{len(group)} times the same words")
@@ -179,7 +177,7 @@ def _pairs(records: Sequence[Record]) -> tuple[list[Finding], list[Finding]]:
     near: list[Finding] = []
     contradictions: list[Finding] = []
     for one, other in _alike(records):
-        is_settled = one.superseded_by or other.superseded_by
+        is_settled = one.superseded_by or other.superseded_by or one.user != other.user
         if is_settled or one.id == other.supersedes or other.id == one.supersedes:
             continue
         old, new = sorted((one, other), key=lambda record: record.event_time)
