@@ -8,9 +8,10 @@ from typing import Any
 from agent_framework import ContextProvider, HistoryProvider, SessionContext
 from agent_framework import Message as FrameworkMessage
 
-from memoranda.aio import AsyncMemory
+from memoranda.aio import AsyncConversation, AsyncMemory
 from memoranda.integrations import blocks
 
+OPEN = 100  # conversations that stay open
 NO_SESSION = "agent"  # the conversation of an agent that runs outside a session
 
 
@@ -58,11 +59,12 @@ class MemorandaHistoryProvider(HistoryProvider):
         """Keep nothing yet."""
         super().__init__(source_id, **options)
         self.memory = memory
+        self._chats: dict[str, AsyncConversation] = {}
 
     async def get_messages(self, session_id: str | None, **given: Any) -> list[FrameworkMessage]:
         """Return the messages of a session in order, as they were given."""
         del given
-        chat = await self.memory.conversation(session_id or NO_SESSION)
+        chat = await self._open(session_id or NO_SESSION)
         return blocks.read_whole(
             await chat.messages(),
             FrameworkMessage.from_json,
@@ -74,8 +76,16 @@ class MemorandaHistoryProvider(HistoryProvider):
     ) -> None:
         """Add messages at the end, all or none."""
         del given
-        chat = await self.memory.conversation(session_id or NO_SESSION)
+        chat = await self._open(session_id or NO_SESSION)
         await chat.extend([as_item(each) for each in messages])
+
+    async def _open(self, name: str) -> AsyncConversation:
+        """Return a conversation; what was read of the last ones is not read again."""
+        if name not in self._chats:
+            if len(self._chats) == OPEN:
+                self._chats.clear()
+            self._chats[name] = await self.memory.conversation(name)
+        return self._chats[name]
 
 
 def as_item(message: FrameworkMessage) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import os
 import shlex
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
@@ -140,23 +139,24 @@ def installed_command() -> list[str]:
     return [str(script)] if script.exists() else [sys.executable, "-m", "memoranda"]
 
 
-def plan_install(name: str, options: Sequence[str]) -> list[ConfigEdit]:
+def plan_install(name: str, options: Sequence[str] | None) -> list[ConfigEdit]:
     """Return what has to change so that a client calls memoranda.
 
     Args:
         name: of the client, a key of :func:`clients`.
-        options: of each command: ``--user ana``.
+        options: of each command: ``--user ana``; ``None`` is that it does not call it any more.
 
     Raises:
         InvalidInput: a file is not understood, or its server ``memoranda`` is another program.
     """
-    client = clients()[name]
-    call = [*installed_command(), "mcp", *options]
-    edits = [_edit_servers(client, call)]
-    if client.hooks is not None:
+    client, call, line = clients()[name], None, None
+    if options is not None:
+        call = [*installed_command(), "mcp", *options]
         words = [*installed_command(), "hook", name, *options]
         line = subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
-        edits.append(_edit_json(client.hooks, lambda document: _put_hooks(document, client, line)))
+    edits = [_edit(client.file, lambda document: _put_server(document, client, call))]
+    if client.hooks is not None:
+        edits.append(_edit(client.hooks, lambda document: _put_hooks(document, client, line)))
     return [edit for edit in edits if edit.after != edit.before]
 
 
@@ -166,69 +166,43 @@ def plan_uninstall(name: str) -> list[ConfigEdit]:
     Raises:
         InvalidInput: a file is not understood, or its server ``memoranda`` is another program.
     """
-    client = clients()[name]
-    edits = [_edit_servers(client, None)]
-    if client.hooks is not None:
-        edits.append(_edit_json(client.hooks, lambda document: _put_hooks(document, client, None)))
-    return [edit for edit in edits if edit.after != edit.before]
+    return plan_install(name, None)
 
 
-def _edit_servers(client: McpClient, call: Sequence[str] | None) -> ConfigEdit:
-    """Return the file of servers with the one of this command, or without it."""
-    if client.file.suffix == ".toml":
-        return _edit_toml(client, call)
+def _edit(path: Path, put: Callable[[Document], None]) -> ConfigEdit:
+    """Return a file of JSON or TOML after a change; in the layout that it has."""
+    form: Any = json
+    before, empty = _read(path), "{}"
+    if path.suffix == ".toml":
+        import tomlkit  # noqa: PLC0415 - a hook, which is called often, needs none of it
 
-    def put(document: Document) -> None:
-        servers = _table(document, client.table, client.file)
-        _require_own(servers.pop(SERVER, None), client.file)
-        if call is not None:
-            servers[SERVER] = client.entry(call)
-        if not servers:
-            del document[client.table]
-
-    return _edit_json(client.file, put)
-
-
-def _edit_toml(client: McpClient, call: Sequence[str] | None) -> ConfigEdit:
-    """Return a file of TOML with a table of this server at its end, or without it."""
-    before = _read(client.file)
-    text = before or ""
+        form, empty = tomlkit, ""
+    text = before if before and before.strip() else empty
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise _not_understood(client.file, error) from error
-    header = f"[{client.table}.{SERVER}]"
-    _require_own(document.get(client.table, {}).get(SERVER), client.file)
-    lines = text.splitlines(keepends=True)
-    if f"{header}\n" in lines:
-        start = lines.index(f"{header}\n")
-        later = (at for at in range(start + 1, len(lines)) if lines[at].startswith("["))
-        del lines[start : next(later, len(lines))]
-    if call is not None:
-        # Texts and lists of texts are written in TOML as in JSON.
-        entry = client.entry(call).items()
-        rows = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in entry]
-        gap = ["\n"] if lines and lines[-1].strip() else []
-        lines += [*gap, f"{header}\n", *rows]
-    elif lines and not lines[-1].strip():
-        lines.pop()
-    return ConfigEdit(client.file, before, "".join(lines) or None)
-
-
-def _edit_json(path: Path, put: Callable[[Document], None]) -> ConfigEdit:
-    """Return a file of JSON after a change; in the layout that it has."""
-    before = _read(path)
-    try:
-        document = json.loads(before) if before and before.strip() else {}
+        document: Any = form.loads(text)
         if not isinstance(document, dict):
             raise TypeError(f"it holds a {type(document).__name__}")  # noqa: TRY301
     except (ValueError, TypeError) as error:
         raise _not_understood(path, error) from error
     put(document)
-    indent = FIRST_INDENT.search(before or "")
-    after = json.dumps(document, ensure_ascii=False, indent=indent[1] if indent else 2) + "\n"
-    same = before is not None and document == json.loads(before or "{}")
-    return ConfigEdit(path, before, before if same else after if document else None)
+    same = before is not None and document == form.loads(text)
+    if form is json:
+        indent = FIRST_INDENT.search(text)
+        after = json.dumps(document, ensure_ascii=False, indent=indent[1] if indent else 2)
+    else:
+        after = form.dumps(document).rstrip("\n")
+    rest = None if after.strip() == empty else f"{after}\n"
+    return ConfigEdit(path, before, before if same else rest)
+
+
+def _put_server(document: Document, client: McpClient, call: Sequence[str] | None) -> None:
+    """Put the server of a command into a document in the place of that there was, or take out."""
+    servers = _table(document, client.table, client.file)
+    _require_own(servers.pop(SERVER, None), client.file)
+    if call is not None:
+        servers[SERVER] = client.entry(call)
+    if not servers:
+        del document[client.table]
 
 
 def _put_hooks(document: Document, client: McpClient, line: str | None) -> None:

@@ -11,18 +11,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from deepagents.backends import BackendProtocol, StoreBackend
-from deepagents.backends.protocol import (
-    DeleteResult,
-    EditResult,
-    FileDownloadResponse,
-    FileUploadResponse,
-    GlobResult,
-    GrepResult,
-    LsResult,
-    ReadResult,
-    WriteResult,
-)
+from deepagents.backends import BackendProtocol, StoreBackend, protocol
 from langgraph.store.base import BaseStore, GetOp, Op, PutOp, SearchItem, SearchOp
 
 from memoranda.errors import Conflict, MemorandaError
@@ -146,12 +135,12 @@ class DeepAgentsBackend(BackendProtocol):
             except Conflict:
                 continue
 
-    ls = carry_out("ls", LsResult)
-    read = carry_out("read", ReadResult)
-    write = carry_out("write", WriteResult)
-    edit = carry_out("edit", EditResult)
-    delete = carry_out("delete", DeleteResult)
-    grep = carry_out("grep", GrepResult)
-    glob = carry_out("glob", GlobResult)
-    upload_files = transfer("upload_files", FileUploadResponse)
-    download_files = transfer("download_files", FileDownloadResponse)
+    ls = carry_out("ls", protocol.LsResult)
+    read = carry_out("read", protocol.ReadResult)
+    write = carry_out("write", protocol.WriteResult)
+    edit = carry_out("edit", protocol.EditResult)
+    delete = carry_out("delete", protocol.DeleteResult)
+    grep = carry_out("grep", protocol.GrepResult)
+    glob = carry_out("glob", protocol.GlobResult)
+    upload_files = transfer("upload_files", protocol.FileUploadResponse)
+    download_files = transfer("download_files", protocol.FileDownloadResponse)

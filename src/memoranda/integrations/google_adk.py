@@ -143,29 +143,30 @@ class MemorandaSessionService(BaseSessionService):
             AlreadyExistsError: there is one of this id.
         """
         name = (session_id or "").strip() or str(uuid4())
-        session = Session(id=name, last_update_time=get_time(), **who)
-        if await self._find(session):
+        if await self.get_session(session_id=name, **who):
             raise AlreadyExistsError(f"Session with id {name} already exists.")
-        await self._keep(session, {}, state or {})
-        return await self.get_session(session_id=name, **who) or session
+        await self._keep(Session(id=name, last_update_time=get_time(), **who), {}, state or {})
+        return await self.get_session(session_id=name, **who) or Session(id=name, **who)
 
     async def get_session(
         self, *, session_id: str, config: GetSessionConfig | None = None, **who: Any
     ) -> Session | None:
         """Return a session with its state and all events, or those that ``config`` asks for."""
-        asked, kept = config or GetSessionConfig(), await self._find(Session(id=session_id, **who))
+        memory, place = memory_of(self.memory, **who), place_of(session_id, who["app_name"])
+        kept, asked = await memory.get(namespace=place, key=SESSION), config or GetSessionConfig()
         if kept is None:
             return None
-        since, most = asked.after_timestamp, asked.num_recent_events
-        newest = await memory_of(self.memory, **who).records(
-            namespace=(*kept.namespace, "events"),
-            metadata={} if since is None else {"at": {"gte": since}},
-            limit=most or MOST,
-            newest_first=True,
-        )
         session = make_session(kept, await self._shared_state(**who), **who)
-        events = [Event.model_validate(each.metadata["event"]) for each in reversed(newest)]
-        session.events = [] if most == 0 else events
+        if asked.num_recent_events != 0:
+            since = asked.after_timestamp
+            newest = await memory.records(
+                namespace=(*place, "events"),
+                metadata={} if since is None else {"at": {"gte": since}},
+                limit=asked.num_recent_events or MOST,
+                newest_first=True,
+            )
+            events = (each.metadata["event"] for each in reversed(newest))
+            session.events = [Event.model_validate(each) for each in events]
         return session
 
     async def list_sessions(
@@ -173,21 +174,19 @@ class MemorandaSessionService(BaseSessionService):
     ) -> ListSessionsResponse:
         """Return the sessions of a user, or of all users, without events, the newest last."""
         found = []
+        place = (ROOT, app_name, SESSION)
         for user in await self.memory.admin.users() if user_id is None else [user_id]:
-            who: dict[str, Any] = {"app_name": app_name, "user_id": user}
-            shared, kept = (
-                await self._shared_state(**who),
-                memory_of(self.memory, **who).records(
-                    namespace=(ROOT, app_name, SESSION), tags=[SESSION], limit=MOST
-                ),
-            )
-            found += [make_session(each, shared, **who) for each in await kept]
+            who = {"app_name": app_name, "user_id": user}
+            shared = await self._shared_state(**who)
+            memory = memory_of(self.memory, **who)
+            kept = await memory.records(namespace=place, tags=[SESSION], limit=MOST)
+            found += [make_session(each, shared, **who) for each in kept]
         found.sort(key=lambda each: (each.last_update_time, each.user_id, each.id))
         return ListSessionsResponse(sessions=found)
 
     async def delete_session(self, *, session_id: str, **who: Any) -> None:
         """Forget a session with its events and state."""
-        place = session_place(Session(id=session_id, **who))
+        place = place_of(session_id, who["app_name"])
         await memory_of(self.memory, **who).forget_many(namespace=place)
 
     async def get_user_state(self, **who: Any) -> dict[str, Any]:
@@ -203,7 +202,9 @@ class MemorandaSessionService(BaseSessionService):
         """
         if event.partial:
             return event
-        kept = await self._find(session)
+        memory = self.memory.as_user(session.user_id, agent=session.app_name)
+        place = place_of(session.id, session.app_name)
+        kept = await memory.get(namespace=place, key=SESSION)
         if kept is None:
             raise SessionNotFoundError(f"Session {session.id} not found.")
         if all(each.id != event.id for each in session.events):
@@ -212,18 +213,12 @@ class MemorandaSessionService(BaseSessionService):
         await self._keep(session, kept.metadata["state"], event.actions.state_delta, event)
         return event
 
-    async def _find(self, session: Session) -> Record | None:
-        memory = self.memory.as_user(session.user_id, agent=session.app_name)
-        return await memory.get(namespace=session_place(session), key=SESSION)
-
     async def _shared_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Return what sessions share of the state of their application and their user."""
         user = self.memory.as_user(user_id, agent=app_name)
-        kept = [
-            *await self.memory.records(namespace=(ROOT, app_name, "app"), limit=MOST),
-            *await user.records(namespace=(ROOT, app_name, "user"), limit=MOST),
-        ]
-        return {str(each.key): each.metadata["value"] for each in kept}
+        of_app = await self.memory.records(namespace=(ROOT, app_name, "app"), limit=MOST)
+        of_user = await user.records(namespace=(ROOT, app_name, "user"), limit=MOST)
+        return {str(each.key): each.metadata["value"] for each in of_app + of_user}
 
     async def _keep(
         self, session: Session, state: Mapping[str, Any], delta: Mapping[str, Any], *events: Event
@@ -232,39 +227,36 @@ class MemorandaSessionService(BaseSessionService):
 
         What is the application's is in one of its own, before that.
         """
-        app, place = session.app_name, session_place(session)
-        new = dict(state)
+        app, place, own = session.app_name, place_of(session.id, session.app_name), dict(state)
         shared: dict[str, list[Any]] = {"app": [], "user": [], "temp": []}
         for key, value in to_jsonable_python(dict(delta), fallback=str).items():
             scope, prefixed, _ = key.partition(":")
             if prefixed and scope in shared:
-                shared[scope].append(as_item((ROOT, app, scope), key, {"value": value}))
+                shared[scope].append(as_item((ROOT, app, scope), key, value=value))
             else:
-                new[key] = value
-        known = {"id": session.id, "updated": session.last_update_time, "state": new}
-        own = [as_item(place, SESSION, known, SESSION), *shared["user"]]
+                own[key] = value
+        about = {"id": session.id, "updated": session.last_update_time, "state": own}
+        items = [as_item(place, SESSION, tags=[SESSION], **about), *shared["user"]]
         for event in events:
             whole = event.model_dump(mode="json", exclude_none=True)
-            kept = {"at": event.timestamp, "event": whole}
-            own.append(as_item((*place, "events"), event.id, kept))
+            items.append(as_item((*place, "events"), event.id, at=event.timestamp, event=whole))
         await self.memory.remember_many(shared["app"])
-        await self.memory.as_user(session.user_id, agent=app).remember_many(own)
+        await self.memory.as_user(session.user_id, agent=app).remember_many(items)
 
 
-def session_place(session: Session) -> tuple[str, ...]:
+def place_of(session_id: str, app_name: str) -> tuple[str, ...]:
     """Return the namespace of a session."""
-    return (ROOT, session.app_name, SESSION, session.id.strip())
+    return (ROOT, app_name, SESSION, session_id.strip())
 
 
 def make_session(kept: Record, shared: Mapping[str, Any], **who: Any) -> Session:
     """Return a session without events, with its own state and what it shares."""
-    known = kept.metadata
-    state, updated = {**known["state"], **shared}, known["updated"]
-    return Session(id=known["id"], state=state, last_update_time=updated, **who)
+    state, updated = {**kept.metadata["state"], **shared}, kept.metadata["updated"]
+    return Session(id=kept.metadata["id"], state=state, last_update_time=updated, **who)
 
 
 def as_item(
-    namespace: Sequence[str], key: str, metadata: Mapping[str, Any], *tags: str
+    namespace: Sequence[str], key: str, *, tags: Sequence[str] = (), **metadata: Any
 ) -> dict[str, Any]:
     """Return an item that no search finds."""
     where = {"kind": "item", "namespace": namespace, "key": key, "content": NOTHING}

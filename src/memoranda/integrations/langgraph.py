@@ -8,21 +8,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
-from langgraph.store.base import (
-    BaseStore,
-    GetOp,
-    Item,
-    ListNamespacesOp,
-    MatchCondition,
-    Op,
-    PutOp,
-    Result,
-    SearchItem,
-    SearchOp,
-    TTLConfig,
-    get_text_at_path,
-    validate_op_namespace,
-)
+from langgraph.store import base
 
 from memoranda.errors import NotFound
 from memoranda.memory import Memory, services_of
@@ -34,7 +20,7 @@ WHOLE = ("$",)
 NOTHING = "-"  # the content of an item that no query finds
 
 
-class MemorandaStore(BaseStore):
+class MemorandaStore(base.BaseStore):
     """Keeps the values of a graph in a memory, and finds them by words and by meaning.
 
     Args:
@@ -48,39 +34,41 @@ class MemorandaStore(BaseStore):
     supports_ttl = True
 
     def __init__(
-        self, memory: Memory, *, fields: Iterable[str] = WHOLE, ttl: TTLConfig | None = None
+        self, memory: Memory, *, fields: Iterable[str] = WHOLE, ttl: base.TTLConfig | None = None
     ) -> None:
         """Keep nothing yet."""
         self.memory, self.fields, self.ttl_config = memory, tuple(fields), ttl
 
-    def batch(self, ops: Iterable[Op]) -> list[Result]:
+    def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Answer operations in order; what is read is as it was before what is written."""
         given = list(ops)
         for op in given:
-            validate_op_namespace(op)
+            base.validate_op_namespace(op)
         answers = [self._read(op) for op in given]
-        self._write([op for op in given if isinstance(op, PutOp)])
+        puts = [op for op in given if isinstance(op, base.PutOp)]
+        if puts:
+            self._write(puts)
         return answers
 
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+    async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Answer operations in a worker thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
-    def _read(self, op: Op) -> Result:
+    def _read(self, op: base.Op) -> base.Result:
         match op:
-            case GetOp():
+            case base.GetOp():
                 found = self.memory.get(namespace=op.namespace, key=op.key)
                 if found and self._refreshes(op):
                     self._refresh([found])
-                return None if found is None else Item(**item_fields(found))
-            case SearchOp():
+                return None if found is None else base.Item(**item_fields(found))
+            case base.SearchOp():
                 return self._search(op)
-            case ListNamespacesOp():
+            case base.ListNamespacesOp():
                 return self._list_namespaces(op)
             case _:
                 return None
 
-    def _search(self, op: SearchOp) -> list[SearchItem]:
+    def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
         which: dict[str, Any] = {
             "kind": "item",
             "namespace": op.namespace_prefix,
@@ -96,15 +84,15 @@ class MemorandaStore(BaseStore):
             found = [(each, None) for each in self.memory.records(**which, newest_first=True)]
         if self._refreshes(op):
             self._refresh(record for record, _ in found)
-        return [SearchItem(**item_fields(record), score=score) for record, score in found]
+        return [base.SearchItem(**item_fields(record), score=score) for record, score in found]
 
-    def _list_namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+    def _list_namespaces(self, op: base.ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()
         paths = self.memory.namespaces()
         fitting = (path for path in paths if all(fits(path, each) for each in conditions))
         return sorted({path[: op.max_depth] for path in fitting})[op.offset :][: op.limit]
 
-    def _write(self, ops: Iterable[PutOp]) -> None:
+    def _write(self, ops: Iterable[base.PutOp]) -> None:
         last = {(op.namespace, op.key): op for op in ops}.values()
         self.memory.remember_many(self._draft(op) for op in last if op.value is not None)
         for op in last:
@@ -112,10 +100,10 @@ class MemorandaStore(BaseStore):
                 with suppress(NotFound):
                     self.memory.forget(namespace=op.namespace, key=op.key)
 
-    def _draft(self, op: PutOp) -> dict[str, Any]:
+    def _draft(self, op: base.PutOp) -> dict[str, Any]:
         value = op.value or {}
         paths = self.fields if op.index is None else op.index or ()
-        texts = [text for path in paths for text in get_text_at_path(value, path)]
+        texts = [text for path in paths for text in base.get_text_at_path(value, path)]
         text = "\n".join(texts).strip()
         tags = [INDEXED] if text else []
         return {
@@ -128,7 +116,7 @@ class MemorandaStore(BaseStore):
             "valid_until": self._end(op.ttl),
         }
 
-    def _refreshes(self, op: GetOp | SearchOp) -> bool:
+    def _refreshes(self, op: base.GetOp | base.SearchOp) -> bool:
         """Return whether reading counts; LangGraph's stores want settings of a store to say so."""
         return op.refresh_ttl and (self.ttl_config or {"refresh_on_read": True}).get(
             "refresh_on_read", False
@@ -166,7 +154,7 @@ def condition(value: Any) -> Any:
     return {"in": [compared["eq"]]} if "eq" in compared else compared
 
 
-def fits(path: tuple[str, ...], wanted: MatchCondition) -> bool:
+def fits(path: tuple[str, ...], wanted: base.MatchCondition) -> bool:
     """Return whether a namespace begins or ends as is wanted; ``*`` is any label."""
     size = len(wanted.path)
     part = path[:size] if wanted.match_type == "prefix" else path[-size:] if size else ()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from llama_index.core.llms import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.storage.chat_store import BaseChatStore
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from memoranda.aio import AsyncMemory
 from memoranda.integrations import blocks
 from memoranda.memory import Memory
 
+OPEN = 100  # conversations that stay open
 ROLES = {"model": "assistant", "chatbot": "assistant", "function": "user"}
 
 
@@ -45,10 +47,16 @@ class MemorandaChatStore(BaseChatStore):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
     memory: Memory = Field(exclude=True)
+    _chat: Any = PrivateAttr()  # opens a conversation; what was read of it is not read again
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Open nothing yet."""
+        super().model_post_init(context)
+        self._chat = lru_cache(OPEN)(self.memory.conversation)
 
     def set_messages(self, key: str, messages: list[ChatMessage]) -> None:
         """Let these be all messages of a key."""
-        chat, items = self.memory.conversation(key), map(as_item, messages)
+        chat, items = self._chat(key), map(as_item, messages)
         known = [each.id for each in chat.messages]
         if known:
             chat.replace(known, items)
@@ -60,14 +68,14 @@ class MemorandaChatStore(BaseChatStore):
         if key not in self.get_keys():
             return []
         return blocks.read_whole(
-            self.memory.conversation(key).messages,
+            self._chat(key).messages,
             ChatMessage.model_validate_json,
             lambda each: ChatMessage(each.content, role=each.role),
         )
 
     def add_message(self, key: str, message: ChatMessage) -> None:
         """Add a message at the end."""
-        self.memory.conversation(key).extend([as_item(message)])
+        self._chat(key).extend([as_item(message)])
 
     def delete_messages(self, key: str) -> list[ChatMessage] | None:
         """Delete a key with its messages, and return these; ``None`` if there is none."""
@@ -75,6 +83,7 @@ class MemorandaChatStore(BaseChatStore):
             return None
         found = self.get_messages(key)
         self.memory.delete_conversation(key)
+        self._chat.cache_clear()
         return found
 
     def delete_message(self, key: str, idx: int) -> ChatMessage | None:
@@ -82,7 +91,7 @@ class MemorandaChatStore(BaseChatStore):
         found = self.get_messages(key)
         if not -len(found) <= idx < len(found):
             return None
-        chat = self.memory.conversation(key)
+        chat = self._chat(key)
         chat.remove(chat.messages[idx].id)
         return found[idx]
 

@@ -6,14 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pydantic_ai import FunctionToolset, Tool
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelMessagesTypeAdapter,
-    ModelRequest,
-    ModelResponse,
-    TextPart,
-    UserPromptPart,
-)
+from pydantic_ai import messages as sdk
 
 from memoranda.aio import AsyncMemory
 from memoranda.conversation.conversation import Conversation
@@ -32,9 +25,9 @@ class FittingHistory:
     def __init__(self, chat: Conversation, budget: int) -> None:
         """Send at most ``budget`` tokens of ``chat``."""
         self.chat, self.budget = chat, budget
-        self._sent: list[ModelMessage] = []
+        self._sent: list[sdk.ModelMessage] = []
 
-    def __call__(self, messages: list[ModelMessage]) -> list[ModelMessage]:
+    def __call__(self, messages: list[sdk.ModelMessage]) -> list[sdk.ModelMessage]:
         """Add what is new in ``messages``, and return what is to be sent."""
         known = len(self._sent) if messages[: len(self._sent)] == self._sent else 0
         self.chat.extend(map(as_item, messages[known:]))
@@ -42,7 +35,7 @@ class FittingHistory:
         return list(self._sent)
 
 
-def as_item(message: ModelMessage) -> dict[str, Any]:
+def as_item(message: sdk.ModelMessage) -> dict[str, Any]:
     """Return a message as memory reads it, with the whole of it beside that."""
     said = []
     for part in message.parts:
@@ -55,23 +48,23 @@ def as_item(message: ModelMessage) -> dict[str, Any]:
             case "tool-return":
                 said.append(blocks.result_block(part.tool_call_id, part.model_response_str()))
     role = "user" if message.kind == "request" else "assistant"
-    whole = ModelMessagesTypeAdapter.dump_json([message]).decode()
+    whole = sdk.ModelMessagesTypeAdapter.dump_json([message]).decode()
     return blocks.keep_whole(role, said, whole)
 
 
-def read_messages(messages: Iterable[Message]) -> list[ModelMessage]:
+def read_messages(messages: Iterable[Message]) -> list[sdk.ModelMessage]:
     """Return messages as Pydantic AI gave them; those from elsewhere by what was said."""
     return blocks.read_whole(
-        messages, lambda kept: ModelMessagesTypeAdapter.validate_json(kept)[0], as_model_message
+        messages, lambda kept: sdk.ModelMessagesTypeAdapter.validate_json(kept)[0], as_model_message
     )
 
 
-def as_model_message(message: Message) -> ModelMessage | None:
+def as_model_message(message: Message) -> sdk.ModelMessage | None:
     """Return what a user or a model said elsewhere."""
     if message.role == "assistant":
-        return ModelResponse([TextPart(message.content)], timestamp=message.timestamp)
-    said = UserPromptPart(message.content, timestamp=message.timestamp)
-    return ModelRequest([said]) if message.role == "user" else None
+        return sdk.ModelResponse([sdk.TextPart(message.content)], timestamp=message.timestamp)
+    said = sdk.UserPromptPart(message.content, timestamp=message.timestamp)
+    return sdk.ModelRequest([said]) if message.role == "user" else None
 
 
 def make_toolset(memory: Memory | AsyncMemory) -> FunctionToolset[Any]:

@@ -9,7 +9,7 @@ from strands.memory import MemoryEntry, MemoryStore
 from strands.memory.types import AddMessagesContext, SearchOptions
 from strands.types.content import Message
 
-from memoranda.aio import AsyncMemory
+from memoranda.aio import AsyncConversation, AsyncMemory
 from memoranda.errors import InvalidInput
 from memoranda.integrations import blocks
 
@@ -42,6 +42,7 @@ class MemorandaStore(MemoryStore):
         self.writable = config.get("writable", True)
         self.extraction = config.get("extraction", self.writable)
         self._run = uuid4().hex
+        self._chat: AsyncConversation | None = None
 
     async def initialize(self) -> None:
         """Begin a run of an agent, whose messages are numbered anew."""
@@ -71,7 +72,7 @@ class MemorandaStore(MemoryStore):
         self, messages: list[Message], context: AddMessagesContext | None = None
     ) -> None:
         """Keep messages, each once, however often the manager tries."""
-        chat = await self.memory.conversation(self.session)
+        self._chat = chat = self._chat or await self.memory.conversation(self.session)
         numbers = (context and context.sequence_numbers) or ()
         known = {(each.raw or {}).get(SEQUENCE) for each in await chat.messages()} - {None}
         items = [as_item(each) for each in messages]
