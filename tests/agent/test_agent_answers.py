@@ -6,6 +6,7 @@ from tables import each_row
 
 from memoranda.agent import Agent
 from memoranda.agent.answers import ALL_RIGHT, ERASE_ALL, HELLO, KNOWS_NOTHING
+from memoranda.errors import LLMError
 from memoranda.testing.clocks import FrozenClock
 from memoranda.text.recalled import NOTHING
 
@@ -204,12 +205,44 @@ def test_what_this_talk_tells_brings_up_to_date_what_was_learned(opened):
     assert wrong == {}
 
 
+class Extractor:
+    """A language model that answers the stages of learning, and cannot talk."""
+
+    name = "stages"
+
+    def __init__(self):
+        """Be asked nothing yet."""
+        self.asked = []
+
+    async def ask(self, instructions, prompt, answer):
+        """Count the question; there is no answer."""
+        self.asked.append((instructions, prompt, answer))
+        raise LLMError("nothing is answered here")
+
+
+def test_no_model_is_asked_for_an_answer_from_memory(opened):
+    """What this talk tells is read by rules, though learning has a model."""
+    model = Extractor()
+    agent = Agent(opened(llm=model))
+    agent.process("I live in Bristol.")
+    assert "Bristol" in agent.process("Where do I live?").text
+    assert "Bristol" in agent.process("What do you know about me?").text
+    assert agent.model is None
+    assert model.asked == []
+
+
 # What is said, line by line, after ">"; and what is answered to the last line, or is in it.
 POINTING = """
 > I have swimming on Tuesdays. > When do I have swimming? > no, that's wrong. It's Thursdays. | Corrected: I have swimming on Thursdays.
 > My dentist is Dr Moss. > /new > Who is my dentist? > That isn't right, it's Dr Vale | Corrected: Your dentist is called Dr Vale.
 > I live in Leeds. > Where do I live? > no, it's York > Where do I live? | “I live in York.”
 > I live in Leeds. > /new > Where do I live? > that's wrong, it's wednesday | Nothing is changed yet. Say in a whole sentence what is right.
+> My rent is 900 euros. > /new > My bus is the 42. > What is my rent? > No, it's 950. | Corrected: Your rent is 950 euros.
+> My gym is on Mondays. > When is my gym? > wrong. Saturdays. | Corrected: My gym is on Saturdays.
+> My gym is on Mondays. > When is my gym? > Actually it's Fridays. | Corrected: My gym is on Fridays.
+> I like jazz. > Do I like jazz? > that is no longer true | Nothing is changed yet. Say in a whole sentence what is right.
+> My car is red. > What colour is my car? > sorry, it's late | Noted.
+> Ich wohne in Porto. > Wo wohne ich? > Falsch. Wien. | Corrected: Ich wohne in Wien.
 > Ich wohne in Porto. > Wo wohne ich? > Nein, das stimmt nicht. Es ist Wien. | Corrected: Ich wohne in Wien.
 > Vivo en Oporto. > ¿Dónde vivo? > No es cierto, es Madrid. | Corrected: Vivo en Madrid.
 > I have a cat called Miso. > Do I have a cat? > no, that's fine | Noted.

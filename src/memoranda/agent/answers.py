@@ -12,6 +12,7 @@ from memoranda.facts.reader import address_user
 from memoranda.facts.requests import share_words
 from memoranda.learning.claims import Claim
 from memoranda.learning.request_keeper import RequestKeeper
+from memoranda.maintenance.facts import LearnedFacts, collect_learned
 from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.models import Hit, Kind, Message, Record
 from memoranda.model.ports import RecallRequest
@@ -124,13 +125,19 @@ class MemoryAnswerer:
         """Return hits with what this session tells in the place of what that brings up to date."""
         if ParsedQuestion(question, frozenset()).past:
             return hits
-        news = self.memory.learn(session, dry_run=True).news
+        news = self._learn(session).news
         turns = services_of(self.memory).store.get(scope_of(self.memory), [*news.values()])
         found: dict[str, Hit] = {}
         for hit in hits:
             record = turns.get(news.get(hit.record.id, ""), hit.record)
             found.setdefault(record.id, replace(hit, record=record))
         return [*found.values()]
+
+    def _learn(self, session: str) -> LearnedFacts:
+        """Return what this session would teach by rules alone."""
+        services, scope = services_of(self.memory), scope_of(self.memory)
+        report = services.request_keeper(scope).plan(session)
+        return collect_learned(report, services.store, scope)
 
     def _quote(self, record: Record, *, short: bool = False) -> str:
         """Return what a record says, with who said it and when."""
@@ -151,7 +158,7 @@ class MemoryAnswerer:
 
     def _tell_all(self, session: str) -> str:
         """Return what is known of the user by topic, with what this session tells."""
-        plan = self.memory.learn(session, dry_run=True)
+        plan = self._learn(session)
         facts = [*(each.record for each in self.memory.facts()), *(each.fact for each in plan.new)]
         facts.sort(key=lambda fact: fact.attribute != "name")  # Who they are is told first.
         headings = {name: _tell(told) for name, told in load("en", "notes")["headings"].items()}

@@ -100,7 +100,8 @@ class MemoryChange:
 
     Attributes:
         about: words of what it is about; empty where that is what was told or said last.
-        new: the value that is right; ``None`` where something is to be forgotten.
+        new: the value that is right; empty where that is not told, and ``None`` where something
+            is to be forgotten.
         old: the value that was wrong; empty where the message does not tell it.
         denies: whether it says in so many words that what was told is wrong.
     """
@@ -125,9 +126,10 @@ def find_memory_change(text: str) -> MemoryChange | None:
             # A reason may follow: "about my job, I'd rather it was nowhere".
             about = _CLAUSE.split((groups.get("what") or "").strip(_TIDY))[0]
             new, old = ((groups.get(name) or "").strip(_TIDY) for name in ("new", "old"))
+            denies = bool(groups.get("wrong"))
             if about or new or "what" not in groups:
                 old = old or (find_value_like(new, about) if about and new else "")
-                return MemoryChange(about, new or None, old, bool(groups.get("wrong")))
+                return MemoryChange(about, new if denies else new or None, old, denies)
     return None
 
 

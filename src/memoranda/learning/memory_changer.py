@@ -69,7 +69,11 @@ class MemoryChanger:
             facts = store.records(scope, where, order=Order.LATEST, limit=MOST_FACTS)
             facts += self.records.proposals(MOST_FACTS)
             carry_out = self._forget if change.new is None else self._correct
-            receipts = carry_out(change, facts, self._said_before(episode))
+            before = self._said_before(episode)
+            if not change.about and before and asks(before[0].content):
+                return []  # It is about the answer.
+            said = [each for each in before if not asks(each.content)]
+            receipts = carry_out(change, facts, said)
         # Nor does a request that was understood, and cannot be met, tell that somebody swims.
         if receipts:
             self.records.apply([Close(episode.id, self.records.now(), "a request, carried out")])
@@ -87,7 +91,7 @@ class MemoryChanger:
         if change.new is None:
             read = [each for each in facts if each.attribute]
             return self._forget_all(read or facts, said, (*facts, *said), THAT)
-        old = _find_value(change.new, facts) or _find_value(change.new, said)
+        old = _find_value(change, facts) or _find_value(change, said)
         wrong = [each for each in (*facts, *said) if _with_value(each.content, old, change.new)]
         if not wrong:
             return [RequestReceipt(RequestOutcome.UNCLEAR, UNSURE)] if change.denies else []
@@ -101,7 +105,7 @@ class MemoryChanger:
             store, scope, episode.session_id or "", after=after, limit=MOST_MESSAGES
         )
         earlier = (each for each in reversed(found) if (each.position or 0) < place)
-        return [each for each in earlier if each.trust is Trust.PERSON and not asks(each.content)]
+        return [each for each in earlier if each.trust is Trust.PERSON]
 
     def _forget(
         self, change: MemoryChange, facts: Sequence[Record], said: Sequence[Record]
@@ -189,12 +193,17 @@ def _most_alike(about: str, records: Iterable[Record]) -> list[Record]:
     return [each for share, each in shared if share == most >= LEAST_SHARED]
 
 
-def _find_value(new: str, records: Sequence[Record]) -> str:
-    """Return the one value in records that another can replace; empty where that is not sure."""
+def _find_value(change: MemoryChange, records: Sequence[Record]) -> str:
+    """Return the one value in records that a new one replaces; empty where that is not sure.
+
+    "No, it's fine" tells no value: a name does, and any word beside "that's wrong".
+    """
+    new = change.new or ""
     like = {find_value_like(new, each.content) for each in records} - {""}
     if not like:
         read = [value for each in records for value in _values_of(each)]
-        like = {each for each in read if each[0].isupper() == new[0].isupper()}
+        name = new[:1].isupper()
+        like = {each for each in read if (name or change.denies) and each[0].isupper() == name}
     return like.pop() if len(like) == 1 else ""
 
 

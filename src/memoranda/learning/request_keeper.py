@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.facts.requests import find_memory_change
 from memoranda.learning.claims import Claim, Turn
+from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.learning.consolidator import Consolidator
 from memoranda.learning.exclusions import blank_exclusions
 from memoranda.learning.memory_changer import MemoryChanger
 from memoranda.learning.sentences import english
 from memoranda.model.changes import Close, Insert, RecordChange
 from memoranda.model.models import ROLES, Message, Record
-from memoranda.model.reports import RequestOutcome, RequestReceipt
+from memoranda.model.reports import RequestOutcome, RequestReceipt, StageReport
 
 log = logging.getLogger("memoranda.requests")
 
@@ -55,6 +56,14 @@ class RequestKeeper:
             return []
         before, turn = self._read_turn(session, episode)
         return self.consolidator.rules.extract([turn], before=before)
+
+    def plan(self, session: str) -> StageReport:
+        """Return what the rules would learn of a session now; no model is asked, nothing stored."""
+        settings, scope = self.consolidator.settings, self.consolidator.records.scope
+        if settings.extractor != "none":
+            settings = settings.model_copy(update={"extractor": "rules"})
+        reader = replace(self.consolidator, settings=settings)
+        return reader.run(ConsolidationRequest(scope, session=session), dry_run=True)
 
     def change_told(self, message: Message, told: str) -> list[RequestReceipt]:
         """Forget or correct what was told or said just before, where a message points back to it.
