@@ -38,7 +38,7 @@ def test_a_question_shows_whether_it_is_about_the_past(text, past):
 
 @each_row
 def test_values_are_read_with_their_sort(text, expected):
-    """A number comes in one form with what it measures; an aim is no value.
+    """A number comes in one form with what it measures.
 
     It costs $1,250.50 now. | money $1250.50
     It costs 40 euros. | money 40 euros
@@ -47,7 +47,7 @@ def test_values_are_read_with_their_sort(text, expected):
     Version 3.11.2 needs 250ms. | span 250ms / version 3.11.2
     We have twelve cards. | number 12
     Only one of us knows. |
-    It should be under 200ms. |
+    It should be under 200ms. | span 200ms
     A disk of 2 TB. | measure 2 tb
     """
     assert " / ".join(sorted(f"{sort} {plain}" for sort, plain, _ in values_of(text))) == expected

@@ -375,7 +375,7 @@ WEIGHTS: Mapping[str, tuple[float, float, float]] = {
 }
 # Who types a word or two looks for these very words ("E1047"); and in a question of several scripts
 # the name of another one is what is asked for. A model takes others of the kind for much the same.
-EXACT_LEXICAL, FEW_WORDS = 0.6, 2
+EXACT_LEXICAL = 0.6
 
 
 def blend(evidence: Mapping[str, Floats], weights: Mapping[str, float]) -> dict[str, Floats]:

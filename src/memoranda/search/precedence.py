@@ -23,7 +23,14 @@ from memoranda.facts.questions import read_asked
 from memoranda.model.models import Kind, Record
 from memoranda.search.evidence import ScoredRecords, best_rows, merge_facts, pairs_among
 from memoranda.search.index import UNREAD, Mask, Places, Rows
-from memoranda.search.questions import LONGEST, ParsedQuestion, StatedText, competes, read_statement
+from memoranda.search.questions import (
+    LONGEST,
+    ParsedQuestion,
+    StatedText,
+    competes,
+    is_keyword,
+    read_statement,
+)
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.small_talk import states_nothing
 
@@ -72,9 +79,12 @@ class CurrentFirst:
         own = own.moved(score)
         scored, shown = merge_facts(self.rows, own, found)
         scored, shown = self._with_asked_facts(own, scored, shown)
-        if self.question.former and self.one:
+        if self.one and self.question.former:
             return self._with_former_first(scored, shown), shown
-        return (scored if self.question.past else self._with_updates_first(scored, shown)), shown
+        can_move = self.one or len(self.rows.replaced)  # Among people corrections alone do.
+        if can_move and not self.question.past:
+            scored = self._with_updates_first(scored, shown)
+        return scored, shown
 
     def _asking(self, scored: ScoredRecords, found: Mask) -> Places:
         """Return the turns among the best that ask and state nothing: no evidence of anything."""
@@ -159,11 +169,12 @@ class CurrentFirst:
         told, before = self._read(new), self._read(old)
         low, high = sorted(map(float, scored.score[[new, old]]))
         fit = self._likeness(new, old) + WORDS * told.likeness(before) + SHARE * low / high
+        lost = before.terms - told.terms
         if (
             fit < LEAST
             or told.terms <= before.terms  # It says nothing more.
-            # It says the same, but for what is asked for.
-            or before.terms - self.question.words <= told.terms
+            or lost <= self.question.words  # It says the same, but for what is asked for.
+            or (lost & self.question.words and is_keyword(self.question.query))
         ):
             return 0.0
         return fit + CHANGE * told.changes + VALUE * told.renews(before, self.question)
@@ -223,9 +234,10 @@ class CurrentFirst:
 
         English tells the past by words that other languages ask with: "Was trinke ich?".
         """
-        past, rows = self.question.past, self.rows
+        rows = self.rows
         if not rows.names["attribute"]:
             return []
+        past = self.question.past
         asked = [
             each.attribute
             for each in read_asked(self.question.text)

@@ -18,6 +18,7 @@ from memoranda.text.patterns import LanguageData, WordLists, compile_pattern, lo
 from memoranda.text.sentences import sentence_texts
 from memoranda.text.terms import TermAnalyzer, fold, normalize, stop_words
 
+FEW_WORDS = 2
 LONGEST_QUESTION = 200  # characters of a question without its mark
 
 _TOPIC = "questions"
@@ -43,6 +44,11 @@ def asks(text: str) -> bool:
     return clause is not None and ASKED.answered.search(text) is None
 
 
+def is_keyword(question: str) -> bool:
+    """Return whether a question is a word or two, which are looked for as they are: "E1047"."""
+    return len(question.split()) <= FEW_WORDS and question.isascii()
+
+
 def names_assistant(question: str) -> bool:
     """Return whether a question asks for what the assistant said: "What did you suggest?"."""
     words = question.casefold().replace("’", "'").rstrip("?").split()
@@ -62,12 +68,10 @@ class ParsedQuestion:
     Attributes:
         query: the question.
         terms: those of its terms that tell something.
-        ended: whether it names a time that is over.
     """
 
     query: str
     terms: frozenset[str]
-    ended: bool = False
 
     @cached_property
     def text(self) -> str:
@@ -94,7 +98,7 @@ class ParsedQuestion:
     @cached_property
     def past(self) -> bool:
         """Whether it is about how things were."""
-        return self.ended or self.former or is_past(self.query)
+        return self.former or is_past(self.query)
 
     def share(self, sentence: str) -> float:
         """Return which share of its telling words ``sentence`` holds, at little cost."""
@@ -130,7 +134,6 @@ _GROUPS = compile_pattern(r"(\d),(\d)")
 _LETTERS = compile_pattern(r"[a-z]+")
 _SPACE = compile_pattern(r"[\s,-]+")
 
-LONGEST_AIM = 12
 MOSTLY = 0.5  # of the words of a question, what is in a sentence that may answer it
 AFTER, BEFORE = 8, 4  # words from what is asked for to its value, and from a value to it
 _BARE_WORD = compile_pattern(r"[^\W_]+")
@@ -150,7 +153,7 @@ def speaks_of_change(sentence: str) -> bool:
 
 
 def values_of(sentence: str) -> list[tuple[str, str, int]]:
-    """Return sort, plain form and place of the values in a sentence, without those only aimed at.
+    """Return sort, plain form and place of the values in a sentence.
 
     Sorts are date, clock, share (of a hundred), money, version, span (of time), measure and number;
     a plain form is in lower case, in digits and without separators.
@@ -158,7 +161,6 @@ def values_of(sentence: str) -> list[tuple[str, str, int]]:
     return [
         (match.lastgroup or "", _plain(match[0]), match.start())
         for match in _VALUE.finditer(sentence)
-        if not _STATED.aim.search(sentence, max(0, match.start() - LONGEST_AIM), match.start())
     ]
 
 

@@ -24,7 +24,14 @@ from memoranda.search import evidence
 from memoranda.search.evidence import WITHIN, QuestionTokens, ScoredRecords
 from memoranda.search.index import NO_NUMBER, UNREAD, Floats, IndexCache, Mask, Rows, read_once
 from memoranda.search.precedence import CurrentFirst, find_superseded
-from memoranda.search.questions import ANALYZER, ParsedQuestion, asks, names_assistant, terms_of
+from memoranda.search.questions import (
+    ANALYZER,
+    ParsedQuestion,
+    asks,
+    is_keyword,
+    names_assistant,
+    terms_of,
+)
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
@@ -312,10 +319,9 @@ class SingleSearch:
         if "precedence" in ranking.without:
             return evidence.merge_facts(rows, own, found)
         words = zip(self.terms, self.words.weights.tolist(), strict=True)
-        ended = self.named is not None and self.named[1] <= to_ms(self.where.now)
         telling = [term for term, weight in words if weight]
         return CurrentFirst(
-            question=ParsedQuestion(self.query, frozenset(telling), ended=ended),
+            question=ParsedQuestion(self.query, frozenset(telling)),
             rows=rows,
             visible=self.visible,
             wanted=self.wanted,
@@ -399,8 +405,7 @@ class SingleSearch:
         """Return the weights of the arms, where tokens are compared or not."""
         column, table = by_tokens * (1 + self._with_assistant), evidence.WEIGHTS
         weights = {arm: table[arm][column] for arm in table.keys() - self.parts.ranking.without}
-        few = len(self.query.split()) <= evidence.FEW_WORDS and self.query.isascii()
-        if by_tokens and (few or mixes_scripts(self.query)):
+        if by_tokens and (is_keyword(self.query) or mixes_scripts(self.query)):
             weights["lexical"] = evidence.EXACT_LEXICAL
         return weights
 

@@ -217,7 +217,7 @@ def matching(scope: Scope | None, user: int, where: Filter) -> SqlConditions:
         if value is not None and value != ():
             sql.append(condition)
             values[name] = _bound(value)
-    for number, one in enumerate(metadata_conditions(where.metadata)):
+    for number, one in enumerate(metadata_conditions(where.metadata) if where.metadata else ()):
         meets, values[f"attribute{number}"] = _comparison(*one, f"attribute{number}")
         sql.append(meets)
     # What waits is few: SQLite takes the tables of a CROSS JOIN in their order.
