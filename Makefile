@@ -60,7 +60,7 @@ quickstart: $(READY)  ## Run the first pages' commands and examples from the whe
 bench: $(READY)  ## Measure retrieval quality and speed
 	$(BIN)/python -m benchmarks
 
-conformance: $(READY)  ## Check the MCP server with the protocol's own suite and the Inspector (needs npm)
+conformance: $(READY)  ## Check the MCP server with the protocol's own suite and four clients (needs npm)
 	$(BIN)/python scripts/conformance.py
 
 integrations: $(READY)  ## Run the frameworks' own tests on our integrations, each in its environment

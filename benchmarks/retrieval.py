@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.kit.datasets import CORE
 from benchmarks.measure import show
 from benchmarks.retrieval_plugin import MemorandaArm
 from memoranda import Memory
@@ -24,15 +25,6 @@ from memoranda.model.query import Filter
 from memoranda.search.evidence import WEIGHTS
 from memoranda.search.search import Ranking, Retriever
 
-CORE = frozenset(
-    {
-        "contradiction_resolution",
-        "information_extraction",
-        "knowledge_update",
-        "multi_session_reasoning",
-        "temporal_reasoning",
-    }
-)
 METRICS = ("recall@5", "recall@10", "all@5", "all@10", "ndcg@10")
 DEEPEST = 50  # no metric looks further down
 ARMS = frozenset({*WEIGHTS, "entity", "precedence"})

@@ -7,19 +7,13 @@ document is remembered as an episode with its date and speaker, and each questio
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Protocol
 
+from benchmarks.kit.datasets import read_date
 from memoranda import Hit, Memory, Settings
 
-DATES = (
-    "%I:%M %p on %d %B, %Y",  # LoCoMo
-    "%B-%d-%Y",  # BEAM
-    "%Y/%m/%d (%a) %H:%M",  # LongMemEval
-    "%d.%m.%Y, %H:%M:%S",  # REALTALK
-)
 BATCH = 500
 
 
@@ -88,7 +82,7 @@ def item(doc: Document, dates: dict[object, datetime]) -> dict[str, Any]:
     meta = doc.meta
     session = meta.get("session")
     # BEAM dates only the first turn of a session: those after it happened then, too.
-    date = _date(meta.get("date")) or dates.get(session)
+    date = read_date(meta.get("date")) or dates.get(session)
     if date is not None:
         dates[session] = date
     return {
@@ -100,15 +94,3 @@ def item(doc: Document, dates: dict[object, datetime]) -> dict[str, Any]:
         "trust": "person" if meta.get("speaker") else None,
         "event_time": date,
     }
-
-
-def _date(text: object) -> datetime | None:
-    if not isinstance(text, str):
-        return None
-    cleaned = re.sub(r"\s+", " ", text).strip()
-    for form in DATES:
-        try:
-            return datetime.strptime(cleaned, form).replace(tzinfo=UTC)
-        except ValueError:
-            continue
-    return None

@@ -1,11 +1,13 @@
-"""Check the MCP server with the protocol's own tools: ``make conformance``.
+"""Check the MCP server with the protocol's own tools and clients: ``make conformance``.
 
 The conformance suite asks a server over HTTP in all of its scenarios; those that it cannot pass are
-listed with their reasons in ``conformance/expected-failures.yaml``. The Inspector's command line
-lists and uses tools, resources and prompts, over standard input and output and over HTTP, in the
-present revision of the protocol and in those with a handshake. Both come from npm in the versions
-of ``conformance/package.json``. Servers are started and stopped here, on free ports, over temporary
-databases, without a model.
+listed with their reasons in ``conformance/expected-failures.yaml``. The Inspector's command line,
+the official clients for Python and TypeScript and FastMCP's client list and use every tool,
+resource and prompt, over standard input and output and over HTTP, in the present revision of the
+protocol and in those with a handshake. They come from npm and PyPI in the versions of
+``conformance/package.json`` and ``conformance/requirements.txt``; the Python client is that of the
+installed SDK. Servers are started and stopped here, on free ports, over temporary databases,
+without a model.
 """
 
 from __future__ import annotations
@@ -17,23 +19,39 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import venv
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from threading import Timer
+from typing import Any, Protocol
+
+from memoranda import Memory, Settings
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ROOT / "conformance" / "package.json"
 EXPECTED = ROOT / "conformance" / "expected-failures.yaml"
+REQUIREMENTS = ROOT / "conformance" / "requirements.txt"
+TYPESCRIPT = ROOT / "conformance" / "typescript_client.mjs"
 TOOLS = ROOT / ".venv" / "conformance"
+FASTMCP = ROOT / ".venv" / "fastmcp"
 PROGRAMS = TOOLS / "node_modules" / ".bin"
 SERVER = (sys.executable, "-m", "memoranda", "mcp")
 OLDEST_NODE = (22, 19)
 PATIENCE = 300  # seconds that a program may take
-ERAS = ("legacy", "modern")
+ERAS = {"legacy": None, "modern": "2026-07-28"}
+"""What the Inspector calls them: with a handshake, whose version is any, and without."""
+CLIENTS: Mapping[str, tuple[str | Path, ...]] = {
+    "Python client": (sys.executable, ROOT / "conformance" / "python_client.py"),
+    "FastMCP": (FASTMCP / "bin" / "python", ROOT / "conformance" / "fastmcp_client.py"),
+    "TypeScript client": ("node", TOOLS / TYPESCRIPT.name),
+}
+INSPECTOR = "Inspector"
+TRIP = "trip"  # a conversation that is there before
 ENTRY = re.compile(r"  - (?P<scenario>[a-z0-9-]+)  # (?P<reason>\S.*)")
 
 
@@ -103,11 +121,28 @@ def install() -> None:
         if tried.returncode != 0:
             raise Failed(f"npm could not install {PACKAGES.name}:\n{tried.stderr}")
         shutil.copy(PACKAGES, done)
+    shutil.copy(TYPESCRIPT, TOOLS)
     node = shutil.which("node", path=environment(TOOLS)["PATH"]) or "node"
     version = said([node, "--version"]).stdout.strip()
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST_NODE:
         wanted = ".".join(map(str, OLDEST_NODE))
         raise Failed(f"Node.js is {version}; install {wanted} or later: no package has it for here")
+
+
+def install_fastmcp() -> None:
+    """Install FastMCP in an environment of its own, unless it is there in the listed version.
+
+    Raises:
+        Failed: pip could not install it.
+    """
+    done = FASTMCP / "installed.txt"
+    if not done.exists() or done.read_bytes() != REQUIREMENTS.read_bytes():
+        venv.create(FASTMCP, clear=True, with_pip=True)
+        flags = ("--quiet", "--disable-pip-version-check", "--requirement", REQUIREMENTS)
+        tried = said([FASTMCP / "bin" / "python", "-m", "pip", "install", *flags])
+        if tried.returncode != 0:
+            raise Failed(f"pip could not install {REQUIREMENTS.name}:\n{tried.stderr}")
+        shutil.copy(REQUIREMENTS, done)
 
 
 @contextmanager
@@ -193,106 +228,237 @@ def is_bad(check: dict[str, Any]) -> bool:
     return check["status"] in {"FAILURE", "WARNING"}
 
 
-@dataclass(frozen=True)
-class Inspector:
-    """The Inspector's command line, on one way to the server."""
+class Client(Protocol):
+    """A client on one way to the server, in one era of the protocol."""
 
     name: str
-    folder: Path
-    target: tuple[str, ...]
 
-    def __call__(self, method: str, *arguments: str) -> dict[str, Any]:
+    def __call__(self, method: str, **params: Any) -> dict[str, Any]:
         """Send a request; return its result.
 
         Raises:
             Failed: there is none.
         """
-        command = ["--cli", *self.target, "--format", "json", "--quiet", "--method", method]
+
+
+@dataclass(frozen=True)
+class Inspector:
+    """The Inspector's command line: a process for each request."""
+
+    name: str
+    folder: Path
+    target: tuple[str, ...]
+
+    def __call__(self, method: str, **params: Any) -> dict[str, Any]:
+        """Send a request; return its result. Tools are listed with a check of their schemas."""
+        words = {"tools/list": ["--strict"]}.get(method, [])
+        if "uri" in params:
+            words = ["--uri", params["uri"]]
+        elif method == "tools/call":
+            arguments = json.dumps(params["arguments"])
+            words = ["--tool-name", params["name"], "--tool-args-json", arguments]
+        elif method == "prompts/get":
+            pairs = [f"{name}={value}" for name, value in params["arguments"].items()]
+            words = ["--prompt-name", params["name"]]
+            words += [word for pair in pairs for word in ("--prompt-args", pair)]
+        patient = ("--connect-timeout", str(1_000 * PATIENCE))
+        command = ["--cli", *self.target, *patient, "--format", "json", "--quiet"]
         environ = environment(self.folder)
-        run = said([PROGRAMS / "inspector", *command, *arguments], env=environ, cwd=self.folder)
+        asked = [PROGRAMS / "inspector", *command, "--method", method, *words]
+        run = said(asked, env=environ, cwd=self.folder)
         if run.returncode != 0:
-            raise Failed(f"{method} {' '.join(arguments)} over {self.name}:\n{run.stderr}")
+            raise Failed(f"{method} {params} by {self.name}:\n{run.stderr}")
         result: dict[str, Any] = json.loads(run.stdout)["result"]
         return result
 
-    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool; return its structured content."""
-        given = json.dumps(arguments)
-        result = self("tools/call", "--tool-name", tool, "--tool-args-json", given)
-        content: dict[str, Any] = result["structuredContent"]
-        return content
+
+@dataclass(frozen=True)
+class Program:
+    """A client in a process of its own, which takes and gives lines of JSON."""
+
+    name: str
+    process: subprocess.Popen[str]
+    log: Path
+
+    def __call__(self, method: str, **params: Any) -> dict[str, Any]:
+        """Send a request; return its result."""
+        assert self.process.stdin is not None  # noqa: S101 - as it was started
+        self.process.stdin.write(json.dumps([method, params]) + "\n")
+        self.process.stdin.flush()
+        result: dict[str, Any] = self.read(f"{method} {params}")
+        return result
+
+    def read(self, asked: str) -> Any:
+        """Return the next line that the program says."""
+        assert self.process.stdout is not None  # noqa: S101 - as it was started
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failed(f"{asked} by {self.name}:\n{self.log.read_text('utf-8')}")
+        return json.loads(line)
 
 
-def inspect(ask: Inspector) -> list[str]:
+@contextmanager
+def connected(
+    name: str, folder: Path, target: Mapping[str, Any], revision: str | None
+) -> Iterator[Program]:
+    """Run a client that is connected in a version of the protocol; None is any by a handshake.
+
+    Raises:
+        Failed: it does not connect, or in another version.
+    """
+    log = folder / "client.log"
+    command = [*CLIENTS[name], json.dumps({"version": revision, **target})]
+    with (
+        log.open("w", encoding="utf-8") as errors,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=environment(folder),
+            cwd=folder,
+        ) as process,
+    ):
+        limit = Timer(PATIENCE, process.kill)
+        limit.start()
+        try:
+            program = Program(name, process, log)
+            agreed = program.read("connecting")
+            if (agreed == ERAS["modern"]) != (revision is not None):
+                raise Failed(f"{name} wanted {revision or 'a handshake'}, and has {agreed}")
+            yield program
+        finally:
+            if process.stdin is not None:
+                process.stdin.close()
+            process.wait(PATIENCE)
+            limit.cancel()
+    if process.returncode != 0:
+        raise Failed(f"{name} ended with {process.returncode}:\n{log.read_text('utf-8')}")
+
+
+def prepare(folder: Path) -> None:
+    """Keep a conversation whose messages can be expanded, and an entry of the history."""
+    quiet = Settings(embedding={"model": "none"}, schedule={"in_background": False})
+    with Memory(folder / "agent.db", settings=quiet) as memory:
+        memory.conversation(TRIP).add("user", "Book me something in Porto.")
+        memory.notes.append_history("Chose Lisbon for the offsite.")
+
+
+def use_all(ask: Client) -> list[str]:
     """Use everything the server offers, as a person would; return what was found in order.
 
     Raises:
-        Failed: a request fails, or its result is not what it should be.
+        Failed: a request fails, its result is not what it should be, or something is not used.
     """
     done: list[str] = []
+    used: set[str] = set()
 
     def check(what: str, holds: object) -> None:
         if not holds:
-            raise Failed(f"{what} over {ask.name} is not what it should be")
+            raise Failed(f"{what} by {ask.name} is not what it should be")
         done.append(what)
 
-    tools = {each["name"] for each in ask("tools/list", "--strict")["tools"]}
-    check("tools/list", tools > {"search_memories", "store_memory", "forget_memory"})
-    kept = ask.call("store_memory", content="Ana is vegetarian", metadata={"category": "diet"})
-    check("tools/call store_memory", kept["type"] == "fact")
-    found = ask.call("search_memories", query="vegetarian", limit=3)["result"]
-    check("tools/call search_memories", [each["id"] for each in found] == [kept["id"]])
-    uris = {each["uri"] for each in ask("resources/list")["resources"]}
+    def call(tool: str, **arguments: Any) -> dict[str, Any]:
+        used.add(tool)
+        result = ask("tools/call", name=tool, arguments=arguments)
+        if result.get("isError") or "structuredContent" not in result:
+            raise Failed(f"tools/call {tool} by {ask.name}: {result['content']}")
+        content: dict[str, Any] = result["structuredContent"]
+        return content
+
+    tools = {each["name"] for each in ask("tools/list")["tools"]}
+    kept = call("store_memory", content="Ana is vegetarian", metadata={"category": "diet"})
+    check("store_memory", kept["type"] == "fact")
+    found = call("search_memories", query="vegetarian", limit=3)["result"]
+    check("search_memories", [each["id"] for each in found] == [kept["id"]])
+    recalled = call("recall_context", query="Who is vegetarian?", budget=500)
+    check("recall_context", "Ana is vegetarian" in json.dumps(recalled))
+    right = call("correct_fact", memory_id=kept["id"], content="Ana is vegan")
+    check("correct_fact", right["content"] == "Ana is vegan")
+    confirmed = call("confirm_fact", memory_id=right["id"])
+    check("confirm_fact", confirmed["id"] == right["id"])
+    check("get_entity_info", "Ana" in json.dumps(call("get_entity_info", name="Ana")))
+    entries = call("search_history", query="offsite")
+    check("search_history", "Lisbon" in json.dumps(entries))
+    check("memory_stats", call("memory_stats"))
+    expanded = call("expand_messages", marker="cut_0-0", session=TRIP)
+    check("expand_messages", "Porto" in json.dumps(expanded))
+    uris = [each["uri"] for each in ask("resources/list")["resources"]]
     check("resources/list", "memoranda://notes/MEMORY.md" in uris)
+    read = {uri: ask("resources/read", uri=uri)["contents"][0]["text"] for uri in uris}
+    check("resources/read", "Ana is vegan" in read["memoranda://notes/MEMORY.md"])
     templates = ask("resources/templates/list")["resourceTemplates"]
-    template = templates[0]["uriTemplate"]
-    check("resources/templates/list", template == "memoranda://records/{id}")
-    for uri in ("memoranda://notes/MEMORY.md", template.format(id=kept["id"])):
-        text = ask("resources/read", "--uri", uri)["contents"][0]["text"]
-        check(f"resources/read {uri.removesuffix(kept['id'])}", "Ana is vegetarian" in text)
+    (template,) = (each["uriTemplate"] for each in templates)
+    record = ask("resources/read", uri=template.format(id=right["id"]))["contents"][0]["text"]
+    check("resources/templates/list", "Ana is vegan" in record)
     prompts = {each["name"] for each in ask("prompts/list")["prompts"]}
     check("prompts/list", prompts == {"recall", "remember_this_session"})
-    question = ("--prompt-name", "recall", "--prompt-args", "question=Who is vegetarian?")
-    told = ask("prompts/get", *question)["messages"][0]["content"]["text"]
-    check("prompts/get recall", "Ana is vegetarian" in told)
-    gone = ask.call("forget_memory", memory_id=kept["id"])
-    check("tools/call forget_memory", gone == {"success": True, "id": kept["id"]})
+    question = {"question": "Who is vegan?"}
+    told = ask("prompts/get", name="recall", arguments=question)["messages"][0]["content"]["text"]
+    check("prompts/get recall", "Ana is vegan" in told)
+    remember = ask("prompts/get", name="remember_this_session", arguments={})
+    check("prompts/get remember_this_session", remember["messages"])
+    gone = call("forget_memory", memory_id=right["id"])
+    check("forget_memory", gone["success"] and gone["id"] == right["id"])
+    check("tools/list", tools == used)
     return done
 
 
-def inspected(way: str, folder: Path, target: tuple[str, ...]) -> list[str]:
-    """Use a server on one way in each era of the protocol; return what was found."""
-    found: list[str] = []
-    for era in ERAS:
-        ask = Inspector(f"{way}, {era} era", folder, (*target, "--protocol-era", era))
-        found += [f"passed    {what} over {ask.name}" for what in inspect(ask)]
-    return found
+def used_by(name: str, way: str, folder: Path, url: str | None) -> list[str]:
+    """Use a server by a client on one way, in each era of the protocol; return what was found."""
+    lines: list[str] = []
+    started = {"command": SERVER[0], "args": list(SERVER[1:]), "env": environment(folder)}
+    for era, revision in ERAS.items():
+        if name == INSPECTOR:
+            given = [word for pair in settings(folder).items() for word in ("-e", "=".join(pair))]
+            target = (*SERVER, *given) if url is None else (url, "--transport", "http")
+            done = use_all(Inspector(name, folder, (*target, "--protocol-era", era)))
+        else:
+            aim = started if url is None else {"url": url}
+            with connected(name, folder, aim, revision) as program:
+                done = use_all(program)
+        lines.append(f"passed    {name} over {way}, {era} era: {', '.join(done)}")
+    return lines
 
 
-def inspector(folder: Path) -> list[str]:
-    """Use a server over HTTP, and others over standard input and output at the same time."""
-    apart = folder / "stdio"
-    apart.mkdir()
-    given = [word for pair in settings(apart).items() for word in ("-e", "=".join(pair))]
-    with served(folder) as url, ThreadPoolExecutor() as pool:
-        ways = [
-            pool.submit(inspected, "stdio", apart, (*SERVER, *given)),
-            pool.submit(inspected, "HTTP", folder, (url, "--transport", "http")),
-        ]
+def clients(place: Path) -> list[str]:
+    """Use a server over HTTP, and others over standard input and output, by every client."""
+
+    def use(name: str, way: str) -> list[str]:
+        folder = place / f"{name} {way}"
+        folder.mkdir()
+        prepare(folder)
+        if way == "stdio":
+            return used_by(name, way, folder, None)
+        with served(folder) as url:
+            return used_by(name, way, folder, url)
+
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        names = (INSPECTOR, *CLIENTS)
+        ways = [pool.submit(use, name, way) for name in names for way in ("stdio", "HTTP")]
         return [line for way in ways for line in way.result()]
 
 
+def versions() -> str:
+    """Return which versions of the programs were used."""
+    npm = json.loads(PACKAGES.read_text("utf-8"))["dependencies"]
+    named = [f"{name} {number}" for name, number in npm.items()]
+    return ", ".join([*named, f"mcp {version('mcp')}", REQUIREMENTS.read_text("utf-8").strip()])
+
+
 def main() -> int:
-    """Run both; return 0 if all is as expected."""
+    """Run all; return 0 if all is as expected."""
     try:
         install()
+        install_fastmcp()
+        print(versions())
         with TemporaryDirectory(prefix="memoranda-conformance-") as place:
-            folders = [Path(place) / name for name in ("suite", "inspector")]
-            for folder in folders:
-                folder.mkdir()
-            outcome = suite(folders[0])
+            folder = Path(place) / "suite"
+            folder.mkdir()
+            outcome = suite(folder)
             print("Conformance suite:", *outcome.lines(), sep="\n  ")
-            print("Inspector:", *inspector(folders[1]), sep="\n  ")
+            print("Clients:", *clients(Path(place)), sep="\n  ", flush=True)
     except Failed as problem:
         print(f"conformance: {problem}", file=sys.stderr)
         return 1

@@ -1,0 +1,1 @@
+"""A benchmark that runs on any memory behind an adapter; README.md says how."""
