@@ -121,6 +121,7 @@ def test_an_agent_is_told_what_other_sessions_said():
         told = [each for each in last if CAT in each[1]]
         assert [each for each in last if each not in told] == plain[3]
         assert len(told) == 1
+        assert "sunny" not in told[0][1]
         assert last.index(told[0]) == len(last) - 2
         kept = await (await memory.conversation("friday")).messages()
         roles = ["user", "assistant", "tool", "assistant", "user", "assistant"]

@@ -211,7 +211,7 @@ def test_a_run_goes_on_in_another_process(tmp_path):
     from google.adk.agents import LlmAgent
     from google.adk.models import BaseLlm, LlmResponse
     from google.adk.runners import Runner
-    from google.genai.types import Content, FunctionCall, Part
+    from google.genai.types import Blob, Content, FunctionCall, Part
 
     from memoranda.integrations.google_adk import MemorandaSessionService
 
@@ -239,7 +239,8 @@ def test_a_run_goes_on_in_another_process(tmp_path):
             runner = Runner(
                 app_name="app", agent=agent, session_service=service, auto_create_session=True
             )
-            message = Content(role="user", parts=[Part(text=text)])
+            picture = Part(inline_data=Blob(data=b"\x00\xff\xfb", mime_type="image/png"))
+            message = Content(role="user", parts=[Part(text=text), picture])
             async for _ in runner.run_async(user_id="ana", session_id="s", new_message=message):
                 pass
             return await service.get_session(**ANA, session_id="s")
@@ -249,4 +250,5 @@ def test_a_run_goes_on_in_another_process(tmp_path):
     assert first.state == {"user:fed": "Schnurri"}
     second = asyncio.run(run("Again?"))
     assert second.events[:4] == first.events
+    assert first.events[0].content.parts[1].inline_data.data == b"\x00\xff\xfb"
     assert any("was fed" in text for text in asked[-1])

@@ -77,6 +77,17 @@ def test_a_buffer_goes_on_in_another_process(tmp_path):
         assert (call.tool_calls[0].name, answer.tool_result.call_id) == ("look", "c1")
 
 
+def test_what_was_erased_is_nowhere_in_a_message():
+    """Neither in what it says nor in the whole of it that was kept beside."""
+    with Memory(":memory:", settings=PLAIN) as memory:
+        store = MemorandaChatStore(memory=memory)
+        fact = memory.remember("The blue train to Lisbon leaves at nine every day.")
+        said = ChatMessage(f"As you said: {fact.content}", role="assistant")
+        store.add_message("monday", said)
+        memory.forget(fact.id, erase=True)
+        assert store.get_messages("monday") == [ChatMessage("[erased]", role="assistant")]
+
+
 def test_what_left_the_short_term_memory_is_recalled():
     """In its session and in others, as a block of LlamaIndex's memory; what never left, is not."""
 
