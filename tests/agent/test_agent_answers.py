@@ -247,6 +247,7 @@ POINTING = """
 > Vivo en Oporto. > ¿Dónde vivo? > No es cierto, es Madrid. | Corrected: Vivo en Madrid.
 > I have a cat called Miso. > Do I have a cat? > no, that's fine | Noted.
 > I have swimming on Tuesdays. > /new > When do I swim? > forget that > When do I swim? | Nothing in memory answers this.
+> I have swimming on Tuesdays. > /new > When do I have swimming? > no, it's Thursdays > When do I have swimming? > forget that > When do I have swimming? | Nothing in memory answers this.
 > I live in Leeds. > please forget that | Forgotten: I live in Leeds.
 > My name is Bo and my dog is called Rex. > /new > What's my dog's name? > forget that | Nothing is changed yet. Which do you mean: “your name is Bo” or “your dog is called Rex”?
 > I live in Leeds. > What is my shoe size? > forget that | Nothing to forget: memory knows nothing about “that”.

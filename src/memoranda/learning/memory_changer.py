@@ -8,7 +8,7 @@ that asked for it goes, too: "forget that I swim" tells that somebody swims.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memoranda.facts.reader import address_user, read_facts
@@ -169,17 +169,22 @@ class MemoryChanger:
         return self._replace_all(wrong, old, new)
 
     def _replace_all(self, wrong: Sequence[Record], old: str, new: str) -> list[RequestReceipt]:
-        """Correct records to ones with another value."""
-        fixed = [self._replace(each, old, new) for each in wrong]
-        told = f"{_tell(fixed[0])}."
-        return [RequestReceipt(RequestOutcome.CORRECTED, told[:1].upper() + told[1:], fixed[0].id)]
+        """Correct records to ones with another value; facts then cite the corrected messages."""
+        fixed: dict[str, Record] = {}
+        for each in sorted(wrong, key=lambda each: each.kind is Kind.FACT):
+            fixed[each.id] = self._replace(each, old, new, fixed)
+        first = fixed[wrong[0].id]
+        told = f"{_tell(first)}."
+        return [RequestReceipt(RequestOutcome.CORRECTED, told[:1].upper() + told[1:], first.id)]
 
-    def _replace(self, old: Record, wrong: str, right: str) -> Record:
+    def _replace(self, old: Record, wrong: str, right: str, fixed: Mapping[str, Record]) -> Record:
         """Correct a record to one with another value."""
         content = _with_value(old.content, wrong, right)
         if (undated := without_dates(content)) != content:
             content = self.dates.resolve(undated, when_said(old))
         draft = draft_correction(old, content)
+        sources = (fixed[each].id if each in fixed else each for each in old.source_ids)
+        draft |= {"source_ids": tuple(sources)}
         times = self.dates.read(content, old.created_at) if old.kind is Kind.FACT else ()
         if times:
             draft |= {"event_time": times[0].since, "event_until": times[0].until}
