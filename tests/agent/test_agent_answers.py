@@ -109,6 +109,26 @@ def test_what_follows_a_question_says_why_it_is_asked(opened):
     assert "Barry" in answer.text
 
 
+def test_a_message_that_says_nothing_new_asks_for_what_was_said(opened):
+    """What says more is its answer, and the message is no answer itself later on."""
+    agent = Agent(opened())
+    said = ["My blood type is A negative.", "The boiler man comes on Friday."]
+    for text in said:
+        agent.process(text)
+    assert agent.process("blood type").text.startswith(f"You said today: “{said[0]}”")
+    assert agent.process("Friday blood donation").text == "Noted."
+    assert agent.process("What is my blood type?").text.startswith(f"You said today: “{said[0]}”")
+
+
+def test_a_turn_that_asks_answers_only_with_what_it_states_of_the_matter(opened):
+    """Why somebody asked is no answer to the same question; what they stated beside it is one."""
+    agent = Agent(opened())
+    agent.process("Timur's sport? For a school form.")
+    assert agent.process("Timur's sport?").text == NOTHING
+    agent.process("Timur's sport is judo now. Is that too rough?")
+    assert "judo" in agent.process("Timur's sport?").text
+
+
 @each_row
 def test_without_vectors_a_question_in_any_form_is_answered(plain, said, asked):
     """All words that tell something, whatever is said around them, and joined by hyphens.

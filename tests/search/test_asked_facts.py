@@ -227,6 +227,7 @@ def test_a_question_needs_no_mark(text, question):
     my race number for cork | yes
     wots aroha callin her salon | yes
     my blood group please they are asking me | yes
+    how many units do I take at night, the nurse is asking | yes
     Kindly remind me of the painter's name. | yes
     what a lovely day | no
     What I need is a holiday | no

@@ -96,20 +96,45 @@ class MemoryAnswerer:
             return ERASE_ALL.format(user=self.memory.user), ()
         if question := _asked(text):
             self.told = ""
-            return self._find(session, replace(message, content=question))
-        claims = keeper.read_claims(session, message)
-        understood = "; ".join(_shorten(_addressed(claims))[:MOST_NOTED])
-        return (f"Noted: {understood}." if understood else NOTED), ()
+            found = self._recall(session, replace(message, content=question))
+            return self._find(session, question, found)
+        return self._note(session, message, keeper)
 
-    def _find(self, session: str, message: Message) -> tuple[str, tuple[Hit, ...]]:
-        """Return what answers a question best, with when it was said, and what else may."""
+    def _note(
+        self, session: str, message: Message, keeper: RequestKeeper
+    ) -> tuple[str, tuple[Hit, ...]]:
+        """Return what was understood; for a message that says nothing new, what it asks for."""
+        claims = keeper.read_claims(session, message)
+        if understood := "; ".join(_shorten(_addressed(claims))[:MOST_NOTED]):
+            return f"Noted: {understood}.", ()
+        found = self._recall(session, message)
+        text = message.content
+        if len(sentence_texts(text)) == 1 and any(_covers(hit, text) for hit in found):
+            return self._find(session, text, found)  # "Blood type" asks for it.
+        return NOTED, ()
+
+    def _recall(self, session: str, message: Message) -> list[Hit]:
+        """Return what may answer a stored message, best first: what states something."""
         question = message.content
         services = services_of(self.memory)
         searcher = services.searcher(scope_of(self.memory))
         gone = frozenset() if refers_to_earlier(question) else searcher.cleared_turns(session)
         asked = RecallRequest(question, RECALL_BUDGET, gone | {message.record_id or ""})
         found = searcher.recall(asked, Filter(now=services.clock.now())).hits
-        hits = self._renew(session, question, [hit for hit in found if _states(hit.record)])
+        stated = [hit for hit in found if _states(hit.record, question)]
+        return [hit for hit in stated if not any(_said_by(hit, other) for other in stated)]
+
+    def _find(
+        self, session: str, question: str, found: Sequence[Hit]
+    ) -> tuple[str, tuple[Hit, ...]]:
+        """Return what answers a question best, with when it was said, and what else may.
+
+        Args:
+            session: the conversation it is in.
+            question: what is asked.
+            found: what may answer it, best first.
+        """
+        hits = self._renew(session, question, found)
         if not hits or not _is_near(hits[0], question):
             return NOTHING, ()
         self.told = hits[0].record.id
@@ -237,11 +262,28 @@ def _likeness(hit: Hit) -> float:
     return hit.why.arms["vector"].score if "vector" in hit.why.arms else 0.0
 
 
-def _states(record: Record) -> bool:
-    """Return whether a record states something: a question that was asked before does not."""
+def _states(record: Record, question: str) -> bool:
+    """Return whether a record states something; beside a question of its own, of what is asked."""
     if record.kind is not Kind.EPISODE:
         return record.kind is not Kind.REFLECTION
-    return not is_small_talk(record.content) and not all(map(asks, sentence_texts(record.content)))
+    sentences = sentence_texts(record.content)
+    stated = [each for each in sentences if not asks(each)]
+    if is_small_talk(record.content) or not stated:
+        return False
+    return len(stated) == len(sentences) or share_words(question, " ".join(stated)) > 0
+
+
+def _covers(hit: Hit, text: str) -> bool:
+    """Return whether a hit says all that a text does, and more."""
+    said = hit.record.content
+    return share_words(text, said) == 1 and share_words(said, text) < 1
+
+
+def _said_by(hit: Hit, other: Hit) -> bool:
+    """Return whether a turn says nothing beyond what an earlier hit says."""
+    record, earlier = hit.record, other.record
+    is_later = record.kind is Kind.EPISODE and earlier.event_time < record.event_time
+    return is_later and _covers(other, record.content)
 
 
 def _asked(text: str) -> str:
