@@ -201,6 +201,8 @@ class SingleSearch:
         if self.said is not None:
             same = np.flatnonzero((rows["length"] == len(self.said)) & visible)
             same = same[rows["kind"][same] == KINDS[Kind.EPISODE]]
+            if self.postings and self.said == self.query:  # A copy has its rarest word, too.
+                same = np.intersect1d(same, min((each.keys for each in self.postings), key=len))
             texts = self._texts(same.tolist())
             visible[[row for row, text in texts.items() if text == self.said]] = False
         return visible
