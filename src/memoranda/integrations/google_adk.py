@@ -81,11 +81,7 @@ class MemorandaMemoryService(BaseMemoryService):
         )
 
     async def add_memory(
-        self,
-        *,
-        memories: Sequence[MemoryEntry],
-        custom_metadata: Mapping[str, object] | None = None,
-        **who: Any,
+        self, *, memories: Sequence[MemoryEntry], custom_metadata: Any = None, **who: Any
     ) -> None:
         """Keep facts that an application states."""
         await memory_of(self.memory, **who).remember_many(
