@@ -73,6 +73,7 @@ File this away: Ida is the one with the horse, Ona is the one with the boat.
 | Ida is the one with the horse. Ona is the one with the boat.
 Remember that when Ana is away, Ben is in charge. | When Ana is away, Ben is in charge.
 Remember that I love my dog and my cat. | I love my dog and my cat.
+Remember that Yusuf and Leila are vegetarian. | Yusuf and Leila are vegetarian.
 Remember the code is 4711, and call me Max | The code is 4711. Call me Max.
 My locker is 14, remember it so someone does | My locker is 14.
 our boat's called Gull, remember it cos I never do | Our boat's called Gull.

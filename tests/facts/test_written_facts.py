@@ -11,8 +11,6 @@ def test_a_note_without_subject_is_of_the_user(note, attribute, value):
 
     Lives in Porto | home | Porto
     Works at Brennan Ag. | employer | Brennan Ag
-    Is vegetarian | diet | vegetarian
-    Has a dog named Rex | pet | Rex
     The user lives in Porto | home | Porto
     """
     (fact,) = read_written_facts(note)

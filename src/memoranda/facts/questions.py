@@ -7,7 +7,7 @@ knows which subjects there are, and takes what none of them fits for no question
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -68,20 +68,6 @@ def _parted(text: str) -> str:
     return text.casefold().replace("\u2019", " ").replace("'", " ")
 
 
-def same_roles(nouns: Iterable[str]) -> set[str]:
-    """Return words for people with those for who does the same: landlord and landlady."""
-    told = {*nouns}
-    for code in languages_with("facts"):
-        for role in language_of(code).words["roles"]:
-            told |= {*role} if not told.isdisjoint(role) else set()
-    return told
-
-
-@cache
-def _forms(code: str) -> _QuestionForms:
-    return _QuestionForms(code)
-
-
 class _QuestionForms:
     """The forms of one language, compiled once."""
 
@@ -104,19 +90,19 @@ class _QuestionForms:
         for place, form in self._forms.find(text):
             match = form.search(text)
             groups = match.groupdict() if match else {}
-            whom = (
-                (groups.get("whom") or "").casefold().replace("\u2019s", "").replace("\u2019", "")
-            )
-            plain = [word for each in whom.split() if (word := each.strip(_EDGE))]
+            whom = (groups.get("whom") or "").casefold().replace("\u2019s", "")
+            words = whom.replace("\u2019", "").split()
+            plain = [word for each in words if (word := each.strip(_EDGE))]
             about = " ".join(word for word in plain if word not in self._small)
             own = not about and (not plain or not self._own.isdisjoint(plain))
             noun = (groups.get("noun") or "").casefold()
             for name in self._names[place].split() if match and (own or about) else ():
                 # "Who is my boss?" asks for the manager.
-                asked, _ = (
-                    self._language.nouns.get(noun, ("", "")) if name == RELATION else (name, "")
-                )
+                related, code = name == RELATION, self._language.code
+                asked = self._language.nouns.get(noun, ("", ""))[0] if related else name
                 if asked:
-                    nouns = frozenset({noun} if name == RELATION else ())
-                    code = self._language.code
+                    nouns = frozenset({noun} if related else ())
                     yield AskedAttribute(asked, about, own, nouns, former, code)
+
+
+_forms = cache(_QuestionForms)

@@ -8,7 +8,7 @@ they are written. Which language a sentence has is decided by whose forms it fit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -166,30 +166,17 @@ def read_facts(sentence: str, said: str | None = None, *, speaker: str = "") -> 
 def read_written_facts(sentence: str, speaker: str = "") -> tuple[FactStatement, ...]:
     """Return what a sentence of the third person states, as facts and notes are written.
 
-    "The user lives in Delft" is read as "I live in Delft" is when the user says it, and "Lives
-    in Delft", as many programs keep their notes, as if it named them.
+    "The user lives in Delft" is read as "I live in Delft" is when the user says it.
 
     Args:
         sentence: one sentence, such as a model, a program or a person wrote it down.
         speaker: who is meant where it names them; the user, if not given.
     """
     sentence = _readable(sentence[:LONGEST_SENTENCE])
-    found: Sequence[FactStatement] = ()
-    for code in languages_in(sentence):
-        told = _tell_in_first_person(sentence, code, speaker)
-        found = found or (read_facts(told, speaker=speaker) if told else ())
-    found = found or read_facts(sentence, speaker=speaker) or _read_note(sentence, speaker)
+    told = (_tell_in_first_person(sentence, code, speaker) for code in languages_in(sentence))
+    read = (read_facts(each, speaker=speaker) for each in (*filter(None, told), sentence))
+    found = next(filter(None, read), [])
     return tuple(each for each in found if each.attribute != SAME)
-
-
-def _read_note(sentence: str, speaker: str) -> Sequence[FactStatement]:
-    """Return what a note about somebody states that does not name them: "Lives in Delft"."""
-    for code in languages_in(sentence):
-        words = language_of(code).words
-        if words.fits("note", sentence):
-            who = speaker or words["user"]
-            return read_written_facts(f"{who} {sentence[0].lower()}{sentence[1:]}", speaker)
-    return ()
 
 
 def find_text_request(text: str) -> int | None:
@@ -202,23 +189,13 @@ def find_text_request(text: str) -> int | None:
     return min((each.span(0)[0] for each in found if each), default=None)
 
 
-def shows_text(text: str) -> bool:
-    """Return whether a text says that another one follows: "here is her letter"."""
-    return _fits_anywhere("shows_text", text)
+def fits_any(name: str, text: str) -> bool:
+    """Return whether a text fits a pattern of ``words`` of any language that has it.
 
-
-def is_unreal(sentence: str) -> bool:
-    """Return whether a sentence tells of a dream, a story or a game, or of the next minutes."""
-    return _fits_anywhere("unreal", sentence)
-
-
-def is_momentary(clause: str) -> bool:
-    """Return whether a clause only tells of the moment or the day: a meal, the weather, a mood."""
-    return _fits_anywhere("momentary", clause)
-
-
-def _fits_anywhere(name: str, text: str) -> bool:
-    """Return whether a text fits a pattern of ``words`` of any language that has it."""
+    ``shows_text`` says that another text follows ("here is her letter"); ``unreal`` tells of a
+    dream, a story or a game, or of the next minutes; ``momentary`` only of the moment or the day: a
+    meal, the weather, a mood.
+    """
     text = encodable(text)
     return any(language_of(code).words.fits(name, text) for code in languages_with("facts"))
 
@@ -363,10 +340,13 @@ class FactReader:
     def _thing(self, match: Any, thing: str, user: str) -> tuple[str, str]:
         """Return a thing as a subject, and as the sentence of a fact names it; empty if unclear."""
         words = self._words
-        thing = self._without_joining(thing.strip(EDGE))
+        thing = thing.strip(EDGE)
         begin = match.span(match.re.groupindex["thing"])[0] - match.span(0)[0]
         determiner = _last_word(match.group(0)[:begin])
         first, _, rest = thing.partition(" ")
+        if rest and first.casefold() in words["joining"]:  # "So the wedding's …"
+            thing = rest
+            first, _, rest = thing.partition(" ")
         if rest and first.casefold() in words["mine"]:
             determiner, thing = first.casefold(), rest
         thing = self._in_third_person(thing, user)
@@ -429,11 +409,6 @@ class FactReader:
             content = content.replace(apart, together)
         return content
 
-    def _without_joining(self, thing: str) -> str:
-        """Return a thing without the word that joins it to what is before: ``so rehearsals``."""
-        first, _, rest = thing.partition(" ")
-        return rest if rest and first.casefold() in self._words["joining"] else thing
-
     def _is_unclear(self, value: str) -> bool:
         """Return whether a value cannot be understood alone: ``it``, ``there``, ``this``."""
         if not value:
@@ -443,9 +418,8 @@ class FactReader:
             return True
         words = [word.strip(EDGE) for word in self._language.plain(value).split()]
         # An article says nothing by itself: "het" is "it", and "the" before a noun.
-        articles = self._words["articles"]
-        telling = [word for word in words[:-1] if word not in articles] + words[-1:]
-        pointing = any(word in unclear for word in telling)
+        telling = {*words[:-1]}.difference(self._words["articles"]) | {words[-1]}
+        pointing = not unclear.isdisjoint(telling)
         # "In that house" was cut before "that".
         cut = words[-1] in self._words.get("prepositions", ())
         return pointing or cut or not any(char.isalnum() or char == MASK for char in value)

@@ -86,9 +86,8 @@ def asks_memory(text: str) -> bool:
 
 def asks_to_keep(text: str) -> bool:
     """Return whether a text may ask to keep something, or how to be answered from now on."""
-    text = _SENTENCE_END.sub(
-        lambda found: f"{found[0]}\n", encodable(text[:MOST_READ].replace("'", "\u2019"))
-    )
+    text = encodable(text[:MOST_READ].replace("'", "\u2019"))
+    text = _SENTENCE_END.sub(lambda found: f"{found[0]}\n", text)
     codes = {code for line in text.split("\n") for code in languages_in(line)}
     forms = ((code, _forms(code, *RequestKind)) for code in sorted(codes))
     return any(each.fits(language_of(code).fold(text)) for code, each in forms)
@@ -272,15 +271,8 @@ def read_instruction(text: str, said: str, language: str) -> FactStatement:
         return replace(named, content=said)
     conditional = _shared().fits("conditional", text)
     tongue = None if conditional else _answer_language(text, language)
-    return FactStatement(
-        subject="user",
-        attribute=ANSWER_LANGUAGE if tongue else INSTRUCTION,
-        value=tongue or said,
-        content=said,
-        start=0,
-        end=len(text),
-        language=language,
-    )
+    kind = ANSWER_LANGUAGE if tongue else INSTRUCTION
+    return FactStatement("user", kind, tongue or said, said, 0, len(text), language)
 
 
 def read_revocation(about: str, said: str, language: str) -> FactStatement:
@@ -309,8 +301,7 @@ def _of_one_topic(one: str, other: str) -> bool:
 def is_about(revoked: str, instruction: str) -> bool:
     """Return whether what was revoked is this instruction."""
     shared = _shared()
-    tongue = all(shared.fits("languages", each) for each in (revoked, instruction))
-    alike = tongue or share_words(revoked, instruction) >= _MOSTLY
+    alike = share_words(revoked, instruction) >= _MOSTLY
     return alike or shared.fits("everything", revoked) or _of_one_topic(revoked, instruction)
 
 
@@ -326,12 +317,8 @@ def replaces(new: str, old: str) -> bool:
     It does where both are of one topic, or all that tells it from others stands in the older:
     "no more jokes" ends "always end with a joke".
     """
-    if _of_one_topic(new, old):
-        return True
-    if any(_shared().fits("conditional", each) for each in (new, old)):
-        return False
-    told = _telling(new)
-    return bool(told) and told <= _telling(old)
+    conditional = any(_shared().fits("conditional", each) for each in (new, old))
+    return _of_one_topic(new, old) or (not conditional and share_words(new, old) == 1)
 
 
 def points_back(revoked: str) -> bool:
@@ -408,19 +395,15 @@ def _end_of_instruction(requests: PatternTable, sentence: str, start: int, end: 
 
 def _answer_language(text: str, code: str) -> str | None:
     """Return the language in which an instruction asks to be answered, if it does."""
-    forms, plain = (
-        language_of(code).requests.patterns("answer_language"),
-        text.replace("'", "\u2019"),
-    )
-    found = (form.search(plain) for form in forms)
+    plain = text.replace("'", "\u2019")
+    found = (form.search(plain) for form in language_of(code).requests.patterns("answer_language"))
     return next((str(each["value"]) for each in found if each is not None), None)
 
 
 def _telling(text: str) -> frozenset[str]:
     """Return the stems of the words of an instruction that tell it from others."""
-    plain = (
-        _shared().pattern("untold_unspaced").sub(" ", text.replace("\u2019", "'").replace("-", " "))
-    )
+    plain = text.replace("\u2019", "'").replace("-", " ")
+    plain = _shared().pattern("untold_unspaced").sub(" ", plain)
     words = stems(sorted(value_key(plain) - _untold()), rank_languages(text)[0])
     return frozenset(_ANALYZER.terms(" ".join(words)))
 

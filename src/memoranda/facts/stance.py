@@ -30,9 +30,8 @@ def is_doubtful(language: Language, sentence: str, match: Any) -> bool:
     last = match.re.groupindex.get("value", 0)
     clause, rest = sentence[: match.span(0)[1]], sentence[max(match.span(last)[1], 0) :]
     words = language.words
-    return any(words.fits(each, clause) for each in ("question", "doubt")) or words.fits(
-        "undoing", rest
-    )
+    surrounding = (("question", clause), ("doubt", clause), ("undoing", rest))
+    return any(words.fits(*each) for each in surrounding)
 
 
 def may_open(language: Language, sentence: str, start: int) -> bool:
@@ -93,9 +92,8 @@ def _opens_unspaced(language: Language, sentence: str, match: Any) -> bool:
     before, named = sentence[: match.span(0)[0]], match.groupdict()
     if language.plain(named.get("person") or "") in language.nouns:
         return False  # "My friend's sister" is no sister of the user.
-    other = named.get("bare") is not None and _last_place(language, "others", before) > _last_place(
-        language, "speaking", before
-    )
+    others, own = (_last_place(language, each, before) for each in ("others", "speaking"))
+    other = named.get("bare") is not None and others > own
     return begins_unspaced(language, before) and not other
 
 

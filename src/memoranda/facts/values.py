@@ -38,10 +38,8 @@ def same_value(one: str, other: str, language: str = "", *, plural: bool = False
     left, right = (_value_words(each, language) for each in (one, other))
     if plural and left != right:
         single = load("mul", "comparison")["plurals"]
-        left, right = (
-            tuple(stems([single.get(word, word) for word in each], language))
-            for each in (left, right)
-        )
+        both = ([single.get(word, word) for word in each] for each in (left, right))
+        left, right = (tuple(stems(each, language)) for each in both)
     return bool(left) and left == right
 
 

@@ -78,4 +78,4 @@ def _attributes_of(claim: Claim) -> Iterator[str]:
     elif claim.fact is not None:
         yield claim.fact.attribute
         kind = attributes()[claim.fact.attribute]
-        yield from (*kind.ends, *kind.frees, *kind.carries, *kind.opposes)
+        yield from (*kind.ends, *kind.frees, *kind.opposes)

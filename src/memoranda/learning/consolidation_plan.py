@@ -15,14 +15,7 @@ from memoranda.facts.reader import FactStatement
 from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back
 from memoranda.facts.values import value_key
 from memoranda.learning.claims import ASKED, ORIGIN, Category, Claim, Relation
-from memoranda.learning.judge import (
-    JACCARD,
-    is_carried,
-    is_outdated,
-    judge_fact,
-    judge_text,
-    tells_same_time,
-)
+from memoranda.learning.judge import JACCARD, judge_fact, judge_text, tells_same_time
 from memoranda.learning.known_facts import KnownFact, is_quotation
 from memoranda.learning.llm.claim_checking import says_no_more
 from memoranda.model.changes import Close, Insert, RecordChange, Reinforce, Reweigh, Supersede
@@ -114,7 +107,7 @@ class ConsolidationPlan:
             self.actions.append(propose(draft, claim.fact))
         elif same is None:
             claim = _name_as_known(claim, excluded)
-            self._insert(claim, [*excluded, *self._carried(index, claim.fact, excluded)])
+            self._insert(claim, excluded)
         elif fresh := tuple(each for each in claim.sources if each not in same.sources):
             self._credit(claim, same, fresh)
 
@@ -149,9 +142,8 @@ class ConsolidationPlan:
                 known.over = True
                 self.actions.append(Close(known.record.id, self.now, "taken back"))
         former = (each.record for each in self.candidates[index])
-        ended = any(
-            each.attribute in INSTRUCTIONS and is_about(revoked, each.content) for each in former
-        )
+        instructions = (each.content for each in former if each.attribute in INSTRUCTIONS)
+        ended = any(is_about(revoked, each) for each in instructions)
         if claim.fact.content and not meant and not ended and not nameless:
             kept = replace(claim.fact, value=claim.content, ended=None)
             self._take(index, replace(claim, fact=kept))
@@ -183,23 +175,9 @@ class ConsolidationPlan:
             relation = judge_fact(record, claim.fact, same_time=same_time)
             if relation is not None:
                 return relation
-        quotes = is_quotation(record.content) and record.source_role == claim.speaker
-        if quotes and is_outdated(record, claim):
-            return Relation.UPDATE
         if not _may_share_subject(claim, record):
             return Relation.NONE
         return judge_text(record.content, claim.content, threshold=self.threshold)
-
-    def _carried(
-        self, index: int, fact: FactStatement | None, excluded: Sequence[KnownFact]
-    ) -> Iterator[KnownFact]:
-        """Yield what rests on a value that a claim ends, and was told in an earlier session."""
-        ended = {each.record.attribute for each in excluded if each.record.value}
-        if fact is None or fact.attribute not in ended:
-            return
-        for known in self._known(index):
-            if known.record.session_id != self.session and is_carried(known.record, fact):
-                yield known
 
     def _same(self, claim: Claim, repeated: Sequence[KnownFact]) -> KnownFact | None:
         """Return the fact that says what a claim says, if there is one that still may."""
@@ -290,10 +268,8 @@ def _may_be_fact(claim: Claim) -> bool:
 
 def _subject(name: object) -> str:
     """Return whom a statement is about, in the form that is compared; empty if unknown."""
-    plain = (
-        str(name or "").casefold().replace("\u2019", "'").removeprefix("the ").removesuffix("'s")
-    )
-    return "user" if plain in {"user", "i", "me"} else plain
+    who = str(name or "").casefold().replace("\u2019", "'").removeprefix("the ").removesuffix("'s")
+    return "user" if who in {"user", "i", "me"} else who
 
 
 def _may_share_subject(claim: Claim, known: Record) -> bool:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns
-from memoranda.facts.reader import MASK, SAME, FactStatement, is_unreal, read_facts, read_instead
+from memoranda.facts.reader import MASK, SAME, FactStatement, fits_any, read_facts, read_instead
 from memoranda.facts.requests import asks_to_keep, find_memory_change, find_withheld
 from memoranda.learning.claims import ASKED, Category, Claim, Turn
 from memoranda.learning.exclusions import blank_exclusions, is_joke, is_order
@@ -167,13 +167,9 @@ class _TurnReader:
                 yield from self._read_sentence(sentence)
             self.lead = sentence.shown
 
-    @property
-    def _speaker(self) -> str:
-        return "" if self.turn.speaker in ROLES else self.turn.speaker.strip()
-
     def _read_sentence(self, sentence: SentencePart) -> Iterator[ClaimDraft]:
         shown, said = asserted = self._without_question(sentence)
-        if not shown.strip() or has_secret(said) or is_unreal(shown):
+        if not shown.strip() or has_secret(said) or fits_any("unreal", shown):
             return
         if (change := find_memory_change(said)) and change.new is None:
             return
@@ -244,7 +240,8 @@ class _TurnReader:
     def _read_attributes(self, shown: str, said: str) -> Iterator[FactStatement]:
         """Yield the attributes that a sentence asserts."""
         shown, said = self._with_person(shown, said)
-        for each in read_facts(shown, said, speaker=self._speaker):
+        speaker = "" if self.turn.speaker in ROLES else self.turn.speaker.strip()
+        for each in read_facts(shown, said, speaker=speaker):
             last = self.last.get(self.turn.speaker)
             fact = each if each.attribute != SAME else last and each.correct(last)
             if fact is None:

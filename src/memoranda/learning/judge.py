@@ -7,18 +7,19 @@ beside: retired for nothing a fact is lost, kept for nothing it is found behind 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.questions import relation_nouns, same_roles
+from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import INSTRUCTION, FactStatement
 from memoranda.facts.requests import replaces
-from memoranda.facts.values import is_part_of_name, same_value, stems, value_phrases
+from memoranda.facts.values import is_part_of_name, same_value, value_phrases
 from memoranda.learning.claims import Claim, Relation
 from memoranda.learning.known_facts import quoted_words
 from memoranda.model.models import Record
-from memoranda.text.patterns import LanguageData, compile_pattern, load
+from memoranda.search.questions import speaks_of_change
+from memoranda.text.patterns import LanguageData, load
 from memoranda.text.terms import TermAnalyzer, fold, normalize
 
 # Share of the telling words of a statement that a repetition has (requirement S4.22).
@@ -27,15 +28,12 @@ JACCARD = 0.75
 GONE, CONTACT = "gone", "contact"
 # Those of what somebody likes better, does not eat, how they eat, and their animals.
 PREFERS, AVOIDS, DIET, PET = "prefers", "avoids", "diet", "pet"
-# Attributes of things rather than people: one is over with its value, or with the thing.
+# Attributes of things rather than people: a thing is the same in singular and plural.
 _OF_THINGS = frozenset({"date", "favourite", "price", "value"})
-# A job that names where it is held, "clerk at Lupo", is over with that employer.
-_HELD_AT = ("employer", "job")
 # Attributes that tie two: what rests on the tie is over with it, also where it names the other.
 _OF_TWO = frozenset({"partner"})
 _NAMED = frozenset({"identity", "relation"})
 _EDGE = " \t\n.,;:!?()[]\"'*_`"
-_UNSPACED_NOT = compile_pattern(r"[不没沒無无未非]|ない|ません")
 _WORDS = LanguageData("mul", "comparison")
 _ANALYZER = TermAnalyzer()
 
@@ -55,7 +53,8 @@ def judge_fact(
     if new.attribute == GONE:
         return Relation.UPDATE if _is_gone(old, new) else Relation.NONE
     names = (new.subject, *new.aliases)
-    if not any(_is_same_subject(old.subject, each, new) for each in names):
+    plural = new.attribute in _OF_THINGS or attributes()[new.attribute].dated
+    if not any(same_value(old.subject, each, new.language, plural=plural) for each in names):
         return Relation.NONE
     if _ends_beside(old, new):
         return Relation.UPDATE
@@ -63,44 +62,22 @@ def judge_fact(
 
 
 def judge_text(old: str, new: str, *, threshold: float = JACCARD) -> Relation:
-    """Return whether a sentence only repeats an older one; beyond that, sentences end nothing.
+    """Return whether a sentence repeats an older one, or tells it anew with another number.
 
-    It does in the same words, or in most of them in the same order, with the same numbers,
-    negations, names and persons.
+    It repeats it in the same words, or in most of them in the same order, with the same numbers,
+    negations and names. Beyond that, sentences end nothing.
     """
     old, new = quoted_words(old), quoted_words(new)
     if _plain_words(old) == _plain_words(new):
         return Relation.DUPLICATE
+    if _recounts(old, new):
+        return Relation.UPDATE
     told, again = _terms(old), _terms(new)
     left = iter(told)
     held = bool(again) and all(each in left for each in again)
     close = held and len(again) >= threshold * len(told)
     same = close and _particulars(old) == _particulars(new)
     return Relation.DUPLICATE if same else Relation.NONE
-
-
-def is_outdated(old: Record, claim: Claim) -> bool:
-    """Return whether a claim gives a thing, of which an older sentence tells, another value.
-
-    That is a one-value attribute of a thing that the sentence names whole; or the claim says
-    that it tells something new, in the same words with other numbers ("I have two dogs now").
-    """
-    told, now, fact = quoted_words(old.content), quoted_words(claim.content), claim.fact
-    if fact is not None and fact.value:
-        whole = set(_terms(fact.subject)) <= set(_terms(told))
-        single = attributes()[fact.attribute].single and fact.subject != "user"
-        return whole and single and tells_same_time(claim, old) is False
-    if _folded("changing").isdisjoint(_plain_words(now)):
-        return False
-    words = _without_numbers(told)
-    numbered = len(words) < len(_plain_words(told))
-    return numbered and words == _without_numbers(now)[: len(words)]
-
-
-def is_carried(old: Record, new: FactStatement) -> bool:
-    """Return whether a fact rests on a value that the newer one ends: a manager on an employer."""
-    carried = old.attribute in attributes()[new.attribute].carries
-    return carried and _is_same_subject(old.subject or "", new.subject, new)
 
 
 def tells_same_time(claim: Claim, known: Record) -> bool | None:
@@ -115,36 +92,40 @@ def tells_same_time(claim: Claim, known: Record) -> bool | None:
 
 def _relate_attribute(
     old: Record | FactStatement, new: FactStatement, *, same_time: bool | None
-) -> Relation:
+) -> Relation | None:
     """Return how a statement stands to an older fact of the same subject."""
     if old.attribute != new.attribute or _are_other_roles(old, new):
         return Relation.NONE
     if new.attribute == INSTRUCTION:
-        return _relate_instructions(old.value or old.content, new.value or "")
+        told, again = old.value or old.content, new.value or ""
+        if same_value(again, told):
+            return Relation.DUPLICATE
+        return Relation.UPDATE if replaces(again, told) else Relation.NONE
     dated = attributes()[new.attribute].dated
     return _relate_values(old, new, same_time=same_time if dated else None)
 
 
 def _relate_values(
     old: Record | FactStatement, new: FactStatement, *, same_time: bool | None
-) -> Relation:
+) -> Relation | None:
     """Return how the newer of two values of one attribute stands to the older."""
-    excluding = Relation.UPDATE if attributes()[new.attribute].single else Relation.NONE
+    kind = attributes()[new.attribute]
+    excluding = Relation.UPDATE if kind.holds == "one" else Relation.NONE
     if old.value is None:
         if new.value is None:
-            again = _plain_words(old.content) == _plain_words(new.content)
-            return Relation.DUPLICATE if again else Relation.NONE
+            return None  # Of two endings only their sentences tell whether one repeats the other.
         return Relation.UPDATE if _is_denial(old.content, new) else excluding
     if new.value is None:
         ended = not new.ended or _is_same(old.value, new.ended, new)
         return Relation.UPDATE if ended else Relation.NONE
     if new.ended and _is_same(old.value, new.ended, new):
         return Relation.UPDATE
+    again = same_time and _agree_in_numbers(old.value, new.value)
     if same_time is None:
         again = _is_same(old.value, new.value, new)
-    else:
-        again = same_time and _agree_in_numbers(old.value, new.value)
-    if again or (_is_person(new) and is_part_of_name(new.value, old.value)):
+    # The name of the one person of an attribute may be a short one.
+    one = kind.holds == "one" and (kind.category == "relation" or kind.name == "name")
+    if again or (one and is_part_of_name(new.value, old.value)):
         return Relation.DUPLICATE
     changed = _is_other_count(old.value, new) or _is_turned_round(old.value, new)
     return Relation.UPDATE if changed else excluding
@@ -160,12 +141,6 @@ def _is_same(one: str, other: str, new: FactStatement) -> bool:
     """Return whether two values of an attribute are the same; names have no plural."""
     plural = attributes()[new.attribute].category not in _NAMED
     return same_value(one, other, new.language, plural=plural)
-
-
-def _is_person(new: FactStatement) -> bool:
-    """Return whether a value is the name of the one person of an attribute, perhaps a short one."""
-    kind = attributes()[new.attribute]
-    return kind.single and (kind.category == "relation" or kind.name == "name")
 
 
 def _is_denial(content: str, new: FactStatement) -> bool:
@@ -191,9 +166,8 @@ def _is_turned_round(old: str, new: FactStatement) -> bool:
     """Return whether of two preferences one is the other turned round: tea to coffee."""
     if new.attribute != PREFERS:
         return False
-    known, told = (
-        value_phrases(each, new.language, _folded("rather")) for each in (old, new.value or "")
-    )
+    values, between = (old, new.value or ""), _folded("rather")
+    known, told = (value_phrases(each, new.language, between) for each in values)
     return len(known) > 1 and known == told[::-1]
 
 
@@ -204,12 +178,6 @@ def _allows(diet: str, food: str, language: str) -> bool:
         and any(same_value(diet, each, language) for each in diets)
         for foods, diets in load("mul", "comparison")["excluded"]
     )
-
-
-def _is_same_subject(old: str, subject: str, new: FactStatement) -> bool:
-    """Return whether two facts are of the same person or thing."""
-    plural = new.attribute in _OF_THINGS or attributes()[new.attribute].dated
-    return same_value(old, subject, new.language, plural=plural)
 
 
 def _is_gone(old: Record | FactStatement, new: FactStatement) -> bool:
@@ -230,63 +198,43 @@ def _ends_beside(old: Record | FactStatement, new: FactStatement) -> bool:
         return old.attribute in kind.ends or opposed
     if (new.attribute, old.attribute) == (AVOIDS, DIET):
         return _allows(old.value or "", new.ended or "", new.language)
-    if not new.ended or new.attribute in _OF_TWO:
-        return old.attribute in (*kind.frees, *kind.carries)
-    return (new.attribute, old.attribute) == _HELD_AT and _is_held_at(old.value or "", new.ended)
-
-
-def _is_held_at(job: str, employer: str) -> bool:
-    """Return whether a job ends in a small word and exactly an employer: ``clerk at Lupo``."""
-    words, named = job.split(), employer.split()
-    before, where = words[: -len(named)], " ".join(words[-len(named) :])
-    return bool(before) and before[-1].islower() and same_value(where, employer)
+    return (not new.ended or new.attribute in _OF_TWO) and old.attribute in kind.frees
 
 
 def _are_other_roles(old: Record | FactStatement, new: FactStatement) -> bool:
     """Return whether two facts name people for different things: a dentist and a landlord."""
     if new.attribute != CONTACT:
         return False
-    nouns = [same_roles(relation_nouns(each.content)) for each in (old, new)]
+    nouns = [relation_nouns(each.content).keys() for each in (old, new)]
     return all(nouns) and nouns[0].isdisjoint(nouns[1])
-
-
-def _relate_instructions(old: str, new: str) -> Relation:
-    """Return how the newer of two instructions stands to the older."""
-    if same_value(new, old):
-        return Relation.DUPLICATE
-    return Relation.UPDATE if replaces(new, old) else Relation.NONE
 
 
 # --- sentences --------------------------------------------------------------------------------
 
 
+def _recounts(old: str, new: str) -> bool:
+    """Return whether a sentence says what an older one did with a new number: "two dogs now"."""
+    both = map(_plain_words, (old, new))
+    told, now = ([each for each in words if not _is_number(each)] for words in both)
+    numbered = len(told) < len(_plain_words(old)) and speaks_of_change(new)
+    return numbered and same_value(" ".join(told), " ".join(now[: len(told)]), "en", plural=True)
+
+
+def _is_number(word: str) -> bool:
+    return word in _folded("counts") or any(map(str.isdigit, word))
+
+
 def _particulars(text: str) -> frozenset[str]:
     """Return what keeps a sentence apart, however alike another's words are.
 
-    That is its numbers, what is written with a capital inside of it, the words that deny or limit
-    it, and whom its pronouns and words for kin mean.
+    That is its numbers, what is written with a capital inside of it, and the words that deny or
+    limit it.
     """
     given = [each.strip(_EDGE) for each in normalize(text).split()]
     words = [each for each in map(fold, given) if each]
     names = {fold(each) for each in given[1:] if each[:1].isupper()} - {"i"}
     turning = {each for each in words if each in _folded("turning") or each.endswith("n't")}
-    numbers = {each for each in words if each in _folded("counts") or any(map(str.isdigit, each))}
-    denials = {*turning, *_UNSPACED_NOT.findall(text)}
-    return frozenset(names | numbers | denials | _persons(words) | set(relation_nouns(text)))
-
-
-def _without_numbers(text: str) -> list[str]:
-    """Return the stems of a text without its numbers, and without words for change."""
-    plurals = load("mul", "comparison")["plurals"]
-    words = [plurals.get(each, each) for each in _plain_words(text)]
-    left = _folded("counts") | _folded("changing")
-    return stems([each for each in words if each not in left and not each[0].isdigit()])
-
-
-def _persons(words: Iterable[str]) -> frozenset[str]:
-    """Return whom the pronouns and words for kin among words mean, by their English pronouns."""
-    given, rows = frozenset(words), load("mul", "comparison")["persons"]
-    return frozenset(row[0] for row in rows if any(fold(each) in given for each in row))
+    return frozenset(names | turning).union(filter(_is_number, words))
 
 
 @lru_cache(maxsize=1024)

@@ -22,9 +22,8 @@ from memoranda.records.drafts import draft_correction
 from memoranda.records.pages import session_episodes
 from memoranda.records.service import RecordService
 from memoranda.search.questions import asks
-from memoranda.text.calendar import month_numbers
 from memoranda.text.dates.statements import DateParser, without_dates
-from memoranda.text.patterns import any_of, compile_pattern, stands_alone
+from memoranda.text.patterns import compile_pattern, stands_alone
 
 # Facts that are looked through, the latest, and messages of the session before the one that asks.
 MOST_FACTS, MOST_MESSAGES = 500, 40
@@ -101,9 +100,8 @@ class MemoryChanger:
         """Return what the person said in the session before a message, the newest first."""
         store, scope, place = self.records.store, self.records.scope, episode.position or 0
         after = max(-1, place - 1 - MOST_MESSAGES)
-        found = session_episodes(
-            store, scope, episode.session_id or "", after=after, limit=MOST_MESSAGES
-        )
+        session = episode.session_id or ""
+        found = session_episodes(store, scope, session, after=after, limit=MOST_MESSAGES)
         earlier = (each for each in reversed(found) if (each.position or 0) < place)
         return [each for each in earlier if each.trust is Trust.PERSON]
 
@@ -222,25 +220,14 @@ def _values_of(record: Record) -> list[str]:
 def _with_value(content: str, old: str, new: str) -> str:
     """Return a text with another value; empty where it does not hold the old one just once."""
     wrong, right = (each.removeprefix("the ").removeprefix("a ") for each in (old, new))
-    days = _DAY.fullmatch(wrong), _DAY.fullmatch(right)
-    if days[0] is not None and days[1] is not None:
-        found = _find_day(content, days[0][1])
-        right = right if found[:1] and content[found[0].stop - 1].isalpha() else days[1][1]
-    else:
-        form = compile_pattern(re.escape(wrong), re.IGNORECASE)
-        places = form.finditer(content) if wrong and right else ()
-        found = [slice(*each.span()) for each in places if stands_alone(content, *each.span())]
-    if len(found) != 1:
-        return ""
-    return f"{content[: found[0].start]}{right}{content[found[0].stop :]}"
-
-
-def _find_day(content: str, day: str) -> list[slice]:
-    """Return where a text has a day of a month: in "11 December" and "the 11th"."""
-    month = any_of(month_numbers())
-    form = rf"\b(?:(?:{month}) )?(?P<day>{day}(?P<th>st|nd|rd|th)?)\b(?: (?:of )?(?:{month})\b)?"
-    found = compile_pattern(form, re.IGNORECASE).finditer(content)
-    return [slice(*each.span("day")) for each in found if each["th"] or each[0] != day]
+    days = [_DAY.fullmatch(each) for each in (wrong, right)]
+    if all(days) and wrong not in content:  # "The 11th" is "11 December".
+        wrong, right = (each[1] for each in days if each is not None)
+    form = compile_pattern(re.escape(wrong), re.IGNORECASE)
+    places = [each.span() for each in form.finditer(content)] if wrong and right else []
+    found = [each for each in places if stands_alone(content, *each)]
+    start, end = found[0] if len(found) == 1 else (0, 0)
+    return f"{content[:start]}{right}{content[end:]}" if end else ""
 
 
 def _tell(record: Record) -> str:

@@ -171,9 +171,8 @@ class _RequestReader:
             return False
         content = tidy(self._said(sentence), language)
         few = listed or shows("pointing", content, language)
-        return len(content.split()) >= _LEAST_WORDS - few or (
-            len(content) >= _LEAST_LETTERS and not content.isascii()
-        )
+        unspaced = len(content) >= _LEAST_LETTERS and not content.isascii()
+        return unspaced or len(content.split()) >= _LEAST_WORDS - few
 
     def _keep(self, part: SentencePart, text: str, language: str) -> None:
         """Keep one statement in its own words, or refuse it."""
@@ -253,15 +252,14 @@ class _RequestReader:
 
 def _refusal(content: str, language: str) -> str:
     """Return why a statement is not kept; empty where it is."""
-    if _is_secret(content):
-        return SECRET
-    if shows("hypothetical", content, language):
-        return SUPPOSED
-    if only_names(content, language):
-        return NAMED
-    if is_override(content):
-        return OVERRIDES
-    return JOKE if is_joke(content) else ""
+    reasons = (
+        (SECRET, _is_secret(content)),
+        (SUPPOSED, shows("hypothetical", content, language)),
+        (NAMED, only_names(content, language)),
+        (OVERRIDES, is_override(content)),
+        (JOKE, is_joke(content)),
+    )
+    return next((reason for reason, holds in reasons if holds), "")
 
 
 def _is_secret(content: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from memoranda.facts.forms import compile_form
 from memoranda.facts.language import language_of, languages_in
-from memoranda.facts.reader import MASK, find_text_request, shows_text
+from memoranda.facts.reader import MASK, find_text_request, fits_any
 from memoranda.facts.requests import asks_to_keep
 from memoranda.learning.statements import speaks_of_speaker
 from memoranda.text.limits import LONGEST_SENTENCE, MOST_READ
@@ -111,7 +111,7 @@ def blank_pasted(text: str) -> str:
     lead = text[: begun[1]]
     last_asks = not _ASKS.isdisjoint(text[slice(*others[-1])])
     greets = any(_PROSE.pattern("salutation", 0).match(text[slice(*each)]) for each in others)
-    shows = greets or shows_text(lead) or lead.rstrip()[-1:] in _COLONS
+    shows = greets or fits_any("shows_text", lead) or lead.rstrip()[-1:] in _COLONS
     rest = others[:-1] if last_asks else others
     few = len(rest) == 1 and len(split_sentences(text[slice(*rest[0])])) <= _FEW_SENTENCES
     pasted = shows or (not _ASKS.isdisjoint(lead) and not few and _CLOSED not in text)

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cache
 
 from memoranda.facts.language import language_of, languages_in
-from memoranda.facts.reader import is_momentary
+from memoranda.facts.reader import fits_any
 from memoranda.text.dates.statements import write_day
 from memoranda.text.patterns import load
 from memoranda.text.small_talk import states_nothing
@@ -68,7 +68,7 @@ def weigh_statement(sentence: str, *, dated: bool, among_people: bool) -> float:
         or (not named and any(word in _list("persons", code) for word in head))
         or any(word in _list("pointing_at_ends", code) for word in (*low[:1], *low[-1:])),
         "unsettled": any(word in _list("unsettled", code) for word in head),
-        "momentary": is_momentary(sentence),
+        "momentary": fits_any("momentary", sentence),
     }
     kind = "people" if among_people else "assistant"
     weights: Mapping[str, float] = load("mul", "statements")[kind]

@@ -253,7 +253,7 @@ class CurrentFirst:
 
 def asks_for_many(question: str) -> bool:
     """Return whether a question asks for an attribute of which several values hold at once."""
-    return any(not attributes()[each.attribute].single for each in read_asked(question))
+    return any(attributes()[each.attribute].holds == "many" for each in read_asked(question))
 
 
 def find_superseded(rows: Rows, found: Mask) -> Places:

@@ -21,8 +21,6 @@ from typing import Any, Final
 
 import re2
 
-# Bytes that RE2 may take for one pattern.
-_MOST_MEMORY: Final = 4 << 20
 _MOST_KNOWN: Final = 4_096
 # The letters and digits of ASCII, of Latin beyond it, and of all other scripts.
 _ASCII: Final = "A-Za-z0-9"
@@ -174,7 +172,7 @@ class LinearPattern:
         marks = [mark for mark, flag in named.items() if self.flags & flag]
         flags = f"(?{''.join(marks)})" if marks else ""
         source = flags + _translate(self.pattern, small=self._is_small)
-        return re2.compile(source, _options())
+        return re2.compile(source, engine_options())
 
     @cached_property
     def _is_small(self) -> bool:
@@ -235,10 +233,12 @@ class LinearPattern:
 
 
 @cache
-def _options() -> Any:
+def engine_options(most_memory: int = 4 << 20, *, cased: bool = True) -> Any:
+    """Return how RE2 is to read a pattern, and the bytes that it may take for it."""
     options = re2.Options()
+    options.case_sensitive = cased
     options.log_errors = False
-    options.max_mem = _MOST_MEMORY
+    options.max_mem = most_memory
     return options
 
 

@@ -180,10 +180,8 @@ def _is_random(code: str) -> bool:
     plain = figures >= _FEW and code.isalnum()
     if not (long and (mixed or plain)) or figures < 2 or code.startswith("AAAA"):  # noqa: PLR2004
         return False  # The last is the beginning of a public key of SSH.
-    spelled = sum(map(len, _SPELLED.findall(code)))
-    return max(
-        map(len, code.translate(_JOINTS).split())
-    ) >= _LONG_PART and spelled <= _MOST_SPELLED * len(code)
+    spelled = sum(map(len, _SPELLED.findall(code))) > _MOST_SPELLED * len(code)
+    return not spelled and max(map(len, code.translate(_JOINTS).split())) >= _LONG_PART
 
 
 def _share_of_switches(code: str) -> float:
@@ -362,9 +360,8 @@ def _is_phrase(said: str) -> bool:
     if not parts or not all(part.replace("'", "").replace("’", "").isalpha() for part in parts):
         return False
     # "correct horse battery staple" is a password, "correct" is not.
-    told = sum(
-        part in _WORDS.no_values or part.endswith(tuple(_WORDS.no_endings)) for part in parts
-    )
+    endings = tuple(_WORDS.no_endings)
+    told = sum(part in _WORDS.no_values or part.endswith(endings) for part in parts)
     return (
         told <= (len(parts) >= _MANY)
         and words_of("function_words", *_SPOKEN).isdisjoint(parts)

@@ -16,10 +16,8 @@ _END = compile_pattern(
     r"[.!?\u2026]+[\"'\u201d\u2019\u00bb)\]*_~]*(?:\s+|$)|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\uff09)\"]*|\s*\n\s*"
 )
 _ASKS = frozenset("?\uff1f\u061f")
-_MARKS, _CLOSING = (
-    ".!?\u2026\u3002\uff01\uff1f\u061f",
-    "\"'\u201d\u2019\u00bb)]*_~\u300d\u300f\uff09",
-)
+_MARKS = ".!?\u2026\u3002\uff01\uff1f\u061f"
+_CLOSING = "\"'\u201d\u2019\u00bb)]*_~\u300d\u300f\uff09"
 _OPENING = "\"'([{*_\u201c\u2018\u00ab\u201e-"
 # Characters before a full stop that hold the word it may shorten; digits of a day.
 _LONGEST_SHORT, _LONGEST_DAY = 12, 2

@@ -144,14 +144,12 @@ def _read(text: str, said_at: datetime, local: str, zone: tzinfo | None) -> tupl
     """Return the times of the sentences of a text; one that is too long has none."""
     del local, zone
     masked = DATES.masked.sub(lambda found: " " * len(found[0]), text)
-    found: list[DateMention] = []
-    for start, end, _ in split_sentences(masked):
-        if end - start <= LONGEST_SENTENCE:
-            times = DatedSentence(masked[start:end], said_at).mentions()
-            found += (
-                replace(each, start=start + each.start, end=start + each.end) for each in times
-            )
-    return tuple(found)
+    return tuple(
+        replace(each, start=start + each.start, end=start + each.end)
+        for start, end, _ in split_sentences(masked)
+        if end - start <= LONGEST_SENTENCE
+        for each in DatedSentence(masked[start:end], said_at).mentions()
+    )
 
 
 class DatedSentence:
@@ -223,10 +221,7 @@ class DatedSentence:
     def _direction(self, time: TimeExpression, cue: TimeCue | None) -> str:
         if cue and cue.name == "since":
             return tense.PAST
-        way = tense.find_direction(self._text, time.begin, time.finish)
-        if cue and cue.name == "by":  # An end lies ahead, or nobody knows where.
-            return tense.UNKNOWN if way == tense.PAST else tense.FUTURE
-        return tense.FUTURE if cue and cue.name == "until" and way != tense.PAST else way
+        return tense.find_direction(self._text, time.begin, time.finish)
 
     def _bounds(self, time: TimeExpression, cue: TimeCue | None) -> Bounds | None:
         """Return the stretch of days that a time means here, if that is certain."""
