@@ -11,7 +11,7 @@ import httpx
 
 from memoranda import Memory, Settings
 from memoranda.http.app import create_app
-from memoranda.mcp.http import mounted_app
+from memoranda.mcp.run import mounted_app
 from memoranda.model.tokens import TokenScope
 from memoranda.serving.addresses import ListenAddress
 from memoranda.serving.listening import AllowedHosts, bound, web_server

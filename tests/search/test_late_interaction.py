@@ -67,15 +67,15 @@ def test_a_score_is_what_the_definition_says(asked, turns, left_out):
     candidates = [place for place in range(len(turns)) if place not in left_out] or [0]
     told = [turns[place][2] for place in candidates]
     tokens = dict(zip(candidates, told, strict=True))
-    rarity = iter(np.linspace(1, 2, len(asked)))
-    spans = [(2 * place, 2 * place + 1) for place in range(len(asked))]
+    weights = np.linspace(1, 2, len(asked))
+    words = [f"w{place}" for place in range(len(asked))]
+    spans = [(3 * place, 3 * place + 2) for place in range(len(asked))]
     question = QuestionTokens.of(
-        "a " * len(asked),
+        " ".join(words),
         EmbeddedText(np.zeros(2, np.float32), asked, spans),
-        lambda _: float(next(rarity)),
+        dict(zip(words, weights.tolist(), strict=True)),
     )
     alike = compare_tokens(question, rows, tokens)
-    weights = np.linspace(1, 2, len(asked))
     order = sorted(range(len(turns)), key=lambda place: (turns[place][0], place))
     ends = np.cumsum([turns[place][1] for place in order])
     middle = {row: ends[at] - turns[row][1] / 2 for at, row in enumerate(order)}
@@ -113,8 +113,8 @@ def test_pieces_of_a_word_weigh_as_the_word():
     """What stands side by side is one word, whatever the model cut it into."""
     spans = [(0, 2), (2, 5), (6, 8), (9, 11)]
     embedded = EmbeddedText(np.zeros(2, np.float32), np.eye(4, dtype=np.int8), spans)
-    question = QuestionTokens.of("gyuto is ok", embedded, len)
-    np.testing.assert_allclose(question.weights, np.array([5, 5, 2, 2]) / 14)
+    question = QuestionTokens.of("gyuto is ok", embedded, {"gyuto": 5.0, "ok": 2.0})
+    np.testing.assert_allclose(question.weights, np.array([5, 5, 1, 2]) / 13)
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ from memoranda.errors import InvalidInput, MissingExtra
 from memoranda.serving.addresses import ListenAddress
 
 # Doors do not know each other: these are opened by their names.
-MCP, MCP_APP, TUI = "memoranda.mcp.run", "memoranda.mcp.http", "memoranda.tui.app"
-HTTP = "memoranda.http.run"
+MCP, HTTP, TUI = "memoranda.mcp.run", "memoranda.http.run", "memoranda.tui.app"
 
 commands = typer.Typer()
 
@@ -75,7 +74,7 @@ def serve(
     memory = Memory(session.db, user=session.user, settings=session.usable_settings)
     with session.with_resource(memory):
         memory.run_upkeep()
-        mcp = import_module(MCP_APP).mounted_app(memory) if find_spec("mcp") else None
+        mcp = import_module(MCP).mounted_app(memory) if find_spec("mcp") else None
         import_module(HTTP).run(memory, address, mcp)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,18 +13,26 @@ import anyio.to_thread
 from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
 from mcp.shared._context_streams import create_context_streams
+from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
+from mcp_types import (
+    INVALID_PARAMS,
+    PARSE_ERROR,
+    CallToolResult,
+    ErrorData,
+    GetPromptResult,
+    InputRequiredResult,
+    JSONRPCError,
+)
 from pydantic import AnyHttpUrl, ValidationError
 
 import memoranda
 from memoranda.errors import MemorandaError
 from memoranda.mcp.apps import memory_pages
-from memoranda.mcp.malformed import pass_messages
 from memoranda.mcp.reading import add_prompts, add_resources
 from memoranda.mcp.tools import failure, memory_tools, told_to_client
 from memoranda.model.checks import unknown
@@ -39,6 +48,10 @@ INSTRUCTIONS = (
 )
 # The SDK wants an issuer of tokens; ours come from the settings, and no client is sent there.
 ISSUER = AnyHttpUrl("https://memoranda.invalid")
+NO_MESSAGE = (
+    "this line is not a JSON-RPC 2.0 message in UTF-8; write each message as one line of JSON, "
+    "without halves of surrogate pairs"
+)
 
 
 class MemoryServer(MCPServer[None]):
@@ -79,17 +92,12 @@ class MemoryServer(MCPServer[None]):
 
 
 def _told(name: str, error: ToolError) -> str:
+    """Return what a client learns of a failure; the tool itself checks arguments."""
     cause = error.__cause__
     if isinstance(cause, MemorandaError):
         return told_to_client(cause)
-    if isinstance(error, UnexpectedToolError):
-        log.error("%s failed", name, exc_info=cause)
-        return f"{name} failed; what went wrong is in the log of the server"
-    if isinstance(cause, ValidationError):
-        problems = cause.errors(include_url=False)
-        told = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in problems]
-        return f"{name}: {'; '.join(told)}"
-    return str(error)
+    log.error("%s failed", name, exc_info=cause)
+    return f"{name} failed; what went wrong is in the log of the server"
 
 
 def build(
@@ -129,3 +137,39 @@ def build(
     add_resources(server, memory)
     add_prompts(server, memory)
     return server
+
+
+async def pass_messages(
+    source: ReadStream[SessionMessage | Exception],
+    target: WriteStream[SessionMessage | Exception],
+    answers: WriteStream[SessionMessage],
+) -> None:
+    """Pass the messages of ``source`` on to ``target``; answer each malformed line with an error.
+
+    Args:
+        source: messages of a client, and an exception for each malformed line.
+        target: what serves the messages.
+        answers: what the client reads.
+    """
+    async with target:
+        async for item in source:
+            if isinstance(item, Exception):
+                error = ErrorData(code=PARSE_ERROR, message=NO_MESSAGE)
+                answer = JSONRPCError(jsonrpc="2.0", id=_request_id(item), error=error)
+                await answers.send(SessionMessage(answer))
+            else:
+                await target.send(item)
+
+
+def _request_id(problem: Exception) -> int | str | None:
+    """Return the id of the request in a malformed line, if Python can read the line as JSON."""
+    if not isinstance(problem, ValidationError):
+        return None
+    line = problem.errors()[0]["input"]
+    try:
+        request = json.loads(line) if isinstance(line, str) else None
+    except (ValueError, RecursionError):
+        return None
+    found = request.get("id") if isinstance(request, dict) else None
+    readable = type(found) is int or (isinstance(found, str) and found.isascii())
+    return found if readable else None

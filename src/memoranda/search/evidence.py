@@ -22,7 +22,7 @@ evidence, so one stands for both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
@@ -41,6 +41,7 @@ from memoranda.search.index import (
     Rows,
     are_others,
 )
+from memoranda.search.questions import terms_of
 from memoranda.text.patterns import compile_pattern
 
 K1, B = 1.2, 0.75  # BM25 (Robertson and Zaragoza 2009), as in FTS5
@@ -227,18 +228,24 @@ class QuestionTokens:
 
     @classmethod
     def of(
-        cls, text: str, embedded: EmbeddedText, weigh: Callable[[str], float]
+        cls, text: str, embedded: EmbeddedText, rarity: Mapping[str, float]
     ) -> QuestionTokens | None:
         """Return the tokens of an embedded question; ``None`` where it has none that count.
 
         Args:
             text: the question.
             embedded: what the model says of it.
-            weigh: tells how much a word counts.
+            rarity: how rare each of its terms is.
         """
         if embedded.tokens is None or not len(embedded.tokens):
             return None
-        weights = np.array([weigh(word) for word in _words_at(text, embedded.spans)], np.float32)
+        weights = np.array(
+            [
+                max((rarity.get(term, FUNCTION_WORD) for term in terms_of(word)), default=0)
+                for word in _words_at(text, embedded.spans)
+            ],
+            np.float32,
+        )
         if not weights.any():
             weights[:] = 1
         vectors = embedded.tokens.astype(np.float32)

@@ -142,12 +142,6 @@ class QuantizedVectors:
         """How many numbers a vector has; 0 where nothing has one."""
         return int(self.codes.shape[1])
 
-    @property
-    def read(self) -> Mask:
-        """Which records have one that says something."""
-        known: Mask = self.scales > UNREAD
-        return known
-
     def extended(self, count: int) -> QuantizedVectors:
         """Return a copy with room for so many in all."""
         made = self.zeros(count, self.dimensions)
@@ -208,14 +202,14 @@ def read_once(
     kept: dict[K, T | None], wanted: Sequence[K], read: Callable[[list[K]], Mapping[K, T]]
 ) -> dict[K, T]:
     """Return what is ``kept`` of these, and read and keep the others."""
-    missing = [key for key in wanted if key not in kept]
-    found: dict[K, T | None] = {}
+    found = {key: kept[key] for key in wanted if key in kept}
+    missing = [key for key in wanted if key not in found]
     if missing:
-        found = {**dict.fromkeys(missing), **read(missing)}
+        came: dict[K, T | None] = {**dict.fromkeys(missing), **read(missing)}
         if len(kept) < MOST_KEPT:
-            kept.update(found)
-    known = ((key, found[key] if key in found else kept[key]) for key in wanted)
-    return {key: value for key, value in known if value is not None}
+            kept.update(came)
+        found |= came
+    return {key: value for key, value in found.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -278,13 +272,10 @@ class Rows:
     @cached_property
     def answers(self) -> tuple[Places, Places, Floats]:
         """The turns that ask, the turn after each where another speaks, and what that shares."""
-        around, table = self.surroundings, self.table
-        before = around.place[np.flatnonzero(table["asks"])]
-        before = before[before + 1 < len(self)]
-        asked, answer = around.order[before], around.order[before + 1]
-        another = are_others(table["speaker"][asked], table["speaker"][answer])
-        another &= around.talks[before] == around.talks[before + 1]
-        fade = np.exp((around.middles[before] - around.middles[before + 1]) / TALK_FADE) * another
+        after, speakers, around = self.beside[:, 1], self["speaker"], self.surroundings
+        asked = np.flatnonzero(self["asks"] & (after >= 0) & are_others(speakers, speakers[after]))
+        answer, places = after[asked], around.place[asked]
+        fade = np.exp((around.middles[places] - around.middles[places + 1]) / TALK_FADE)
         return asked, answer, fade.astype(np.float32)
 
     def found(self, ordinals: Sequence[int] | Ordinals) -> tuple[Places, Mask]:

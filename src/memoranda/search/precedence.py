@@ -141,7 +141,11 @@ class CurrentFirst:
         return self._best_fit(later)
 
     def _best_fit(self, fits: Mapping[int, float]) -> int | None:
-        enough = [row for row, fit in fits.items() if fit >= ENOUGH and not self._is_rival(row)]
+        enough = [
+            row
+            for row, fit in fits.items()
+            if fit >= ENOUGH and not competes(self.question, self._read(row))
+        ]
         return max(enough, key=lambda row: fits[row], default=None)
 
     def _told_with(self, top: int, best: Sequence[int]) -> list[int]:
@@ -174,14 +178,10 @@ class CurrentFirst:
             fit < LEAST
             or told.terms <= before.terms  # It says nothing more.
             or lost <= self.question.words  # It says the same, but for what is asked for.
-            or (lost & self.question.words and is_keyword(self.question.query))
+            or (lost & self.question.words and is_keyword(self.question.text))
         ):
             return 0.0
         return fit + CHANGE * told.changes + VALUE * told.renews(before, self.question)
-
-    def _is_rival(self, row: int) -> bool:
-        """Return whether a record is about another thing than the question."""
-        return competes(self.question, self.texts([row])[row], self._read(row).terms)
 
     def _likeness(self, row: int, other: int) -> float:
         """Return how like another record one is: by their vectors, or their words without."""

@@ -93,7 +93,7 @@ class ParsedQuestion:
     @cached_property
     def former(self) -> bool:
         """Whether it asks what was so before something changed."""
-        return ASKED.before.search(normalize(self.query)) is not None
+        return ASKED.before.search(self.text) is not None
 
     @cached_property
     def past(self) -> bool:
@@ -181,8 +181,8 @@ TermedWord = tuple[str, frozenset[str]]
 NO_WORD: TermedWord = "", frozenset()
 
 
-def competes(question: ParsedQuestion, sentence: str, held: frozenset[str]) -> bool:
-    """Return whether ``sentence``, which holds the terms ``held``, speaks of a rival.
+def competes(question: ParsedQuestion, told: StatedText) -> bool:
+    """Return whether a text speaks of a rival of what is asked.
 
     Only words of the question that it lacks can have one.
     """
@@ -190,10 +190,10 @@ def competes(question: ParsedQuestion, sentence: str, held: frozenset[str]) -> b
     missing = [
         place
         for place, (word, terms) in enumerate(asked)
-        if terms & question.terms and not terms & held
+        if terms & question.terms and not terms & told.terms
         if word.lower() not in ASKED.words("generic")
     ]
-    said = _words(sentence) if missing else []
+    said = _words(told.text) if missing else []
     return any(
         _replaced(asked, place, said, step, question) for place in missing for step in (-1, 1)
     )

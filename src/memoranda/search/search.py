@@ -24,14 +24,7 @@ from memoranda.search import evidence
 from memoranda.search.evidence import WITHIN, QuestionTokens, ScoredRecords
 from memoranda.search.index import NO_NUMBER, UNREAD, Floats, IndexCache, Mask, Rows, read_once
 from memoranda.search.precedence import CurrentFirst, find_superseded
-from memoranda.search.questions import (
-    ANALYZER,
-    ParsedQuestion,
-    asks,
-    is_keyword,
-    names_assistant,
-    terms_of,
-)
+from memoranda.search.questions import ANALYZER, ParsedQuestion, asks, is_keyword, names_assistant
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
@@ -217,14 +210,8 @@ class SingleSearch:
             wanted &= ~rows.named("session", where.exclude_session)
         others = where.session, where.since, where.until, where.tags, where.metadata
         if where.namespace or any(others):
-            wanted &= self._passing(where)
+            wanted &= np.isin(rows.ordinals, self.parts.store.ordinals(self.scope, where))
         return wanted
-
-    def _passing(self, where: Filter) -> Mask:
-        """Return which records the store finds by a filter."""
-        passing = np.zeros(len(self.rows), bool)
-        passing[self.rows.found(self.parts.store.ordinals(self.scope, where))[0]] = True
-        return passing
 
     @cached_property
     def words(self) -> evidence.LexicalEvidence:
@@ -243,11 +230,11 @@ class SingleSearch:
             return []
         by_meaning = self.parts.ranking.fusion == "cosine"
         scored, shown = self._by_meaning() if by_meaning else self._by_all_arms()
+        if min_score is not None:
+            shown &= scored.score >= min_score
         order = evidence.best_rows(scored.score, shown, limit + len(skip))
         records = self._records(order)
         found = [row for row in order if row in records and records[row].id not in skip]
-        if min_score is not None:
-            found = [row for row in found if float(scored.score[row]) >= min_score]
         found = found[:limit]
         arms, beside = self._arms(scored, found), self._beside(found)
         return [
@@ -274,14 +261,13 @@ class SingleSearch:
         """Return of each row the evidence of the arms that add something to its score."""
         found: dict[int, dict[str, ArmEvidence]] = {row: {} for row in rows}
         for name, share in scored.shares.items():
-            if (shares := share[rows]).any():
-                every = scored.evidence[name]
-                values = every[rows]
-                ranks = len(every) + 1 - np.searchsorted(np.sort(every), values, side="right")
-                told = zip(rows, ranks.tolist(), values.tolist(), shares.tolist(), strict=True)
-                for row, *arm in told:
-                    if arm[-1]:
-                        found[row][name] = ArmEvidence(*arm)
+            every = scored.evidence[name]
+            values, shares = every[rows], share[rows]
+            ranks = 1 + np.count_nonzero(every > values[:, None], axis=1)
+            told = zip(rows, ranks.tolist(), values.tolist(), shares.tolist(), strict=True)
+            for row, *arm in told:
+                if arm[-1]:
+                    found[row][name] = ArmEvidence(*arm)
         return found
 
     def _unread(self, row: int) -> str | None:
@@ -372,7 +358,7 @@ class SingleSearch:
 
     def _or_by_words(self, likeness: Floats, most: np.float32) -> Floats:
         """Return likeness where a record without a vector is at ``most`` as its words are."""
-        read = self.rows.vectors.read
+        read = self.rows.vectors.scales > UNREAD
         return likeness if read.all() else np.where(read, likeness, most * self.words.likeness())
 
     def _token_evidence(self, found: Mapping[str, Floats], score: Floats) -> dict[str, Floats]:
@@ -437,12 +423,7 @@ class SingleSearch:
         if self.embedded is None:
             return None
         rarity = dict(zip(self.terms, self.words.rarity.tolist(), strict=True))
-
-        def weigh(word: str) -> float:
-            known = (rarity.get(term, evidence.FUNCTION_WORD) for term in terms_of(word))
-            return max(known, default=0.0)
-
-        return QuestionTokens.of(self.query, self.embedded, weigh)
+        return QuestionTokens.of(self.query, self.embedded, rarity)
 
     def _records(self, rows: Sequence[int]) -> dict[int, Record]:
         """Return records by row."""
@@ -461,11 +442,9 @@ class SingleSearch:
         """Return by row what is read of records by their ordinals, as far as they exist."""
 
         def read_rows(missing: list[int]) -> dict[int, T]:
-            ordinals = self.rows.ordinals[missing].tolist()
-            found = read(self.scope, ordinals)
-            return {
-                row: found[key] for row, key in zip(missing, ordinals, strict=True) if key in found
-            }
+            placed = dict(zip(self.rows.ordinals[missing].tolist(), missing, strict=True))
+            found = read(self.scope, [*placed])
+            return {placed[ordinal]: value for ordinal, value in found.items()}
 
         return read_once(kept, rows, read_rows)
 
