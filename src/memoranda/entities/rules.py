@@ -288,6 +288,7 @@ def _type_of(tokens: Sequence[WordToken], first: int, last: int) -> str:
     before = tokens[first - 1].low if first and run[0].gap == " " else ""
     nearby = {token.low for token in tokens[max(0, first - 4) : first]}
     low, whole = name.lower(), " of " not in name
+    inner = _INNER_CAPITAL.fullmatch(name) and not _EN.pattern("surname", 0).fullmatch(name)
     # Two or three words, none of them an everyday one: most often a person.
     full = several and len(run) <= _LONGEST_NAME and not any(is_no_name(each.name) for each in run)
     rules = (
@@ -297,6 +298,7 @@ def _type_of(tokens: Sequence[WordToken], first: int, last: int) -> str:
         ("organization", several and end in names.organization_ends),
         ("location", several and end in names.place_ends),
         ("person", whole and run[0].low in given_names()),
+        ("project", inner),
         ("person", before in names.person_before),
         ("organization", before in {"at", "for"} and nearby & names.work),
         ("location", before in names.place_prepositions and nearby & names.motion),
