@@ -14,13 +14,13 @@ from strands import vended_memory_stores
 from strands.vended_memory_stores import test_memory_store as strands_store
 
 from memoranda import AsyncMemory, Settings
-from memoranda.integrations.strands_agents import MemorandaStore
+from memoranda.integrations.strands_agents import MemorandaMemoryStore
 
 WORDLESS = Settings(embedding={"model": "none"})
 OwnStore = strands_store.TestMemoryStore
 
 
-class SuiteStore(MemorandaStore):
+class SuiteStore(MemorandaMemoryStore):
     """The store, made as Strands' own is."""
 
     __test__ = False
@@ -56,7 +56,7 @@ strands_store.TestMemoryStore = vended_memory_stores.TestMemoryStore = SuiteStor
 def speeds(place: Path) -> dict[str, tuple[Callable[[int], Any], Callable[[int], Any]]]:
     """Return operations on ours and on Strands' own, to be called with numbers."""
     loop = asyncio.new_event_loop()
-    ours = MemorandaStore(AsyncMemory(place, settings=WORDLESS), name="ours")
+    ours = MemorandaMemoryStore(AsyncMemory(place, settings=WORDLESS), name="ours")
     theirs = OwnStore(name="theirs", path=str(place.parent / "theirs.json"))
     steps: dict[str, Callable[[Any, int], Any]] = {
         "add": lambda store, number: store.add(f"Trip {number} goes to Lisbon."),

@@ -12,8 +12,7 @@ from memoranda import AsyncMemory, Conversation, Memory, Remote
 from memoranda.aio import AsyncAdmin, AsyncConversation, AsyncNotes
 from memoranda.maintenance.users import Admin
 from memoranda.notes.sync import SyncedNotes
-from memoranda.remote.conversation import RemoteConversation
-from memoranda.remote.memory import RemoteAdmin, RemoteNotes
+from memoranda.remote.memory import RemoteAdmin, RemoteConversation, RemoteNotes
 
 PUBLIC = {
     "UNSET",

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from memoranda import Memory, Settings, errors
 from memoranda.cli import app
-from memoranda.http.run import run
+from memoranda.http.app import run
 from memoranda.serving.addresses import ListenAddress
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memoranda.errors import InvalidInput
-from memoranda.integrations.clients import clients, plan_install, plan_uninstall
+from memoranda.integrations.clients import clients, plan_install
 
 # Of each client: where its servers stand in a home folder of Linux, and the entry that it reads.
 CALL = ["memoranda", "mcp", "--user", "ana"]
@@ -81,9 +81,9 @@ def test_a_client_gets_its_entries_once_and_loses_them_again(home, name):
         call = {"type": "command", "command": line, "timeout": 60}
         assert all(groups == [{"hooks": [call]}] for groups in hooks.values())
     assert plan_install(name, CALL[2:]) == []
-    apply(plan_uninstall(name))
+    apply(plan_install(name, None))
     assert not [each for each in home.rglob("*") if each.is_file()]
-    assert plan_uninstall(name) == []
+    assert plan_install(name, None) == []
     assert set(SERVERS) == set(clients())
 
 
@@ -111,7 +111,7 @@ def test_what_stands_there_already_stays(home, name):
     assert b"\n" not in path.read_bytes().replace(b"\r\n", b"")
     if name in HOOKS:
         assert len(read(hooks)["hooks"]["SessionStart"]) == 2
-    apply(plan_uninstall(name))
+    apply(plan_install(name, None))
     assert path.read_bytes() == before
     if name in HOOKS:
         assert hooks.read_text() == json.dumps(mine, indent=2) + "\n"
@@ -143,7 +143,7 @@ def test_what_is_not_understood_is_left_alone(home, text):
     path = home / ".cursor" / "mcp.json"
     path.parent.mkdir()
     path.write_bytes(data := text.encode(errors="surrogateescape"))
-    for plan in (lambda: plan_install("cursor", []), lambda: plan_uninstall("cursor")):
+    for plan in (lambda: plan_install("cursor", []), lambda: plan_install("cursor", None)):
         with pytest.raises(InvalidInput, match=r"mcp\.json"):
             plan()
     assert path.read_bytes() == data

@@ -14,7 +14,7 @@ from strands.memory.extraction.triggers import InvocationTrigger
 from strands.memory.types import AddMessagesContext
 from strands.models import Model
 
-from memoranda.integrations.strands_agents import MemorandaStore
+from memoranda.integrations.strands_agents import MemorandaMemoryStore
 
 PLAIN = Settings(embedding={"model": "none"}, timezone="UTC")
 CAT = "My cat is called Schnurri."
@@ -75,7 +75,7 @@ def test_an_agent_is_told_what_an_earlier_one_heard():
     async def work(memory):
         model = Scripted()
         for session, prompts in (("monday", [CAT, "Thanks."]), ("friday", ["My cat's name?"])):
-            store = MemorandaStore(
+            store = MemorandaMemoryStore(
                 memory, name="notes", session=session, extraction={"trigger": InvocationTrigger()}
             )
             manager = MemoryManager(stores=[store])
@@ -94,7 +94,7 @@ def test_a_message_that_is_tried_again_is_kept_once():
     """By its number in its run; in another run, and without numbers, the same words are new."""
 
     async def work(memory):
-        store = MemorandaStore(memory, name="notes", session="s")
+        store = MemorandaMemoryStore(memory, name="notes", session="s")
         said = [message("user", "ok"), message("assistant", CALL), message("user", RESULT)]
         first, more = AddMessagesContext([0, 1, 2]), AddMessagesContext([0, 1, 2, 7])
         await store.add_messages(said, first)
@@ -113,7 +113,7 @@ def test_facts_are_added_and_found_with_their_metadata():
     """Once, however often; what cannot be used is refused by name."""
 
     async def work(memory):
-        store = MemorandaStore(memory, name="notes", max_search_results=1)
+        store = MemorandaMemoryStore(memory, name="notes", max_search_results=1)
         added = {await store.add("Ana is vegetarian.", {"source": "form"}) for _ in range(2)}
         await store.add("Ana is a vegetarian cook.")
         (entry,) = await store.search("vegetarian")
@@ -126,12 +126,12 @@ def test_facts_are_added_and_found_with_their_metadata():
         assert added <= found
         assert await store.search(" ") == []
         for refused in (
-            lambda: MemorandaStore(memory, name=" "),
-            lambda: MemorandaStore(memory, name="a", max_search_results=0),
+            lambda: MemorandaMemoryStore(memory, name=" "),
+            lambda: MemorandaMemoryStore(memory, name="a", max_search_results=0),
         ):
             with pytest.raises(errors.InvalidInput):
                 refused()
-        closed = MemorandaStore(memory, name="a", writable=False)
+        closed = MemorandaMemoryStore(memory, name="a", writable=False)
         assert not closed.extraction
         with pytest.raises(errors.InvalidInput, match="writable=True"):
             await closed.add("no")

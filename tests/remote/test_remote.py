@@ -21,9 +21,8 @@ from test_hostile_arguments import HOSTILE, call, verbs
 
 from memoranda import Record, Remote, Settings, errors
 from memoranda.model.chat import ToolSpec
-from memoranda.remote import connection
-from memoranda.remote.conversation import RemoteConversation
-from memoranda.remote.memory import RemoteAdmin, RemoteNotes
+from memoranda.remote import verbs as requests
+from memoranda.remote.memory import RemoteAdmin, RemoteConversation, RemoteNotes
 
 MOMENT = datetime(2024, 5, 6, 7, 8, 9, 123_000, tzinfo=timezone(timedelta(hours=5, minutes=30)))
 TEXT = "Zoë’s 猫 is called «Ünï»\n\t🐈 \u200f\x7f"
@@ -48,7 +47,7 @@ def remote(served):
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
     """Nobody waits before the next attempt where the server names no time."""
-    monkeypatch.setattr(connection, "WAITS", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(requests, "WAITS", (0.0, 0.0, 0.0))
 
 
 # Going there and back

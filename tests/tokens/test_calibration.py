@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from memoranda.model.models import Calibration
 from memoranda.tokens.calibration import Calibrator, limit_to_tools
-from memoranda.tokens.catalog import Catalog
-from memoranda.tokens.tools import ToolFormat, count_tools
+from memoranda.tokens.catalog import Catalog, ToolFormat, count_tools
 
 SYSTEM = "You are a helpful assistant. You remember what the user told you before. " * 3
 TOOLS = [

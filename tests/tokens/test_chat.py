@@ -20,8 +20,8 @@ from memoranda.tokens.catalog import (
     patches,
     tiles,
 )
+from memoranda.tokens.documents import size_in_url, size_of
 from memoranda.tokens.estimate import EstimatedCounter
-from memoranda.tokens.pictures import size_in_url, size_of
 
 COUNTER = EstimatedCounter("o200k_base")
 CALLS = (ToolCall("c1", "get_weather", '{"city":"Lisbon"}'), ToolCall("c2", "now"))

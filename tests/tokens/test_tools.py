@@ -7,8 +7,7 @@ import pytest
 from memoranda import Memory, Settings
 from memoranda.errors import InvalidInput
 from memoranda.model.chat import ToolSpec
-from memoranda.tokens.catalog import Catalog
-from memoranda.tokens.tools import ToolFormat, count_tools
+from memoranda.tokens.catalog import Catalog, ToolFormat, count_tools
 
 # The example of OpenAI's cookbook, and the prompt tokens that its API counted.
 MESSAGES = (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memoranda import Settings
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Kind, Trust
-from memoranda.transfer.markdown_memory import entries, statements
+from memoranda.transfer.foreign_records import entries, statements
 
 LISBON = ZoneInfo("Europe/Lisbon")
 MEMORY = """\

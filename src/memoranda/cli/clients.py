@@ -16,7 +16,7 @@ from typer import Argument
 from memoranda.cli.command import CommandGroup, Session, command, make_group, read_input, write_json
 from memoranda.cli.options import DryRun, Yes
 from memoranda.errors import InvalidInput
-from memoranda.integrations.clients import ConfigEdit, clients, plan_install, plan_uninstall
+from memoranda.integrations.clients import ConfigEdit, clients, plan_install
 from memoranda.integrations.hooks import Event, answer_event, find_transcript, parse_event
 from memoranda.memory import Memory
 from memoranda.rendering.layout import safe_text
@@ -71,7 +71,7 @@ def uninstall(
     Examples:
         memoranda uninstall claude-code
     """
-    _edit(session, client, plan_uninstall(_known(client)), dry_run=dry_run, yes=yes)
+    _edit(session, client, plan_install(_known(client), None), dry_run=dry_run, yes=yes)
 
 
 def _known(client: str) -> str:

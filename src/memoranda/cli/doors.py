@@ -15,7 +15,7 @@ from memoranda.errors import InvalidInput, MissingExtra
 from memoranda.serving.addresses import ListenAddress
 
 # Doors do not know each other: these are opened by their names.
-MCP, HTTP, TUI = "memoranda.mcp.run", "memoranda.http.run", "memoranda.tui.app"
+MCP, HTTP, TUI = "memoranda.mcp.run", "memoranda.http.app", "memoranda.tui.app"
 
 commands = typer.Typer()
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Any
 
-from fastapi import Path
+from fastapi import APIRouter, Path, Request
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import Field
 from starlette.responses import Response
 
-from memoranda.http.access import AdminMemory
+import memoranda
+from memoranda.http import schemas
+from memoranda.http.access import AdminMemory, ReadMemory, require_token
 from memoranda.http.answers import answer
+from memoranda.http.problems import Problem
 from memoranda.http.resources import RequestModel, example, resource
 from memoranda.maintenance.users import UserOverview
-from memoranda.model.models import ForgetReceipt
+from memoranda.model.models import ChangeAction, ForgetReceipt, Kind
 from memoranda.model.reports import Check
 from memoranda.model.tokens import ApiToken, TokenScope
 from memoranda.rendering.forms import form_of
@@ -82,3 +86,52 @@ def verify(memory: AdminMemory) -> Response:
 def rebuild(memory: AdminMemory) -> Response:
     """Derive index and counts anew; tell what was different."""
     return answer(memory.rebuild())
+
+
+open_router = APIRouter(tags=["server"])
+server_router = resource("", "server")
+
+
+@open_router.get("/health")
+async def health() -> dict[str, str]:
+    """Tell that the server answers; needs no token."""
+    return {"status": "ok"}
+
+
+@open_router.get("/metrics", include_in_schema=False)
+def metrics(request: Request) -> Response:
+    """Give the figures of this process to Prometheus, which has a token."""
+    require_token(request)
+    return Response(generate_latest(request.app.state.metrics), media_type=CONTENT_TYPE_LATEST)
+
+
+@open_router.get("/openapi.json", include_in_schema=False)
+def openapi(request: Request) -> dict[str, Any]:
+    """Give the OpenAPI document."""
+    require_token(request)
+    found: dict[str, Any] = request.app.openapi()
+    schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    parts = schema.pop("$defs")
+    found["components"]["schemas"] |= parts | {"Problem": schema}
+    found["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    found["security"] = [{"token": []}]
+    return found
+
+
+@server_router.get("/capabilities", response_model=schemas.Capabilities)
+def capabilities(request: Request, memory: ReadMemory) -> Response:
+    """Tell what this server can do for whoever asks, and what it takes."""
+    stats, limits, token = memory.stats(), memory.settings.http, request.state.token
+    return answer(
+        {
+            "version": memoranda.__version__,
+            "user": memory.user,
+            "scope": token.scope,
+            "kinds": [*Kind],
+            "events": [*ChangeAction],
+            "limits": limits.model_dump(include={"body_size", "body_seconds", "rate"}),
+            "vectors": stats.vectors,
+            "language_model": stats.llm != "none",
+            "mcp": request.app.state.mcp,
+        }
+    )

@@ -12,46 +12,38 @@ from starlette.routing import Route
 from starlette.types import Scope
 
 import memoranda
-from memoranda.http import (
-    admin,
-    bulk,
-    conversations,
-    entities,
-    events,
-    items,
-    notes,
-    records,
-    search,
-    server,
-    tools,
-    transfer,
-    upkeep,
-)
+from memoranda.http import admin, conversations, entities, events, notes, records, tools, upkeep
 from memoranda.http.explorer.app import add_explorer
-from memoranda.http.guard import RequestGuard
-from memoranda.http.limits import TokenChecker
+from memoranda.http.guard import RequestGuard, TokenChecker
 from memoranda.http.problems import add_problem_handlers
 from memoranda.http.short import ShortCalls
 from memoranda.memory import Memory, services_of, share
 from memoranda.model.tokens import ApiToken
-from memoranda.serving.listening import AllowedHosts, ConcurrencyLimiter
+from memoranda.serving.addresses import ListenAddress, require_tokens
+from memoranda.serving.listening import (
+    AllowedHosts,
+    ConcurrencyLimiter,
+    bound,
+    serve_until_stopped,
+    web_server,
+)
 from memoranda.serving.tokens import TokenService
 
 # In the order of the document; what names one path stands before what takes any.
-RESOURCES = (
-    bulk,
-    records,
-    search,
-    items,
-    entities,
-    conversations,
-    notes,
-    upkeep,
-    tools,
-    transfer,
-    events,
-    admin,
-    server,
+ROUTERS = (
+    admin.open_router,
+    records.router,
+    records.search_router,
+    records.items_router,
+    entities.router,
+    conversations.router,
+    notes.router,
+    upkeep.router,
+    tools.router,
+    upkeep.transfer_router,
+    events.router,
+    admin.router,
+    admin.server_router,
 )
 MCP = "/mcp"
 SECONDS, LABELS = "memoranda_request_seconds", ("route", "status")
@@ -96,7 +88,7 @@ def create_app(
         app.state.mcp = MCP
         app.router.routes.append(Route(MCP, mcp, methods=["POST"], include_in_schema=False))
     # Not included, which would have each request look through the routes several times.
-    for router in (server.open_router, *(resource.router for resource in RESOURCES)):
+    for router in ROUTERS:
         app.router.routes.extend(router.routes)
     add_explorer(app, memory)
     add_problem_handlers(app)
@@ -111,3 +103,21 @@ def _whose_turn(scope: Scope) -> str | None:
     """Return the token whose turn a request takes; a stream of events would never give it back."""
     visitor: ApiToken | None = scope.get("visitor")
     return None if visitor is None or scope["path"] == events.router.prefix else visitor.id
+
+
+def run(memory: Memory, address: ListenAddress, mcp: Starlette | None = None) -> None:
+    """Serve a store until the process is told to stop, and at ``/mcp`` what answers there.
+
+    Raises:
+        ConfigError: others could reach the address and there is no token, or it cannot be listened
+            at.
+    """
+    require_tokens(address, known=bool(TokenService.of(memory).all()))
+    settings = memory.settings
+    with bound(address) as listening:
+        here = ListenAddress(address.host, listening.getsockname()[1])
+        allowed = AllowedHosts.of(here, settings.http)
+        app = create_app(memory, allowed=allowed, mcp=mcp)
+        server = web_server(app, settings.http)
+        app.state.is_stopping = lambda: server.should_exit
+        serve_until_stopped(server, listening, f"http://{here}")

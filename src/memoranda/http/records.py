@@ -1,28 +1,36 @@
-"""Records: stored, listed, read, changed and forgotten."""
+"""Records and items: stored, found, listed, changed and forgotten, one or many at once."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import Query, Request
-from pydantic import AwareDatetime, Field
+from fastapi import Depends, Path, Query, Request
+from pydantic import AwareDatetime, Field, ValidationError
 from starlette.responses import Response
 
+from memoranda.errors import InvalidInput
 from memoranda.http import schemas
 from memoranda.http.access import ReadMemory, WriteMemory
-from memoranda.http.answers import answer, record_answer, record_form
+from memoranda.http.answers import answer, asked_form, record_answer, record_form
+from memoranda.http.problems import field_problems
 from memoranda.http.resources import (
     Erase,
     Id,
     IfMatch,
     Metadata,
+    RecordFilter,
     RecordQuery,
     RequestModel,
     example,
+    raw_body,
     resource,
 )
+from memoranda.memory import Memory
 from memoranda.model.models import Change, ForgetReceipt
+from memoranda.rendering.forms import explain_hit, format_json
+from memoranda.rendering.structured import FoundMemory, RecalledBlock
 from memoranda.serving.existing import require_record
 
 router = resource("/records", "records")
@@ -176,3 +184,138 @@ def confirm(
 def asked_version(given: ExpectedVersion, if_match: str | None) -> dict[str, str | None]:
     """Return the version that a change asks for, in its body or by ``If-Match``."""
     return {"expected_version": if_match or given.expected_version}
+
+
+JSON_LINES = "application/jsonl"
+EXAMPLE = '{"content": "Ana is vegetarian"}\n{"content": "Ana never flies"}\n'
+
+
+async def read_body(request: Request) -> bytes:
+    """Return the body of a request."""
+    return await request.body()
+
+
+Lines = Annotated[bytes, Depends(read_body)]
+
+
+@router.post(
+    "/bulk",
+    response_class=Response,
+    responses={200: {"model": schemas.BulkLine, "content": {JSON_LINES: {}}}},
+    openapi_extra=raw_body(JSON_LINES, example=EXAMPLE),
+)
+def add_lines(lines: Lines, memory: WriteMemory) -> Response:
+    """Store the records of JSON lines; a line that cannot be stored keeps no other from it."""
+    told = "".join(f"{format_json(each)}\n" for each in _store(lines, memory))
+    return Response(told, media_type=JSON_LINES)
+
+
+def _store(lines: bytes, memory: Memory) -> Iterator[dict[str, Any]]:
+    """Yield what became of each line that is not blank."""
+    for number, line in enumerate(lines.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            new = NewRecord.model_validate_json(line)
+            stored = memory.remember(**new.given())
+        except ValidationError as error:
+            wrong = "; ".join(
+                f"{each.field}: {each.message}" for each in field_problems(error.errors())
+            )
+            yield {"line": number, "status": 422, "detail": wrong}
+        except InvalidInput as error:
+            yield {"line": number, "status": 422, "detail": str(error)}
+        else:
+            yield {"line": number, "status": 201, "record": record_form(stored)}
+
+
+search_router = resource("", "search")
+
+
+class SearchBody(RecordFilter, json_schema_extra=example(query="what does she eat?", limit=3)):
+    """What is looked for; see ``Memory.search``."""
+
+    query: str
+    limit: int = 5
+    offset: int = 0
+    min_score: float | None = None
+    exclude_session: str | None = None
+    metadata: Metadata | None = None
+    as_of: AwareDatetime | None = None
+    why: bool = False
+
+
+class RecallBody(RequestModel, json_schema_extra=example(prompt="Book me something to Lisbon.")):
+    """What a model is asked next, and how many tokens memory may take."""
+
+    prompt: str
+    budget: int = 1_000
+    exclude_session: str | None = None
+
+
+@search_router.post("/search", response_model=list[FoundMemory])
+def search(asked: SearchBody, memory: ReadMemory) -> Response:
+    """Find the records that best answer a question, best first; ``why`` gives the reasons."""
+    form: Any = explain_hit if asked.why else asked_form.get()
+    return answer([form(hit) for hit in memory.search(**asked.given("why"))])
+
+
+@search_router.post("/recall", response_model=RecalledBlock)
+def recall(asked: RecallBody, memory: ReadMemory) -> Response:
+    """Give what memory has for a prompt as a block of Markdown, fenced as data."""
+    return answer(memory.recall(**asked.model_dump()))
+
+
+items_router = resource("", "items")
+
+Namespace = Annotated[list[str], Query(description="Its parts, from the widest to the narrowest.")]
+Key = Annotated[str, Query(description="The name of an item in its namespace.")]
+ContextKey = Annotated[str, Path(examples=["mood"])]
+
+
+class NewValue(RequestModel, json_schema_extra=example(value="cheerful")):
+    """A value of the day."""
+
+    value: str
+
+
+@items_router.get("/items", response_model=schemas.VersionedRecord)
+def item(key: Key, memory: ReadMemory, namespace: Namespace = []) -> Response:  # noqa: B006
+    """Show the item that is kept under exactly this namespace and key."""
+    return record_answer(require_record(memory, namespace=namespace, key=key))
+
+
+@items_router.delete("/items", response_model=ForgetReceipt)
+def forget_item(
+    key: Key,
+    memory: WriteMemory,
+    if_match: IfMatch,
+    namespace: Namespace = [],  # noqa: B006
+    *,
+    erase: Erase = False,
+) -> Response:
+    """Forget the item that is kept under exactly this namespace and key."""
+    done = memory.forget(namespace=namespace, key=key, erase=erase, expected_version=if_match)
+    return answer(done)
+
+
+@items_router.get("/namespaces", response_model=list[list[str]])
+def namespaces(
+    memory: ReadMemory,
+    prefix: Namespace = [],  # noqa: B006
+    depth: Annotated[int | None, Query(ge=1)] = None,
+) -> Response:
+    """List the namespaces that have items, in order."""
+    return answer(memory.namespaces(prefix, depth))
+
+
+@items_router.get("/context/{key:path}", response_model=dict[str, str | None])
+def get_context(key: ContextKey, memory: ReadMemory) -> Response:
+    """Give the newest value of a key; ``null`` where there is none or its day is over."""
+    return answer({"value": memory.get_context(key)})
+
+
+@items_router.put("/context/{key:path}", response_model=schemas.VersionedRecord)
+def set_context(key: ContextKey, new: NewValue, memory: WriteMemory) -> Response:
+    """Keep a value under a key until the day ends in the user's time zone."""
+    return record_answer(memory.set_context(key, new.value))

@@ -1,26 +1,32 @@
-"""Learning and upkeep: the stages, each also dry, and how the memory is."""
+"""A memory as a whole: what it learns, its upkeep, how it is, and its file."""
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from fastapi import Path
+from fastapi import Path as PathPart
+from fastapi import Query
 from starlette.responses import Response
 
 from memoranda.http.access import ReadMemory, WriteMemory
 from memoranda.http.answers import answer
-from memoranda.http.resources import DryRun, example, resource
+from memoranda.http.records import JSON_LINES, Lines
+from memoranda.http.resources import DryRun, example, raw_body, resource
 from memoranda.maintenance.audit import Audit
 from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage
+from memoranda.rendering.forms import format_json
+from memoranda.transfer.sources import PortingReport
 
 router = resource("", "upkeep")
 
 Stage = Annotated[
     Literal["expire", "decay", "enrich", "reflect", "derive"],
-    Path(description="What is to be done."),
+    PathPart(description="What is to be done."),
 ]
 
 
@@ -82,3 +88,39 @@ def audit(memory: ReadMemory) -> Response:
 def stats(memory: ReadMemory) -> Response:
     """Tell what the memory holds, and what waits; nothing of the machine."""
     return answer(replace(memory.stats(), location="", notes="", size=0, missing={}))
+
+
+transfer_router = resource("", "transfer")
+BYTES = "application/octet-stream"
+
+
+@transfer_router.get(
+    "/export", response_class=Response, responses={200: {"content": {JSON_LINES: {}}}}
+)
+def export(
+    memory: ReadMemory, conversation: str | None = None, format: str | None = None
+) -> Response:
+    """Give all as JSON lines, one conversation, or a document of MIF; a header has the report."""
+    with tempfile.TemporaryFile() as file:
+        report = memory.export(file, conversation=conversation, format=format)
+        file.seek(0)
+        told = {"Memoranda-Report": format_json(report, ascii_only=True)}
+        return Response(file.read(), headers=told, media_type=JSON_LINES)
+
+
+@transfer_router.post("/import", response_model=PortingReport, openapi_extra=raw_body(BYTES))
+def import_(
+    content: Lines,
+    memory: WriteMemory,
+    name: Annotated[str, Query(description="The name of the file, whose end tells its kind.")] = "",
+    format: Annotated[
+        str | None, Query(description="Its format; recognised, if not given.")
+    ] = None,
+    *,
+    strict: bool = False,
+) -> Response:
+    """Read a file of memoranda, or what another program keeps; a second time adds nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"import{Path(name).suffix}"
+        file.write_bytes(content)
+        return answer(memory.import_(file, format, strict=strict))

@@ -31,11 +31,8 @@ class MemorandaContextProvider(ContextProvider):
         super().__init__(source_id)
         self.memory, self.budget = memory, budget
 
-    async def before_run(
-        self, *, agent: Any, session: Any, context: SessionContext, state: dict[str, Any]
-    ) -> None:
+    async def before_run(self, *, context: SessionContext, **_: Any) -> None:
         """Recall what answers the user's last message."""
-        del agent, session, state
         asked = [each.text for each in context.input_messages if each.role == "user"][-1:]
         for prompt in filter(str.strip, asked):
             known = context.session_id or NO_SESSION
@@ -61,9 +58,8 @@ class MemorandaHistoryProvider(HistoryProvider):
         self.memory = memory
         self._chats: dict[str, AsyncConversation] = {}
 
-    async def get_messages(self, session_id: str | None, **given: Any) -> list[FrameworkMessage]:
+    async def get_messages(self, session_id: str | None, **_: Any) -> list[FrameworkMessage]:
         """Return the messages of a session in order, as they were given."""
-        del given
         chat = await self._open(session_id or NO_SESSION)
         return blocks.read_whole(
             await chat.messages(),
@@ -72,10 +68,9 @@ class MemorandaHistoryProvider(HistoryProvider):
         )
 
     async def save_messages(
-        self, session_id: str | None, messages: Sequence[FrameworkMessage], **given: Any
+        self, session_id: str | None, messages: Sequence[FrameworkMessage], **_: Any
     ) -> None:
         """Add messages at the end, all or none."""
-        del given
         chat = await self._open(session_id or NO_SESSION)
         await chat.extend([as_item(each) for each in messages])
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
@@ -191,9 +191,8 @@ def list_folder(files: Files, path: str, given: str) -> str:
         if not any(part.startswith(".") for part in entry)
     ]
     header = f"Here're the files and directories up to {DEPTH} levels deep in {given}"
-    return "\n".join(
-        [f"{header}, excluding hidden items:", f"{format_size(total)}\t{given}", *lines]
-    )
+    above = [f"{header}, excluding hidden items:", f"{format_size(total)}\t{given}"]
+    return "\n".join([*above, *lines])
 
 
 def number_lines(lines: Sequence[str], first: int) -> str:
@@ -218,29 +217,20 @@ def answer(command: Command, files: Files, *given: object) -> str:
         raise ToolError(str(error)) from error
 
 
-def carry_out(command: Command) -> Callable[..., str]:
+def carry_out(command: Command) -> Callable[..., Any]:
     """Return a command as a method."""
-    return lambda self, *given: answer(command, self.files, *given)
+    return lambda self, *given: self.carry_out(command, *given)
 
 
-def carry_out_in_thread(command: Command) -> Callable[..., Coroutine[Any, Any, str]]:
-    """Return a command as a method to be awaited."""
-
-    async def awaited(self: AsyncAnthropicMemoryTool, *given: object) -> str:
-        return await self.files.run(lambda files: answer(command, files, *given))
-
-    return awaited
-
-
-class AnthropicMemoryTool(BetaAbstractMemoryTool):
-    """The memory tool of ``client.beta.messages.tool_runner(…)`` on the files of a memory."""
+class _OnFiles:
+    """The commands of the memory tool, carried out on the files of a memory."""
 
     def __init__(
-        self, memory: Memory, namespace: Iterable[str] = NAMESPACE, **options: Any
+        self, memory: Memory | AsyncMemory, namespace: Iterable[str] = NAMESPACE, **options: Any
     ) -> None:
         """Keep what Claude writes under ``namespace``; ``options`` are the SDK's own."""
         super().__init__(**options)
-        self.files = memory.files(namespace)
+        self.files: Any = memory.files(namespace)
 
     view = carry_out(view)
     create = carry_out(create)
@@ -251,20 +241,18 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
     clear_all_memory = carry_out(clear)
 
 
-class AsyncAnthropicMemoryTool(BetaAsyncAbstractMemoryTool):
+class AnthropicMemoryTool(_OnFiles, BetaAbstractMemoryTool):
+    """The memory tool of ``client.beta.messages.tool_runner(…)`` on the files of a memory."""
+
+    def carry_out(self, command: Command, *given: object) -> str:
+        """Return what a command says."""
+        return answer(command, self.files, *given)
+
+
+class AsyncAnthropicMemoryTool(_OnFiles, BetaAsyncAbstractMemoryTool):
     """The same for an asynchronous client."""
 
-    def __init__(
-        self, memory: AsyncMemory, namespace: Iterable[str] = NAMESPACE, **options: Any
-    ) -> None:
-        """Keep what Claude writes under ``namespace``; ``options`` are the SDK's own."""
-        super().__init__(**options)
-        self.files = memory.files(namespace)
-
-    view = carry_out_in_thread(view)
-    create = carry_out_in_thread(create)
-    str_replace = carry_out_in_thread(str_replace)
-    insert = carry_out_in_thread(insert)
-    delete = carry_out_in_thread(delete)
-    rename = carry_out_in_thread(rename)
-    clear_all_memory = carry_out_in_thread(clear)
+    async def carry_out(self, command: Command, *given: object) -> str:
+        """Return what a command says, from a worker thread."""
+        said: str = await self.files.run(lambda files: answer(command, files, *given))
+        return said

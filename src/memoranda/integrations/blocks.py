@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from asyncio import to_thread
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from memoranda.model.models import Message
@@ -10,6 +11,15 @@ from memoranda.model.models import Message
 T = TypeVar("T")
 Block = dict[str, Any]
 KEPT = "kept"  # the field of a message in which it is kept as its framework gave it
+
+
+def awaited(verb: Callable[..., T]) -> Callable[..., Coroutine[Any, Any, T]]:
+    """Return a method that does the same in a worker thread."""
+
+    async def run(*given: Any, **named: Any) -> T:
+        return await to_thread(verb, *given, **named)
+
+    return run
 
 
 def text_block(text: str) -> Block:

@@ -30,6 +30,10 @@ FIRST_INDENT = compile_pattern(r"\n([ \t]+)\S")
 Document = dict[str, Any]
 
 
+def _entry(call: Sequence[str]) -> Document:
+    return {"command": call[0], "args": list(call[1:])}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpClient:
     """A program that calls memoranda.
@@ -46,10 +50,7 @@ class McpClient:
     title: str
     file: Path
     table: str = "mcpServers"
-    entry: Callable[[Sequence[str]], Document] = lambda call: {
-        "command": call[0],
-        "args": list(call[1:]),
-    }
+    entry: Callable[[Sequence[str]], Document] = _entry
     hooks: Path | None = None
     events: tuple[str, ...] = ()
 
@@ -87,6 +88,7 @@ def clients() -> Mapping[str, McpClient]:
     """Return the programs that are known, by the names of the command, with their files."""
     home, environment = Path.home(), os.environ
     claude = environment.get("CLAUDE_CONFIG_DIR")
+    config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
     codex = Path(environment.get("CODEX_HOME") or home / ".codex")
     return {
         "claude-code": McpClient(
@@ -109,9 +111,7 @@ def clients() -> Mapping[str, McpClient]:
         "cursor": McpClient(title="Cursor", file=home / ".cursor" / "mcp.json"),
         "opencode": McpClient(
             title="OpenCode",
-            file=Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
-            / "opencode"
-            / "opencode.json",
+            file=config / "opencode" / "opencode.json",
             table="mcp",
             entry=lambda call: {"type": "local", "command": list(call), "enabled": True},
         ),
@@ -125,7 +125,7 @@ def clients() -> Mapping[str, McpClient]:
 
 
 def _typed_entry(call: Sequence[str]) -> Document:
-    return {"type": "stdio", "command": call[0], "args": list(call[1:])}
+    return {"type": "stdio", **_entry(call)}
 
 
 def _application(name: str) -> Path:
@@ -160,15 +160,6 @@ def plan_install(name: str, options: Sequence[str] | None) -> list[ConfigEdit]:
     return [edit for edit in edits if edit.after != edit.before]
 
 
-def plan_uninstall(name: str) -> list[ConfigEdit]:
-    """Return what has to change so that a client does not call memoranda any more.
-
-    Raises:
-        InvalidInput: a file is not understood, or its server ``memoranda`` is another program.
-    """
-    return plan_install(name, None)
-
-
 def _edit(path: Path, put: Callable[[Document], None]) -> ConfigEdit:
     """Return a file of JSON or TOML after a change; in the layout that it has."""
     form: Any = json
@@ -198,7 +189,10 @@ def _edit(path: Path, put: Callable[[Document], None]) -> ConfigEdit:
 def _put_server(document: Document, client: McpClient, call: Sequence[str] | None) -> None:
     """Put the server of a command into a document in the place of that there was, or take out."""
     servers = _table(document, client.table, client.file)
-    _require_own(servers.pop(SERVER, None), client.file)
+    words = json.dumps(servers.pop(SERVER, None))
+    if words != "null" and not ("memoranda" in words and '"mcp"' in words):
+        message = f"{client.file} has a server {SERVER!r} that is another program: {words:.120}"
+        raise InvalidInput(f"{message}; give it another name, and try again")
     if call is not None:
         servers[SERVER] = client.entry(call)
     if not servers:
@@ -234,14 +228,6 @@ def _table(document: Document, key: str, path: Path | None) -> Document:
     if not isinstance(table, dict):
         raise InvalidInput(f"{key} in {path} is no table: {table!r:.80}; mend it, and try again")
     return table
-
-
-def _require_own(entry: Any, path: Path) -> None:
-    """Refuse to change a server of this name that is another program."""
-    words = json.dumps(entry)
-    if entry is not None and not ("memoranda" in words and '"mcp"' in words):
-        message = f"{path} has a server {SERVER!r} that is another program: {words:.120}"
-        raise InvalidInput(f"{message}; give it another name, and try again")
 
 
 def _read(path: Path) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from asyncio import to_thread
 from base64 import b64decode, b64encode
 from collections import Counter
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ import numpy as np
 from crewai.memory.storage.backend import EmbeddingDimensionMismatchError
 from crewai.memory.types import MemoryRecord, ScopeInfo
 
+from memoranda.integrations import blocks
 from memoranda.memory import Memory
 from memoranda.model.checks import MOST
 from memoranda.model.models import Record
@@ -116,17 +116,7 @@ class MemorandaStorage:
         """Forget all records of a scope."""
         self.memory.forget_many(namespace=place(scope_prefix))
 
-    async def asave(self, records: list[MemoryRecord]) -> None:
-        """Do as ``save`` without blocking."""
-        await to_thread(self.save, records)
-
-    async def asearch(self, *given: Any, **named: Any) -> list[tuple[MemoryRecord, float]]:
-        """Do as ``search`` without blocking."""
-        return await to_thread(self.search, *given, **named)
-
-    async def adelete(self, **which: Any) -> int:
-        """Do as ``delete`` without blocking."""
-        return await to_thread(self.delete, **which)
+    asave, asearch, adelete = blocks.awaited(save), blocks.awaited(search), blocks.awaited(delete)
 
     def _find(self, ids: list[str]) -> list[Record]:
         return self.memory.records(namespace=(ROOT,), metadata={"id": {"in": ids}}, limit=MOST)

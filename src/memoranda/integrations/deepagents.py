@@ -6,7 +6,6 @@ memory. A change that somebody else's came before is made anew, from what is the
 
 from __future__ import annotations
 
-from asyncio import to_thread
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +14,7 @@ from deepagents.backends import BackendProtocol, StoreBackend, protocol
 from langgraph.store.base import BaseStore, GetOp, Op, PutOp, SearchItem, SearchOp
 
 from memoranda.errors import Conflict, MemorandaError
+from memoranda.integrations import blocks
 from memoranda.memory import Memory
 from memoranda.records.files import FileVersion
 
@@ -38,9 +38,7 @@ class FileStore(BaseStore):
         """Return what each operation gives."""
         return [self._answer(op) for op in ops]
 
-    async def abatch(self, ops: Iterable[Op]) -> list[Any]:
-        """Return the same from a worker thread."""
-        return await to_thread(self.batch, list(ops))
+    abatch = blocks.awaited(batch)
 
     def _answer(self, op: Op) -> Any:
         match op:

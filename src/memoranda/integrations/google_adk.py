@@ -62,12 +62,9 @@ class MemorandaMemoryService(BaseMemoryService):
         memory = memory_of(self.memory, **who)
         said = {event.id: event for event in events if text_of(event.content).strip()}
         where: dict[str, Any] = {"metadata": {"event": {"in": list(said)}}, "limit": len(said) + 1}
-        known = [
-            *await memory.records(kind="episode", session=session_id, **where),
-            *await memory.records(namespace=DELETED, **where),
-        ]
-        for record in known:
-            said.pop(record.metadata["event"], None)
+        for which in ({"kind": "episode", "session": session_id}, {"namespace": DELETED}):
+            for record in await memory.records(**which, **where):
+                said.pop(record.metadata["event"], None)
         await memory.remember_many(
             {
                 "content": text_of(event.content),
@@ -84,16 +81,13 @@ class MemorandaMemoryService(BaseMemoryService):
         self, *, memories: Sequence[MemoryEntry], custom_metadata: Any = None, **who: Any
     ) -> None:
         """Keep facts that an application states."""
+        given = custom_metadata or {}
         await memory_of(self.memory, **who).remember_many(
             {
                 "content": text_of(entry.content),
                 "role": "assistant",
                 "event_time": parse_time(entry.timestamp),
-                "metadata": {
-                    **(custom_metadata or {}),
-                    **entry.custom_metadata,
-                    "author": entry.author or "",
-                },
+                "metadata": {**given, **entry.custom_metadata, "author": entry.author or ""},
             }
             for entry in memories
         )
@@ -111,8 +105,7 @@ class MemorandaMemoryService(BaseMemoryService):
         if record is not None:
             event = record.metadata.get("event")
             if event is not None:
-                place: dict[str, Any] = {"kind": "item", "namespace": DELETED, "key": event}
-                await memory.remember(event, **place, metadata={"event": event})
+                await memory.remember_many([as_item(DELETED, event, event=event)])
             await memory.forget(record.id, erase=True)
 
 

@@ -46,16 +46,14 @@ class MemorandaProvider(MemoryProvider):
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         """Return what memory has for a message, from other sessions."""
         known = session_id or self.session
-        recall = query.strip() and self.memory.recall(
-            query, budget=self.budget, exclude_session=known
-        )
-        return recall.text if recall else ""
+        if not query.strip():
+            return ""
+        return self.memory.recall(query, budget=self.budget, exclude_session=known).text
 
     def sync_turn(
-        self, user_content: str, assistant_content: str, *, session_id: str = "", **given: Any
+        self, user_content: str, assistant_content: str, *, session_id: str = "", **_: Any
     ) -> None:
         """Keep what was said in a turn."""
-        del given
         said = {"user": user_content, "assistant": assistant_content}
         if self.writes:
             self.memory.conversation(session_id or self.session).extend(
@@ -66,14 +64,13 @@ class MemorandaProvider(MemoryProvider):
         """Return the tools of a memory."""
         return [tool.openai()["function"] for tool in self.memory.tools()]
 
-    def handle_tool_call(self, tool_name: str, args: dict[str, Any], **given: Any) -> str:
+    def handle_tool_call(self, tool_name: str, args: dict[str, Any], **_: Any) -> str:
         """Return what a tool answers, as JSON."""
-        del given
         return json.dumps({"result": self.memory.tools().find(tool_name).call(args)})
 
-    def on_memory_write(self, action: str, target: str, content: str, **given: Any) -> None:
+    def on_memory_write(self, action: str, target: str, content: str, **_: Any) -> None:
         """Keep what the tool of Hermes adds to its own files; what it removes there stays here."""
-        del target, given
+        del target
         if self.writes and action == "add":
             self.memory.remember(content, role="assistant", session=self.session)
 
@@ -83,9 +80,8 @@ class MemorandaProvider(MemoryProvider):
         if self.writes:
             self.memory.conversation(self.session).end()
 
-    def on_session_switch(self, new_session_id: str, **given: Any) -> None:
+    def on_session_switch(self, new_session_id: str, **_: Any) -> None:
         """Go on in another session."""
-        del given
         self.session = new_session_id
 
     def shutdown(self) -> None:

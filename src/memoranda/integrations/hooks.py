@@ -16,6 +16,7 @@ from memoranda.memory import Memory
 
 # Tokens of what a model is told: the notes when a session begins, memories with a prompt.
 NOTES_BUDGET, RECALL_BUDGET = 2_000, 800
+NO_EVENT = "standard input is not an event of a hook: expected JSON with"
 Event = Mapping[str, Any]
 
 
@@ -30,8 +31,7 @@ def parse_event(text: str) -> Event:
     except (ValueError, RecursionError):
         event = None
     if not isinstance(event, dict) or not isinstance(event.get("session_id"), str):
-        message = f"expected JSON with session_id, got {text.strip()!r:.80}"
-        raise InvalidInput(f"standard input is not an event of a hook: {message}")
+        raise InvalidInput(f"{NO_EVENT} session_id, got {text.strip()!r:.80}")
     return event
 
 
@@ -65,6 +65,5 @@ def find_transcript(event: Event) -> Path | None:
         return None
     path = event.get("transcript_path")
     if not isinstance(path, str):
-        message = f"expected JSON with session_id and transcript_path, got {dict(event)!r:.80}"
-        raise InvalidInput(f"standard input is not an event of a hook: {message}")
+        raise InvalidInput(f"{NO_EVENT} session_id and transcript_path, got {dict(event)!r:.80}")
     return Path(path).expanduser()

@@ -51,10 +51,7 @@ class MemorandaMiddleware(AgentMiddleware):
         del runtime
         self._keep(state["messages"], thread_id())
 
-    async def aafter_agent(self, state: Any, runtime: object) -> None:
-        """Do the same without blocking."""
-        del runtime
-        await asyncio.to_thread(self._keep, state["messages"], thread_id())
+    aafter_agent = blocks.awaited(after_agent)
 
     def _recall(self, messages: Sequence[AnyMessage], thread: str) -> list[AnyMessage]:
         found = list(messages)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -11,6 +10,7 @@ from typing import Any
 from langgraph.store import base
 
 from memoranda.errors import NotFound
+from memoranda.integrations import blocks
 from memoranda.memory import Memory, services_of
 from memoranda.model.models import Record
 
@@ -38,6 +38,8 @@ class MemorandaStore(base.BaseStore):
     ) -> None:
         """Keep nothing yet."""
         self.memory, self.fields, self.ttl_config = memory, tuple(fields), ttl
+        # LangGraph's stores want the settings of a store to say so.
+        self._refreshes = not ttl or ttl.get("refresh_on_read", False)
 
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Answer operations in order; what is read is as it was before what is written."""
@@ -50,15 +52,13 @@ class MemorandaStore(base.BaseStore):
             self._write(puts)
         return answers
 
-    async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
-        """Answer operations in a worker thread."""
-        return await asyncio.to_thread(self.batch, list(ops))
+    abatch = blocks.awaited(batch)
 
     def _read(self, op: base.Op) -> base.Result:
         match op:
             case base.GetOp():
                 found = self.memory.get(namespace=op.namespace, key=op.key)
-                if found and self._refreshes(op):
+                if found and op.refresh_ttl and self._refreshes:
                     self._refresh([found])
                 return None if found is None else base.Item(**item_fields(found))
             case base.SearchOp():
@@ -82,7 +82,7 @@ class MemorandaStore(base.BaseStore):
             found = [(hit.record, hit.score) for hit in hits]
         else:
             found = [(each, None) for each in self.memory.records(**which, newest_first=True)]
-        if self._refreshes(op):
+        if op.refresh_ttl and self._refreshes:
             self._refresh(record for record, _ in found)
         return [base.SearchItem(**item_fields(record), score=score) for record, score in found]
 
@@ -115,12 +115,6 @@ class MemorandaStore(base.BaseStore):
             "tags": tags if op.ttl is None else [*tags, f"{TTL}{op.ttl}"],
             "valid_until": self._end(op.ttl),
         }
-
-    def _refreshes(self, op: base.GetOp | base.SearchOp) -> bool:
-        """Return whether reading counts; LangGraph's stores want settings of a store to say so."""
-        return op.refresh_ttl and (self.ttl_config or {"refresh_on_read": True}).get(
-            "refresh_on_read", False
-        )
 
     def _refresh(self, records: Iterable[Record]) -> None:
         """Let the times to live of what was read begin anew."""

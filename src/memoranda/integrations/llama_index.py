@@ -30,8 +30,7 @@ class MemorandaMemoryBlock(BaseMemoryBlock[str]):
     memory: AsyncMemory = Field(exclude=True)
     budget: int = 1_000
 
-    async def _aget(self, messages: list[ChatMessage] | None = None, **given: Any) -> str:
-        del given
+    async def _aget(self, messages: list[ChatMessage] | None = None, **_: Any) -> str:
         asked = [each.content for each in messages or () if each.role == "user" and each.content]
         return (await self.memory.recall(asked[-1], budget=self.budget)).text if asked else ""
 

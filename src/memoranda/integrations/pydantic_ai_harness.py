@@ -6,7 +6,7 @@ what is cut, what a search finds. Files, versions and operations are those of a 
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,8 @@ from memoranda.errors import Conflict
 from memoranda.integrations.pydantic_ai import read_messages
 from memoranda.records.files import FileChange, FileOperation
 
+AwaitedChange = Callable[..., Coroutine[Any, Any, FileChange]]
+
 
 class HarnessMemoryStore:
     """A store of files with versions, metadata and search, on the files of a memory."""
@@ -38,9 +40,8 @@ class HarnessMemoryStore:
     async def read(self, path: str, *, max_chars: int) -> MemoryFile | None:
         """Return a file, cut after ``max_chars`` characters; ``None`` if there is none."""
         found = await self.files.read(path)
-        shown = await InMemoryStore({path: found.content if found else ""}).read(
-            path, max_chars=max_chars
-        )
+        held = InMemoryStore({path: found.content if found else ""})
+        shown = await held.read(path, max_chars=max_chars)
         if found is None or shown is None:
             return None
         metadata = {name: str(value) for name, value in found.metadata.items()} or None
@@ -49,10 +50,9 @@ class HarnessMemoryStore:
 
     async def get_operation(self, operation: MemoryOperation) -> MemoryMutation | None:
         """Return what an operation did; ``None`` where it was not carried out."""
+        own = FileOperation(operation.id, operation.fingerprint)
         try:
-            done = await self.files.find_operation(
-                FileOperation(operation.id, operation.fingerprint)
-            )
+            done = await self.files.find_operation(own)
         except Conflict as error:
             raise MemoryOperationConflictError(str(error)) from error
         return as_mutation(done) if done else None
@@ -74,23 +74,16 @@ class HarnessMemoryStore:
         await InMemoryStore().write_with_metadata(
             path, content, expected_version=None, metadata=metadata
         )
-        written = self.files.write(
-            path,
-            content,
-            metadata=metadata,
-            expected_version=expected_version,
-            operation=as_operation(operation),
-        )
-        return await self._changed(written, operation)
+        about: dict[str, Any] = {"expected_version": expected_version, "metadata": metadata}
+        return await self._change(self.files.write, operation, path, content, **about)
 
     async def delete(
         self, path: str, *, expected_version: str | None, operation: MemoryOperation | None = None
     ) -> MemoryMutation:
         """Delete a file, if its version is ``expected_version``."""
         InMemoryStore({path: ""})
-        done = as_operation(operation)
-        deleted = self.files.delete(path, expected_version=expected_version, operation=done)
-        return await self._changed(deleted, operation)
+        expected: dict[str, Any] = {"expected_version": expected_version}
+        return await self._change(self.files.delete, operation, path, **expected)
 
     async def list_paths(self, prefix: str = "", *, limit: int) -> list[str]:
         """Return the first paths that begin with ``prefix``."""
@@ -106,11 +99,12 @@ class HarnessMemoryStore:
         found = await self.files.list_files(prefix)
         return InMemoryStore({each.path: each.content for each in found if is_path(each.path)})
 
-    async def _changed(
-        self, change: Coroutine[Any, Any, FileChange], operation: MemoryOperation | None
+    async def _change(
+        self, verb: AwaitedChange, operation: MemoryOperation | None, *given: str, **more: Any
     ) -> MemoryMutation:
+        own = FileOperation(operation.id, operation.fingerprint) if operation else None
         try:
-            return as_mutation(await change)
+            return as_mutation(await verb(*given, operation=own, **more))
         except Conflict as error:
             if operation:
                 await self.get_operation(operation)
@@ -137,11 +131,6 @@ class ConversationHistory:
             return []
         chat = await self.memory.conversation(run_id)
         return read_messages(await chat.messages())
-
-
-def as_operation(operation: MemoryOperation | None) -> FileOperation | None:
-    """Return an operation of the harness as one of ours."""
-    return FileOperation(operation.id, operation.fingerprint) if operation else None
 
 
 def as_mutation(change: FileChange) -> MemoryMutation:

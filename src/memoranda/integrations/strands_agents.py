@@ -12,13 +12,14 @@ from strands.types.content import Message
 from memoranda.aio import AsyncConversation, AsyncMemory
 from memoranda.errors import InvalidInput
 from memoranda.integrations import blocks
+from memoranda.model.checks import clean, limited
 
 # The field of a message that says of which run of an agent it is, and its number there.
 SEQUENCE = "sequence"
-MOST = 10  # results of a search, where nothing else is said
+RESULTS, MOST = "max_search_results", 10  # results of a search, where nothing else is said
 
 
-class MemorandaStore(MemoryStore):
+class MemorandaMemoryStore(MemoryStore):
     """Finds what memory has, and keeps facts, and the messages of agents in a conversation.
 
     Args:
@@ -34,11 +35,10 @@ class MemorandaStore(MemoryStore):
         Raises:
             InvalidInput: an argument cannot be used.
         """
-        self.memory, self.session, self.name = memory, session, config["name"]
-        if not self.name.strip():
-            raise InvalidInput("name must not be empty; give the store a name")
+        self.memory, self.session = memory, session
+        self.name = clean(config["name"], "name")
         self.description = config.get("description")
-        self.max_search_results = check_most(config.get("max_search_results", MOST))
+        self.max_search_results = limited(config.get(RESULTS, MOST), RESULTS)
         self.writable = config.get("writable", True)
         self.extraction = config.get("extraction", self.writable)
         self._run = uuid4().hex
@@ -50,7 +50,7 @@ class MemorandaStore(MemoryStore):
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
         """Return what best answers ``query``, best first, each with its id and score."""
-        most = check_most((options or {}).get("max_search_results", self.max_search_results))
+        most = limited((options or {}).get(RESULTS, self.max_search_results), RESULTS)
         hits = await self.memory.search(query, limit=most) if query.strip() else []
         about = [{"id": hit.record.id, "score": hit.score} for hit in hits]
         return [
@@ -79,17 +79,6 @@ class MemorandaStore(MemoryStore):
         for item, number in zip(items, numbers, strict=False):
             item[SEQUENCE] = f"{self._run} {number}"
         await chat.extend(each for each in items if each.get(SEQUENCE) not in known)
-
-
-def check_most(most: int) -> int:
-    """Return how many results a search has at most.
-
-    Raises:
-        InvalidInput: it is less than one.
-    """
-    if most < 1:
-        raise InvalidInput(f"max_search_results must be at least 1, not {most}")
-    return most
 
 
 def as_item(message: Message) -> dict[str, Any]:

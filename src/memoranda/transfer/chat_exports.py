@@ -1,4 +1,4 @@
-"""Conversations in the exports and files of other chat programs.
+"""Conversations in files: of other chat programs, of JSON Lines, and in OpenAI's chat form.
 
 The programs differ in what they call things, not in what they keep; so one reader looks for each
 thing under all its names. Several keep a tree of messages: the branch that was on the screen last
@@ -17,11 +17,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
+from memoranda.conversation import jsonl
 from memoranda.conversation.formats.content import ROLES
-from memoranda.errors import InvalidInput
-from memoranda.model.models import ConversationInfo, NewMessage
+from memoranda.conversation.formats.parse import check_message, parse_message, says
+from memoranda.conversation.transcript import place_of
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.model.models import ConversationInfo, NewMessage, Scope
+from memoranda.store.sql.store import Store
 from memoranda.text.json_values import list_of, object_of, value_of, words_of
 from memoranda.text.patterns import compile_pattern
 from memoranda.transfer.sources import (
@@ -232,3 +238,87 @@ def _moment(value: object, place: str, counts: ImportCounts) -> datetime | None:
             if found := moment_of(value_of(value, name) or None, name):
                 return found
     return None
+
+
+# Out
+
+
+def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, bytes]]:
+    """Yield type and text of each line of JSON Lines that hold a stored conversation.
+
+    Raises:
+        NotFound: there is no such conversation.
+    """
+    info = store.conversations(scope, id).get(id)
+    if info is None:
+        raise NotFound(f"there is no conversation {id!r} for user {scope.user!r}")
+    head, *lines = jsonl.dump(info, store.messages(scope, id, cleared=True))
+    yield "metadata", head
+    for line in lines:
+        yield "message", line
+
+
+# In
+
+
+def read_session(
+    path: Path, target: ImportTarget, counts: ImportCounts
+) -> Iterator[ForeignConversation]:
+    """Yield the conversation in a file of JSON Lines: its messages, settings and creation.
+
+    Messages that are stored under their own ids, as in the memory that wrote the file, are known.
+
+    Raises:
+        InvalidInput: it has no line of metadata.
+    """
+    info, found = jsonl.read(path, counts.reading)
+    held = target.known_messages(info.id)
+    messages = []
+    for message in found:
+        key = message.id if message.id in held else f"{info.id}\n{message.id}"
+        with counts.reading(f"{path}, line {place_of(message) + jsonl.FIRST_LINE}"):
+            (said,) = parse_message(message)
+            if says(said) or said.raw is not None:
+                check_message(said)
+                messages.append(ForeignMessage(key, said))
+    yield ForeignConversation(str(path), info, messages)
+
+
+def read_openai(
+    path: File, target: ImportTarget, counts: ImportCounts
+) -> Iterator[ForeignConversation]:
+    """Yield the conversations of a file, named after it: ``trip``, ``trip-2`` and so on.
+
+    A message has no id of its own; its place and what it says make one.
+    """
+    for name, items in _openai_conversations(path, counts):
+        messages: list[ForeignMessage] = []
+        for place, shape in items:
+            with counts.reading(place):
+                for said in filter(says, parse_message(shape)):
+                    what = said.role, said.content, said.images, said.tool_calls, said.tool_result
+                    digest = blake2b(repr(what).encode(errors="replace")).hexdigest()
+                    key = f"{name}\n{len(messages)}\n{digest}"
+                    messages.append(ForeignMessage(key, said))
+        if messages:
+            info = ConversationInfo(id=name, created_at=target.records.now())
+            yield ForeignConversation(str(path), info, messages)
+
+
+def _openai_conversations(
+    path: File, counts: ImportCounts
+) -> Iterator[tuple[str, Iterable[JsonItem]]]:
+    """Yield name and messages of each conversation."""
+    items = list(read_values(path, counts))
+    if any(value_of(item.value, "role") is not None for item in items):
+        yield path.stem, items
+        return
+    for number, (place, value) in enumerate(items, 1):
+        with counts.reading(place):
+            found = list_of(value, "messages")
+            if not found:
+                message = "expected an object with a list of messages that have role and content"
+                raise InvalidInput(message)
+            places = (f"{place}, message {n}" for n in range(1, len(found) + 1))
+            name = path.stem if number == 1 else f"{path.stem}-{number}"
+            yield name, map(JsonItem, places, found)

@@ -29,15 +29,7 @@ from memoranda.records.drafts import Draft, admit_draft, holds_secret, parse_dra
 from memoranda.store.sql.store import Store
 from memoranda.text.files import explain_unwritable, file_path, write_whole
 from memoranda.text.json_values import value_of
-from memoranda.transfer import (
-    archive,
-    chat_exports,
-    claude_code,
-    foreign_records,
-    markdown_memory,
-    message_files,
-    mif,
-)
+from memoranda.transfer import archive, chat_exports, claude_code, foreign_records, mif
 from memoranda.transfer.sources import (
     KEY_LETTERS,
     NAMES,
@@ -127,7 +119,7 @@ def export(
     notes = read_notes(source, counts)
     with store.snapshot():
         found = (
-            message_files.session_lines(store, scope, conversation)
+            chat_exports.session_lines(store, scope, conversation)
             if conversation
             else archive.archive_lines(store, scope, source.records.now(), notes)
         )
@@ -258,7 +250,7 @@ def _files_of(folder: File, counts: ImportCounts, above: str = "") -> Iterator[F
             yield from _files_of(each, counts, f"{name}/")
         elif each.name in NAMES["beside_chats"]:
             counts.leave_out(f"files that hold no talk ({each.name})")
-        elif each.is_dir() or kind in kinds or markdown_memory.NAMED.fullmatch(name):
+        elif each.is_dir() or kind in kinds or foreign_records.NAMED.fullmatch(name):
             yield each
         elif kind == ".md":
             counts.pass_over(f"{each} has no name of a memory", UNREAD, MOST_UNREAD)
@@ -307,11 +299,11 @@ READERS: Mapping[str, Callable[[Any, ImportTarget, ImportCounts], Iterator[Any]]
     FileFormat.MEM0: foreign_records.read_mem0,
     FileFormat.MCP_MEMORY: foreign_records.read_mcp_memory,
     FileFormat.CHROMA: foreign_records.read_chroma,
-    FileFormat.MEMORY_MD: markdown_memory.read_records,
+    FileFormat.MEMORY_MD: foreign_records.read_markdown,
     FileFormat.MIF: mif.read_mif,
     FileFormat.CLAUDE_CODE: claude_code.read_conversations,
-    FileFormat.OPENAI: message_files.read_openai,
-    FileFormat.SESSION: message_files.read_session,
+    FileFormat.OPENAI: chat_exports.read_openai,
+    FileFormat.SESSION: chat_exports.read_session,
 }
 
 

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from starlette.routing import Route, request_response
 
 from memoranda.http.explorer import (
-    bulk,
     chat,
     conversations,
     entities,
@@ -19,13 +18,9 @@ from memoranda.http.explorer import (
     records,
     review,
     search,
-    settings,
-    timeline,
-    upkeep,
 )
 from memoranda.http.explorer.pages import Handler
-from memoranda.http.explorer.sign_in import SIGN_IN, sign_out
-from memoranda.http.explorer.site import PageServer, send_asset
+from memoranda.http.explorer.site import SIGN_IN, PageServer, send_asset, sign_out
 from memoranda.memory import Memory
 from memoranda.model.tokens import TokenScope
 from memoranda.serving.tokens import TokenService
@@ -37,16 +32,16 @@ PAGES: Mapping[str, Handler] = {
     "/search": search.show,
     "/records/{id}": records.show,
     "/records/{id}/erase": records.preview_erasure,
-    "/timeline": timeline.show,
+    "/timeline": search.show_timeline,
     "/entities": entities.show_all,
     "/entity": entities.show,
     "/conversations": conversations.show_all,
     "/conversation": conversations.show,
     "/notes": notes.show,
     "/review": review.show,
-    "/bulk": bulk.show,
-    "/upkeep": upkeep.show,
-    "/settings": settings.show,
+    "/bulk": search.show_bulk,
+    "/upkeep": overview.show_upkeep,
+    "/settings": overview.show_settings,
     "/chat": chat.show,
 }
 FORMS: Mapping[str, Handler] = {
@@ -59,8 +54,8 @@ FORMS: Mapping[str, Handler] = {
     "/conversation/pin": conversations.pin,
     "/notes": notes.save,
     "/review": review.decide,
-    "/bulk": bulk.forget,
-    "/upkeep": upkeep.run,
+    "/bulk": search.forget,
+    "/upkeep": overview.run_stage,
     "/chat": chat.send,
 }
 # What a page needs more than to read.
@@ -80,7 +75,7 @@ def add_explorer(app: FastAPI, memory: Memory) -> None:
     routes = [
         Route("/", _endpoint(site, overview.show, TokenScope.READ)),
         Route("/assets/{name}", send_asset),
-        Route("/bulk/export", _endpoint(site, bulk.export, TokenScope.READ)),
+        Route("/bulk/export", _endpoint(site, search.export, TokenScope.READ)),
         Route(SIGN_IN, site.show_sign_in, methods=["GET"]),
         Route(SIGN_IN, site.sign_in, methods=["POST"]),
         Route("/sign-out", _endpoint(site, sign_out, TokenScope.READ), methods=["POST"]),

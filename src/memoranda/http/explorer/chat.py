@@ -10,8 +10,8 @@ from rich.console import Console
 from starlette.responses import StreamingResponse
 
 from memoranda.agent import session as chats
-from memoranda.http.explorer.chat_sessions import NAME, OpenChat
 from memoranda.http.explorer.pages import Page, PageRequest
+from memoranda.http.explorer.server_state import NAME, OpenChat
 from memoranda.model.models import Message
 from memoranda.rendering.chat import show_event
 from memoranda.rendering.conversations import format_call
@@ -36,7 +36,7 @@ def show(request: PageRequest) -> Page:
     if going is not None:
         messages = request.memory.stored_conversations.open_existing(going.id).recent(NEWEST)
     values = {"conversation": going and going.id, "messages": messages}
-    return Page("chat", values, {"zone": request.zone})
+    return Page("chat", values)
 
 
 def send(request: PageRequest) -> StreamingResponse:

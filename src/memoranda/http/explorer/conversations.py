@@ -50,7 +50,7 @@ def show_all(request: PageRequest) -> Page:
     more = offset + ROWS if len(rows) > offset + ROWS else None
     page = rows[offset : offset + ROWS]
     values = {"query": words, "conversations": page, "count": len(rows), "next": more}
-    return Page("conversations", values, {"zone": request.zone})
+    return Page("conversations", values)
 
 
 def show(request: PageRequest) -> Page:
@@ -80,7 +80,7 @@ def show(request: PageRequest) -> Page:
         "earlier": beyond - MESSAGES if beyond > MESSAGES else None,
         "prunings": conversation.prunings,
     }
-    return Page("conversation", values, {"asked_budget": budget, "zone": request.zone})
+    return Page("conversation", values, {"asked_budget": budget})
 
 
 def pin(request: PageRequest) -> Redirect:

@@ -47,7 +47,7 @@ def show(request: PageRequest) -> Page:
     store = services_of(memory).store
     given = store.decisions(scope_of(memory))
     merged = [each for each in (found.name, *found.aliases) if store.names.fold(each) in given]
-    shown = {"undo": request.all("undo"), "zone": request.zone}
+    shown = {"undo": request.all("undo")}
     return Page("entity", {"entity": found, "merged": merged}, shown)
 
 
@@ -56,7 +56,7 @@ def merge(request: PageRequest) -> Page | Redirect:
     memory = request.memory
     first, second = (require_entity(memory, request.required(each)) for each in ("name", "other"))
     if not request.text("confirmed"):
-        return Page("merge", {"entity": first, "other": second}, {"zone": request.zone})
+        return Page("merge", {"entity": first, "other": second})
     merged = memory.merge_entities(first.name, second.name)
     request.counts.forget(memory)
     undo = [second.name, *second.aliases]

@@ -68,7 +68,6 @@ def _page(request: PageRequest, text: str, draft: str | None = None) -> Page:
         "edit": request.text("edit") or draft,
         "draft": text if draft is None else draft,
         "seen": content_hash(text),
-        "zone": request.zone,
     }
     return Page("notes", values, shown)
 

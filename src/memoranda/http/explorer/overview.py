@@ -1,4 +1,4 @@
-"""The first page: how much of what there is, how it grew, and what needs attention."""
+"""The memory as a whole: the first page, what the doctor finds, upkeep and settings."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from itertools import pairwise
 
 from memoranda.http.explorer.pages import Page, PageRequest
 from memoranda.http.explorer.review import find_faults, find_waiting
+from memoranda.maintenance.service import STAGES
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind
 from memoranda.model.query import Filter
 from memoranda.rendering.plain import pluralize
+from memoranda.settings.configure import Setting, list_settings, split_name
+from memoranda.settings.fields import groups
 
 MONTHS = 12
 NEWEST = 5
@@ -53,7 +56,6 @@ def show(request: PageRequest) -> Page:
             "usage": memory.usage(),
             "model": "none" if services.models.model is None else services.models.model.name,
         },
-        {"zone": request.zone},
     )
 
 
@@ -92,3 +94,43 @@ def _concerns(request: PageRequest) -> Iterator[AttentionItem]:
         yield AttentionItem(f"{pluralize(unread, 'record')} without a vector yet", "/upkeep")
     if not services.store.job_runs():
         yield AttentionItem("upkeep has not run on schedule yet", "/upkeep")
+
+
+def show_upkeep(request: PageRequest) -> Page:
+    """Show the stages of upkeep with their times and their last runs."""
+    return _upkeep_page(request)
+
+
+def run_stage(request: PageRequest) -> Page:
+    """Run a stage, or show what it would do."""
+    report = request.memory.maintain(
+        [request.required("stage")], dry_run=not request.text("confirmed")
+    )
+    return _upkeep_page(request, *report.stages)
+
+
+def _upkeep_page(request: PageRequest, *reports: object) -> Page:
+    settings = request.memory.settings.schedule
+    values = {
+        "stages": {stage: getattr(settings, stage) for stage in STAGES},
+        "runs": {run.job: run for run in services_of(request.memory).store.job_runs()},
+        "pending": len(request.memory.sessions(pending=True)),
+        "reports": reports,
+    }
+    return Page("upkeep", values)
+
+
+def show_settings(request: PageRequest) -> Page:
+    """Show the settings by group; those whose name or meaning has the words."""
+    words, changed = (request.text("q") or "").casefold(), request.text("changed")
+    found: dict[str, list[Setting]] = {name: [] for name in groups()}
+    for each in list_settings(request.memory.settings):
+        if words in f"{each.name} {each.meaning}".casefold() and not (
+            changed and each.source == "default"
+        ):
+            found[split_name(each.name)[0]].append(each)
+    return Page(
+        "settings",
+        {"query": words, "settings": {name: each for name, each in found.items() if each}},
+        {"groups": groups(), "changed": changed},
+    )

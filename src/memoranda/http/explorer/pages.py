@@ -17,8 +17,7 @@ from starlette.responses import Response
 
 from memoranda.errors import InvalidInput
 from memoranda.http.explorer import charts
-from memoranda.http.explorer.chat_sessions import ChatSessions
-from memoranda.http.explorer.counting import CountCache
+from memoranda.http.explorer.server_state import ChatSessions, CountCache
 from memoranda.memory import Memory
 from memoranda.model.checks import limited, parse_moment
 from memoranda.model.sessions import describe_counts

@@ -50,7 +50,7 @@ def show(request: PageRequest) -> Page:
         "history": memory.history(record.id),
     }
     metadata = {name: value for name, value in record.metadata.items() if name != HELD}
-    return Page("record", values, {"metadata": metadata, "now": now, "zone": request.zone})
+    return Page("record", values, {"metadata": metadata, "now": now})
 
 
 def find_record(request: PageRequest) -> Record:
@@ -76,7 +76,7 @@ def preview_erasure(request: PageRequest) -> Page:
         "copies": plan if request.text("copies") else None,
     }
     known = services.store.get(scope, [*plan.copies, *places, *plan.independent])
-    return Page("erase", values, {"known": known, "zone": request.zone})
+    return Page("erase", values, {"known": known})
 
 
 def correct(request: PageRequest) -> Redirect:

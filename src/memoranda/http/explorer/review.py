@@ -45,9 +45,7 @@ class ReviewItem:
 def show(request: PageRequest) -> Page:
     """Show what waits for a person's word, contradictions first."""
     waiting = list(_suggestions(request))
-    return Page(
-        "review", {"waiting": waiting[:SHOWN], "count": len(waiting)}, {"zone": request.zone}
-    )
+    return Page("review", {"waiting": waiting[:SHOWN], "count": len(waiting)})
 
 
 def decide(request: PageRequest) -> Redirect:

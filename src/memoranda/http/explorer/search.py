@@ -1,16 +1,21 @@
-"""Search with why: hits while one types, the evidence of each arm, and why one is missing."""
+"""Records in lists: search with why, the timeline, and many at once to export or forget."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, cast
 
-from memoranda.http.explorer.pages import SHOWN, Page, PageRequest, address
-from memoranda.memory import services_of
+from starlette.responses import StreamingResponse
+
+from memoranda.errors import Conflict, InvalidInput
+from memoranda.http.explorer.pages import SHOWN, Page, PageRequest, Redirect, address
+from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.models import Hit, Kind, Record, ended, is_active
-from memoranda.records.drafts import RecordFilters
-from memoranda.rendering.forms import explain_hit
+from memoranda.model.query import Filter, Order
+from memoranda.records.drafts import RecordFilters, parse_filters
+from memoranda.rendering.forms import explain_hit, form_of, format_json
 from memoranda.search.recall import find_near_best
 from memoranda.serving.existing import require_record
 
@@ -71,7 +76,6 @@ def show(request: PageRequest) -> Page:
         "more": address("/search", **fields, **next_page),
         "rest": address("/search", **fields, all="yes") if len(hits) < found else "",
         "top": max((sum(arm.share for arm in hit.why.arms.values()) for hit in hits), default=0),
-        "zone": request.zone,
     }
     return Page("search", values, shown)
 
@@ -126,3 +130,83 @@ def _reasons(
         yield f"its score of {hit.score:.2f} is below the least that is shown, {least:.2f}"
     elif hit is None:
         yield f"no arm has it among its best: not one of the first {DEEPEST} hits"
+
+
+# Records that are read at once.
+READ_AT_ONCE = 1_000
+
+
+def show_bulk(request: PageRequest) -> Page:
+    """Show how many records the filters mean, and the newest of them."""
+    filters = read_filters(request)
+    count = request.counts.get(
+        request.memory, ("bulk", str(filters)), lambda: request.memory.count(**filters)
+    )
+    records = request.memory.records(newest_first=True, limit=SHOWN, **filters)
+    values = {"count": count, "records": records, "narrowed": bool(filters)}
+    shown = {"fields": request.echo(*FILTERS), "kinds": list(Kind)}
+    return Page("bulk", values, shown)
+
+
+def export(request: PageRequest) -> StreamingResponse:
+    """Send the records of the filters, one a line of JSON."""
+    lines = (
+        f"{format_json(form_of(each))}\n" for each in _all(request.memory, read_filters(request))
+    )
+    disposition = {"Content-Disposition": 'attachment; filename="records.jsonl"'}
+    return StreamingResponse(lines, media_type="application/jsonl", headers=disposition)
+
+
+def forget(request: PageRequest) -> Redirect:
+    """Stop believing the records of the filters.
+
+    Raises:
+        InvalidInput: there is no filter.
+        Conflict: they are not as many as were shown.
+    """
+    filters = read_filters(request)
+    if not filters:
+        raise InvalidInput("name a kind, a tag, a session or a time; all of it is not forgotten")
+    ids = [each.id for each in _all(request.memory, filters)]
+    expected = request.number("expected", 0, least=0)
+    if len(ids) != expected:
+        raise Conflict(f"{len(ids):,} records meet the filters now, not {expected:,}; look again")
+    request.memory.forget_many(ids=ids)
+    return Redirect("/bulk", "forgotten")
+
+
+def _all(memory: Memory, filters: RecordFilters) -> Iterator[Record]:
+    """Yield the records of filters, in the order in which they were recorded."""
+    after: str | None = None
+    while page := memory.records(limit=READ_AT_ONCE, after=after, **filters):
+        yield from page
+        after = page[-1].id
+
+
+DAY = timedelta(days=1)
+
+
+def show_timeline(request: PageRequest) -> Page:
+    """Show what was believed at the end of a day."""
+    services, scope = services_of(request.memory), scope_of(request.memory)
+    now = services.clock.now()
+    today = now.astimezone(request.zone).date()
+    oldest = services.store.records(scope, Filter.at_any_time(kinds=tuple(Kind)), limit=1)
+    first = min((each.created_at.astimezone(request.zone).date() for each in oldest), default=today)
+    days = (today - first).days
+    # A slider gives the number of a day; who writes an address, a moment.
+    number = request.number("day", days, least=0)
+    at = request.moment("at", end_of_day=True) or min(now, now - (days - number) * DAY)
+    believed = replace(parse_filters(now, (Kind.FACT,), read_filters(request)), as_of=at)
+    offset = request.number("offset", 0, least=0)
+    found = services.store.records(scope, believed, order=Order.LATEST, limit=SHOWN, offset=offset)
+    values = {
+        "at": at,
+        "kind": believed.kinds[0],
+        "records": found,
+        "ended": [each.id for each in found if not is_active(each, now) or each.superseded_by],
+        "next": offset + SHOWN if len(found) == SHOWN else None,
+    }
+    day = max(0, min(days, (at.astimezone(request.zone).date() - first).days))
+    shown = {"first": first, "days": days, "day": day, "kinds": list(Kind)}
+    return Page("timeline", values, shown)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import logging
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -18,9 +19,6 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from memoranda.http.access import COOKIE
-from memoranda.http.explorer import sign_in as session
-from memoranda.http.explorer.chat_sessions import ChatSessions
-from memoranda.http.explorer.counting import CountCache
 from memoranda.http.explorer.pages import (
     Handler,
     Page,
@@ -29,11 +27,53 @@ from memoranda.http.explorer.pages import (
     Redirect,
     render_html,
 )
+from memoranda.http.explorer.server_state import ChatSessions, CountCache
 from memoranda.http.problems import ABOUT_REQUEST, FAILED, status_of
 from memoranda.memory import Memory, share
 from memoranda.model.tokens import ApiToken, TokenScope
 from memoranda.rendering.forms import format_json
 from memoranda.serving.tokens import TokenService
+
+SIGN_IN = "/sign-in"
+CSRF_FIELD = "csrf"
+# Seconds for which a browser keeps the cookie; the session itself may end before.
+LIFETIME = 12 * 60 * 60
+
+
+def csrf_token(secret: str) -> str:
+    """Return what each form of a session carries: nobody can make it without the cookie."""
+    return hmac.new(secret.encode(), b"form", hashlib.sha256).hexdigest()
+
+
+def is_own_form(secret: str, given: str) -> bool:
+    """Return whether a form carries the token of the session."""
+    return hmac.compare_digest(csrf_token(secret).encode(), given.encode("utf-8", "replace"))
+
+
+def is_own_site(request: Request) -> bool:
+    """Return whether a request comes from a page of this server, as far as the browser says.
+
+    A page that sends no referrer has the origin ``null`` for its own server, too.
+    """
+    site = request.headers.get("sec-fetch-site", "same-origin")
+    origin = request.headers.get("origin", "null")
+    here = request.headers.get("host", "")
+    return site == "same-origin" and (origin == "null" or urlsplit(origin).netloc == here)
+
+
+def keep_session(answer: Response, request: Request, secret: str) -> None:
+    """Let the browser keep a session, for no script and for no request from another site."""
+    secure = request.url.scheme == "https"
+    answer.set_cookie(
+        COOKIE, secret, max_age=LIFETIME, httponly=True, samesite="strict", secure=secure
+    )
+
+
+def sign_out(visit: PageRequest) -> Redirect:
+    """End the session; its cookie opens nothing from now on."""
+    TokenService.of(visit.memory).revoke(visit.visitor.id)
+    return Redirect(SIGN_IN, "signed_out")
+
 
 log = logging.getLogger("memoranda.http.explorer")
 
@@ -51,7 +91,7 @@ TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 ASSETS = {each.name: each.read_bytes() for each in files(__package__).joinpath("static").iterdir()}
 ASSETS["style.css"] = files("memoranda.rendering").joinpath("style.css").read_bytes()
 # A change of any asset gives all of them new addresses.
-VERSION = sha256(b"".join(ASSETS[name] for name in sorted(ASSETS))).hexdigest()[:12]
+VERSION = hashlib.sha256(b"".join(ASSETS[name] for name in sorted(ASSETS))).hexdigest()[:12]
 
 
 async def send_asset(request: Request) -> Response:
@@ -117,8 +157,8 @@ class PageServer:
             HTTPException: it is not from a page of this session.
         """
         given, secret = await _read_fields(request), request.cookies.get(COOKIE, "")
-        token = dict(given).get(session.FIELD, "")
-        if not (session.is_own_site(request) and session.is_own_form(secret, token)):
+        token = dict(given).get(CSRF_FIELD, "")
+        if not (is_own_site(request) and is_own_form(secret, token)):
             message = "this form is not from a page of your session; load the page again"
             raise HTTPException(HTTPStatus.FORBIDDEN, message)
         return given
@@ -144,11 +184,11 @@ class PageServer:
     # Signing in
 
     def _ask_to_sign_in(self, request: Request) -> Response:
-        made: PageResult = _error_page(HTTPStatus.UNAUTHORIZED, f"sign in at {session.SIGN_IN}")
+        made: PageResult = _error_page(HTTPStatus.UNAUTHORIZED, f"sign in at {SIGN_IN}")
         is_page = request.method == "GET" and "hx-request" not in request.headers
         if is_page and not _wants_twin(request):
             there = f"{request.url.path}?{request.url.query}".removesuffix("?")
-            made = Redirect(session.SIGN_IN, fields={"next": there})
+            made = Redirect(SIGN_IN, fields={"next": there})
         return self._send(request, made)
 
     async def show_sign_in(self, request: Request) -> Response:
@@ -160,14 +200,14 @@ class PageServer:
         """Exchange a token for a cookie."""
         form = dict(await _read_fields(request))
         there, token = _own_path(form.get("next")), form.get("token", "").strip()
-        text = token if session.is_own_site(request) else ""
+        text = token if is_own_site(request) else ""
         opened = await run_in_threadpool(self.tokens.open_session, text)
         if opened is None:
             problem = "This token is not known, has expired or was revoked."
             page = Page("sign_in", {}, {"next": there, "problem": problem}, HTTPStatus.UNAUTHORIZED)
             return self._send(request, page)
         answer = self._send(request, Redirect(there))
-        session.keep_session(answer, request, opened)
+        keep_session(answer, request, opened)
         return answer
 
     async def show_missing(self, request: Request) -> Response:
@@ -219,9 +259,10 @@ def _around(request: Request, nonce: str) -> Mapping[str, Any]:
     asked = urlencode([(name, value) for name, value in fields if name != "done"])
     return {
         "asset": f"?v={VERSION}",
-        "csrf": session.csrf_token(request.cookies.get(COOKIE, "")),
+        "csrf": csrf_token(request.cookies.get(COOKIE, "")),
         "done": request.query_params.get("done", ""),
         "nonce": nonce,
         "twin": f"{'/overview' if path == '/' else path}.json?{asked}".removesuffix("?"),
         "visitor": getattr(request.state, "visitor", None),
+        "zone": request.app.state.memory.settings.zone,
     }

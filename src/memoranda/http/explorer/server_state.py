@@ -1,13 +1,15 @@
-"""What takes long to count over a whole memory is counted again only when it may have changed."""
+"""What a server keeps between the requests of its users: counts, and their open chats."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from threading import Lock
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
+from memoranda.agent.session import ChatSession
 from memoranda.memory import Memory, scope_of, services_of
 
 Value = TypeVar("Value")
@@ -69,3 +71,35 @@ class CountCache:
         with self._lock:
             for key in [key for key in self._kept if key[1] == scope]:
                 del self._kept[key]
+
+
+# The conversation that the chat goes on with; open chats that a server holds.
+NAME = "chat"
+MOST = 100
+
+
+@dataclass(slots=True)
+class OpenChat:
+    """A chat session, and whether it answers just now."""
+
+    session: ChatSession
+    busy: Lock = field(default_factory=Lock)
+
+
+class ChatSessions:
+    """Opens the chat of a user when it is first needed. Thread-safe."""
+
+    def __init__(self) -> None:
+        """Open none yet."""
+        self._open: OrderedDict[str, OpenChat] = OrderedDict()
+        self._lock = Lock()
+
+    def of(self, memory: Memory) -> OpenChat:
+        """Return the chat of a user; it goes on where it was left."""
+        with self._lock:
+            if memory.user not in self._open:
+                self._open[memory.user] = OpenChat(ChatSession(memory, session=NAME))
+            self._open.move_to_end(memory.user)
+            if len(self._open) > MOST:
+                self._open.popitem(last=False)
+            return self._open[memory.user]
