@@ -32,7 +32,7 @@ OTHERS = (
 )
 # Of the whole store, by what they say: to be called by who runs it. They write files, or wait.
 STORE_WIDE = ("admin", "backup", "audit", "import_", "consolidator_tools", "reembed", "purge")
-SLOW = ("doctor", "verify", "rebuild", "maintain", "consolidate", "learn", "reflect", "enrich")
+SLOW = ("doctor", "verify", "rebuild", "maintain", "consolidate", "reflect", "enrich")
 NOW = datetime.now(UTC)
 
 

@@ -290,7 +290,6 @@ class AsyncMemory:
     sessions = in_thread(Memory.sessions)
     usage = in_thread(Memory.usage)
     consolidate = in_thread(Memory.consolidate)
-    learn = in_thread(Memory.learn)
     facts = in_thread(Memory.facts)
     trace_fact = in_thread(Memory.trace_fact)
     expire = in_thread(Memory.expire)

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from memoranda.conversation.conversation import Conversation
     from memoranda.conversation.conversation_store import ConversationStore
     from memoranda.maintenance.audit import Audit
-    from memoranda.maintenance.facts import Fact, FactService, LearnedFacts, Provenance
+    from memoranda.maintenance.facts import Fact, FactService, Provenance
     from memoranda.maintenance.schedule import OnReport, Schedule
     from memoranda.maintenance.service import Maintenance
     from memoranda.maintenance.users import Admin
@@ -645,20 +645,6 @@ class Memory:
         """
         request = ConsolidationRequest(self._scope, session=checks.named(session, "session"))
         return self._services.consolidate(request, dry_run=dry_run)
-
-    def learn(self, session: str | None = None, *, dry_run: bool = False) -> LearnedFacts:
-        """Consolidate one session or all that wait, as :meth:`consolidate`; return what is learned.
-
-        Args:
-            session, dry_run: as of :meth:`consolidate`.
-
-        Raises:
-            NotFound: there is no such session.
-        """
-        from memoranda.maintenance.facts import collect_learned  # noqa: PLC0415 - see the module
-
-        report = self.consolidate(session, dry_run=dry_run)
-        return collect_learned(report, self._services.store, self._scope)
 
     def facts(
         self,

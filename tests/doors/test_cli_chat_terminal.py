@@ -7,7 +7,6 @@ import pty
 import re
 import select
 import signal
-import stat
 import subprocess
 import sys
 import termios
@@ -25,13 +24,10 @@ from terminal_codes import CODES
 
 from memoranda import Memory
 from memoranda.agent.session import ChatSession
-from memoranda.cli.chat import AnswerWriter, TerminalChat
+from memoranda.cli.chat import AnswerWriter, TerminalChat, open_prompt
 from memoranda.cli.chat_commands import MEANINGS
-from memoranda.cli.chat_prompt import TerminalPrompt, open_history
+from memoranda.cli.chat_prompt import TerminalPrompt
 from memoranda.cli.command import Command, Session
-from memoranda.model.models import Scope
-from memoranda.notes.erasing import history_file, remove_prompts
-from memoranda.text.repetition import ErasedWords
 
 UP, ALT_ENTER, CTRL_C, CTRL_D, ENTER, TAB = "\x1b[A", "\x1b\r", "\x03", "\x04", "\r", "\t"
 PATIENCE = 30.0
@@ -57,12 +53,9 @@ def prompted():
     """Type into a prompt; return what it read, until it was left or the keys end."""
 
     def start(*keys, history=()):
-        kept = open_history(history_file("ana"))
-        for entry in history:
-            kept.append_string(entry)
         read = []
         with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
-            prompt = TerminalPrompt(history_file("ana"), [*MEANINGS])
+            prompt = TerminalPrompt(history, [*MEANINGS])
             for each in keys:
                 pipe.send_text(each)
                 read.append(prompt.read())
@@ -112,8 +105,8 @@ def live():
             create_app_session(input=pipe, output=DummyOutput()),
         ):
             before(memory)
-            prompt = TerminalPrompt(history_file(memory.user), [*MEANINGS])
             chat = ChatSession(memory, own=MEANINGS)
+            prompt = open_prompt(chat)
             pipe.send_text("".join(keys))
             TerminalChat(session, chat, prompt).run()
             left = memory.records(limit=100), len(chat.agent.chat)
@@ -355,45 +348,3 @@ def test_a_slow_end_of_a_session_can_be_left(terminal, server):
         ended = {info.id: info.ended_at is not None for info in memory.conversations()}
         assert ended["chat"]
         assert memory.search("cats")[0].record.content == "I have two cats."
-
-
-def typed(path):
-    """Return what was typed into earlier chats, oldest first."""
-    return [*open_history(path).load_history_strings()][::-1]
-
-
-def test_the_history_is_private(tmp_path):
-    """What was typed is in a file of mode 0600 for each user, also where it was open before."""
-    files = {history_file(user) for user in ("ana", "Ana", "bruno", "../ana", "ana/..")}
-    assert len(files) == 5
-    assert {file.parent for file in files} == {tmp_path / "data" / "memoranda" / "chat"}
-    path = history_file("ana")
-    open_history(path).append_string("one\ntwo 日本 \ud800")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    path.chmod(0o644)
-    open_history(path).append_string("three")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert typed(path) == ["one\ntwo 日本 ?", "three"]
-    assert typed(history_file("bruno")) == []
-
-
-def test_the_history_forgets():
-    """Entries that repeat erased text go as a whole."""
-    path = history_file("ana")
-    history = open_history(path)
-    for text in ("forget my PIN is 4711", "hello\n# not a time", "We moved to a flat in Faro"):
-        history.append_string(text)
-    words = ErasedWords(["my pin is 4711", "Ana said: we moved to a flat in Lisbon, far away"])
-    assert remove_prompts(Scope("ana"), words)
-    assert typed(path) == ["hello\n# not a time"]
-    assert not remove_prompts(Scope("ana"), words)
-    assert remove_prompts(Scope("ana"), None)
-    assert typed(path) == []
-
-
-def test_a_history_that_cannot_be_kept_stops_no_talk(tmp_path):
-    """Where the file cannot be written, it is of this chat alone."""
-    (tmp_path / "data").write_text("a file where a folder should be")
-    history = open_history(history_file("ana"))
-    history.append_string("hello")
-    assert history.get_strings() == ["hello"]

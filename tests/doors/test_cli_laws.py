@@ -27,7 +27,7 @@ def full():
     """A memory of all there is to show, much of it wide or hostile; return the id of a fact."""
     with Memory() as memory:
         memory.conversation("talk").add("user", "I live in Porto. My friend Cid lives in Oslo.")
-        memory.learn()
+        memory.consolidate()
         tell(memory.conversation("trip", system="You are careful.", context_limit=8_000))
         chat = memory.conversation(f"id {HOSTILE}", system=HOSTILE, model=f"m {HOSTILE}")
         chat.add("user", HOSTILE, task=HOSTILE)

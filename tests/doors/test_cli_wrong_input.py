@@ -181,7 +181,7 @@ def there(tmp_path, monkeypatch):
     (tmp_path / "folder").mkdir()
     with Memory() as memory:
         memory.conversation("talk").add("user", "I live in Porto.")
-        memory.learn()
+        memory.consolidate()
         tell(memory.conversation("trip", system="You are careful.", context_limit=8_000))
 
     def read():

@@ -108,7 +108,6 @@ def test_upkeep_and_how_the_memory_is(ana):
     for stage in ("expire", "decay", "enrich", "reflect", "derive"):
         done = require(ana.post(f"/v1/stages/{stage}", json={"dry_run": True}))
         assert (done["stage"], done["dry_run"]) == (stage, True)
-    assert require(ana.post("/v1/learn", json={"dry_run": True}))["dry_run"] is True
     assert require(ana.post("/v1/maintain", json={"stages": ["decay"], "dry_run": True}))["stages"]
     require_problem(ana.post("/v1/maintain", json={"stages": ["sweep"]}), 422)
     figures = require(ana.get("/v1/stats"))

@@ -9,7 +9,6 @@ from kept_bytes import coded, holding
 
 from memoranda import Settings, errors
 from memoranda.model.models import PlaceKind, ToolCall, ToolResult
-from memoranda.notes.erasing import history_file
 
 WORD = "quokkalith"
 SAID = f"Ana keeps the {WORD} under floorboard 81723 of the attic"
@@ -60,9 +59,6 @@ def spread(memory, *, tell=True):
     chat.extend([{"role": "assistant", "content": items}])
     if tell:
         memory.notes.append_history(f"By hand: {SAID}. A second sentence of mine.")
-    typed = history_file(memory.user)
-    typed.parent.mkdir(parents=True, exist_ok=True)
-    typed.write_text(f"\n# 2026-03-01 10:00:00.000000\n+remember that {SAID}\n")
     return chat
 
 
@@ -89,7 +85,6 @@ def test_nothing_of_it_is_left_in_any_place(store, opened, tmp_path):
     assert chat.messages[-1].raw is None
     (entry,) = memory.notes.history()
     assert entry.text == "[erased]"
-    assert history_file("ana").read_text() == "\n# 2026-03-01 10:00:00.000000\n[erased]\n"
     assert memory.verify() == []
     counted = [each.tokens for each in chat.messages]
     chat.recount()

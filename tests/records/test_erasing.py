@@ -29,7 +29,7 @@ def erasing_of(user):
         store=user.store,
         clock=FrozenClock(),
         erase_history=lambda *_: 0,
-        erase_files=lambda *_: (0, []),
+        erase_lines=lambda *_: 0,
         wipe=lambda: None,
         count_tokens=lambda *_: 7,
     )

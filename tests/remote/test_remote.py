@@ -67,7 +67,7 @@ def full(served, remote):
     chat.add("user", "Thanks!", images=["https://example.org/cat.png"], task="cats")
     chat.prune(60)
     chat.end()
-    remote.learn()
+    remote.consolidate()
     remote.recall("Where does Ana live?")
     remote.notes.append_history_rotated("Booked the ferry.", at=MOMENT)
     return {"old": old, "new": new, "memory": memory, "remote": remote}
@@ -113,7 +113,6 @@ QUESTIONS = {
     "users": lambda memory, _: (memory.admin.users(), memory.admin.overviews()),
     "a round that is dry": lambda memory, _: memory.maintain(["decay", "expire"], dry_run=True),
     "a stage that is dry": lambda memory, _: memory.enrich(dry_run=True),
-    "learn": lambda memory, _: memory.learn(dry_run=True),
     "MEMORY.md": lambda memory, _: memory.notes.read_memory(),
     "notes": lambda memory, _: (memory.notes.search("FERRY", limit=1), memory.notes.history()),
     "tools": lambda memory, _: [each.openai() for each in memory.tools()],

@@ -24,9 +24,9 @@ from memoranda.tui.runtime import ChatRuntime
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 # How often nothing was left to do, one time after another, until all is done.
 QUIET_ROUNDS = 3
+UTC = {"timezone": "UTC"}
 QUIET = {
     "embedding": {"background": False},
-    "timezone": "UTC",
     "consolidation": {"extractor": "rules"},
     "schedule": {"in_background": False},
 }
@@ -71,13 +71,13 @@ def runtimes(tmp_path, clock):
             return Memory(
                 tmp_path / "agent.db",
                 user="ana",
-                settings=settings,
+                settings=settings.with_values(**QUIET | sections).model_copy(update=UTC),
                 embedder=HashEmbedder(),
                 llm=model,
                 clock=clock,
             )
 
-        made = ChatRuntime(open_memory, session=session, arguments=QUIET | sections)
+        made = ChatRuntime(open_memory, session=session)
         opened.append(made)
         return made
 

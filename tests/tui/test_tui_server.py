@@ -13,12 +13,12 @@ async def test_the_interface_goes_on_without_its_server(sitting, clock):
         location = new_database(server)
 
         def open_memory(settings):
-            return Memory(location, settings=settings, embedder=HashEmbedder(), clock=clock)
+            chosen = settings.with_values(
+                schedule={"in_background": False}, storage={"busy_timeout": 8}
+            )
+            return Memory(location, settings=chosen, embedder=HashEmbedder(), clock=clock)
 
-        runtime = ChatRuntime(
-            open_memory,
-            arguments={"schedule": {"in_background": False}, "storage": {"busy_timeout": 8}},
-        )
+        runtime = ChatRuntime(open_memory)
         try:
             async with sitting(runtime) as person:
                 await person.say("My sister lives in Porto.")

@@ -93,8 +93,9 @@ async def test_a_model_is_found_first_and_tried_before_it_is_saved(sitting, monk
     """``model`` finds llm.model before all else; one without its key says so, and is not saved."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     runtime = ChatRuntime(
-        lambda settings: Memory(tmp_path / "agent.db", settings=settings),
-        arguments={"embedding": {"model": "none"}},
+        lambda settings: Memory(
+            tmp_path / "agent.db", settings=settings.with_values(embedding={"model": "none"})
+        )
     )
     async with sitting(runtime) as person:
         await find(person, "model")

@@ -12,8 +12,8 @@ from memoranda.facts.reader import address_user
 from memoranda.facts.requests import share_words
 from memoranda.learning.claims import Claim
 from memoranda.learning.request_keeper import RequestKeeper
-from memoranda.maintenance.facts import LearnedFacts, collect_learned
 from memoranda.memory import Memory, scope_of, services_of
+from memoranda.model.changes import Insert, Supersede
 from memoranda.model.models import Hit, Kind, Message, Record
 from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter
@@ -150,7 +150,7 @@ class MemoryAnswerer:
         """Return hits with what this session tells in the place of what that brings up to date."""
         if ParsedQuestion(question, frozenset()).past:
             return hits
-        news = self._learn(session).news
+        news = self._news(session)
         turns = services_of(self.memory).store.get(scope_of(self.memory), [*news.values()])
         found: dict[str, Hit] = {}
         for hit in hits:
@@ -158,11 +158,24 @@ class MemoryAnswerer:
             found.setdefault(record.id, replace(hit, record=record))
         return [*found.values()]
 
-    def _learn(self, session: str) -> LearnedFacts:
-        """Return what this session would teach by rules alone."""
-        services, scope = services_of(self.memory), scope_of(self.memory)
-        report = services.request_keeper(scope).plan(session)
-        return collect_learned(report, services.store, scope)
+    def _learn(self, session: str) -> tuple[dict[str, Record], dict[str, str]]:
+        """Return the facts that this session would teach by rules, and what takes which's place."""
+        keeper = services_of(self.memory).request_keeper(scope_of(self.memory))
+        actions = keeper.plan(session).actions
+        made = {each.record.id: each.record for each in actions if isinstance(each, Insert)}
+        return made, {each.id: each.by for each in actions if isinstance(each, Supersede)}
+
+    def _news(self, session: str) -> dict[str, str]:
+        """Return which turn brings a fact up to date, and each of the turns that say that."""
+        made, replaced = self._learn(session)
+        store, scope = services_of(self.memory).store, scope_of(self.memory)
+        known = store.get(scope, [*replaced, *replaced.values()]) | made
+        found: dict[str, str] = {}
+        for old, by in replaced.items():
+            turns = known[by].source_ids
+            ended = {old, *known[old].source_ids}.difference(turns)
+            found |= dict.fromkeys(ended, turns[0]) if turns else {}
+        return found
 
     def _quote(self, record: Record, *, short: bool = False) -> str:
         """Return what a record says, with who said it and when."""
@@ -183,12 +196,11 @@ class MemoryAnswerer:
 
     def _tell_all(self, session: str) -> str:
         """Return what is known of the user by topic, with what this session tells."""
-        plan = self._learn(session)
-        facts = [*(each.record for each in self.memory.facts()), *(each.fact for each in plan.new)]
+        new, replaced = self._learn(session)
+        facts = [*(each.record for each in self.memory.facts()), *new.values()]
         facts.sort(key=lambda fact: fact.attribute != "name")  # Who they are is told first.
         headings = {name: _tell(told) for name, told in load("en", "notes")["headings"].items()}
         topics: dict[str, list[str]] = {heading: [] for heading in headings.values()}
-        replaced = {each.fact.id for each in plan.replaced}
         for fact in (each for each in facts if each.id not in replaced):
             heading = headings.get(str(fact.metadata.get("category")), headings["other"])
             topics[heading].append(_tell(fact.content))

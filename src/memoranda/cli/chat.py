@@ -74,11 +74,11 @@ def chat(session: Session, *, in_session: ChatName = "chat", model: Model = None
 
 
 def open_prompt(talk: chats.ChatSession) -> TerminalPrompt:
-    """Return the prompt of a user, with what they typed in earlier chats."""
+    """Return the prompt of a user, with what they said in this conversation."""
     from memoranda.cli.chat_prompt import TerminalPrompt  # noqa: PLC0415 - see above
-    from memoranda.notes.erasing import history_file  # noqa: PLC0415
 
-    return TerminalPrompt(history_file(talk.agent.memory.user), [*talk.meanings])
+    said = [message.content for message in talk.agent.chat.by_role("user")]
+    return TerminalPrompt(said, [*talk.meanings])
 
 
 @dataclass(slots=True)

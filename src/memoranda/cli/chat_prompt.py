@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from types import FrameType
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
-from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.shortcuts import CompleteStyle
 
 from memoranda.cli.command import exit_on_signal, handle_signals
 from memoranda.serving.signals import ending_signals
-from memoranda.text.files import PRIVATE, make_private_folder
 
 KEYS = KeyBindings()
 
@@ -25,33 +23,14 @@ def _break_line(event: KeyPressEvent) -> None:
     event.current_buffer.insert_text("\n")
 
 
-class PromptHistory(FileHistory):
-    """What a user typed in earlier chats, in a file of prompt_toolkit."""
-
-    def store_string(self, string: str) -> None:
-        """Keep what was typed; what is no Unicode has a stand-in."""
-        super().store_string(string.encode(errors="replace").decode())
-
-
-def open_history(path: Path) -> History:
-    """Return the history in a file that only its user may read; where none can be, of this chat."""
-    try:
-        make_private_folder(path.parent)
-        path.touch(PRIVATE)
-        path.chmod(PRIVATE)  # It may have been made by hand.
-    except OSError:
-        return InMemoryHistory()
-    return PromptHistory(path)
-
-
 class TerminalPrompt:
     """A line editor: history, completion of commands, Alt+Enter for another line."""
 
-    def __init__(self, history: Path, commands: Sequence[str]) -> None:
-        """Offer what is in the file ``history``, and the names of commands."""
+    def __init__(self, said: Sequence[str], commands: Sequence[str]) -> None:
+        """Offer what the person said before, and the names of commands."""
         self._session = PromptSession[str](
             [("ansigreen bold", "> ")],
-            history=open_history(history),
+            history=InMemoryHistory(said),
             completer=WordCompleter([*commands], sentence=True),
             complete_style=CompleteStyle.READLINE_LIKE,
             key_bindings=KEYS,

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from datetime import UTC
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Group, RenderableType
-from rich.text import Text
 from typer import Argument
 
 from memoranda.cli.command import Command, CommandGroup, Session, command, make_group, read_words
 from memoranda.errors import ConfigError
 from memoranda.providers.embedding import model_files
-from memoranda.rendering.layout import details, safe_text
+from memoranda.rendering.layout import Column, details, safe_text, table
 from memoranda.settings import configure
-from memoranda.settings.configure import Setting, SettingChange, format_value, split_name
-from memoranda.settings.fields import find, groups
+from memoranda.settings.configure import SettingChange, format_value
+from memoranda.settings.fields import find
 from memoranda.settings.sections import EmbeddingSettings
-from memoranda.settings.settings import DEFAULT, config_path
+from memoranda.settings.settings import config_path
 
 Name = Annotated[str, Argument(help="Such as conversation.strategy, or tokens.limits.my-model.")]
+SETTINGS = (
+    Column("setting", "name", "bold cyan"),
+    # The whole path of the file stands above the settings.
+    Column("from", lambda row, _: Path(row.source).name, "dim"),
+    Column("value", lambda row, _: format_value(row.value)),
+)
 commands = typer.Typer()
 
 
@@ -52,7 +55,8 @@ def show(session: Session) -> None:
     file = config_path()
     told = [{"name": each.name, "value": each.value, "source": each.source} for each in found]
     missing = "" if file.is_file() else "  (not there; the defaults hold)"
-    session.show(told, safe_text(f"settings file  {file}{missing}"), *_group(found, file))
+    head = safe_text(f"settings file  {file}{missing}\n")
+    session.show(told, head, table(found, SETTINGS, session.view))
 
 
 @command(config, "explain")
@@ -160,21 +164,3 @@ def _report(session: Session, done: SettingChange, what: str, where: str) -> Non
         session.usable_settings  # noqa: B018 - it warns of a model that cannot be used
     if done.overridden_by is not None:
         session.warn(f"{done.overridden_by} is set in the environment, and wins over the file")
-
-
-def _show_value(setting: Setting, file: Path) -> Text:
-    value = format_value(setting.value)
-    if setting.source == DEFAULT:
-        return safe_text(value, "dim")
-    # The whole path of the file stands above the settings.
-    source = file.name if setting.source == str(file) else setting.source
-    return safe_text(value, "bold").append(f"  from {source}", "not bold dim")
-
-
-def _group(found: Iterable[Setting], file: Path) -> Iterator[RenderableType]:
-    """Yield the settings below the group that they are of."""
-    rows = [(*split_name(each.name), _show_value(each, file)) for each in found]
-    for group, about in groups().items():
-        heading = Text("\n").append(group, "bold cyan").append(f"  {about}", "dim")
-        inside = ((f"  {name}", value) for of, name, value in rows if of == group)
-        yield Group(heading, details(inside))

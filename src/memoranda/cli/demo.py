@@ -103,28 +103,22 @@ def tell(
     first = [(each["ask"], each["hits"][0].record.content) for each in asked if each["hits"]]
     rows = (row for ask, found in first[:SHOWN] for row in (("asked", ask), ("found", found)))
     yield f"Questions on {view.day(clock.now())}", asked, [details(rows)]
-    yield _correct(memory, clock, story["correction"])
-    yield _send(memory, clock, story["conversation"], view)
 
-    text = memory.notes.read_memory()
-    lines = [line for line in show_markdown(text) if line.plain.startswith("- ")]
-    yield "Notes that you can read, and edit in any editor", text, lines[:SHOWN]
-
-
-def _correct(memory: Memory, clock: FrozenClock, change: Mapping[str, str]) -> Scene:
-    """Correct a fact, and find it as of now and as of before."""
-    before = clock.now()
+    before, change = clock.now(), story["correction"]
     (old,) = memory.search(change["ask"], kind="fact", limit=1)
     clock.advance(LATER)
     now = memory.correct(old.record.id, change["to"])
     (then,) = memory.search(change["ask"], kind="fact", limit=1, as_of=before)
     found = {"asked": change["ask"], "now": now.content, "a day ago": then.record.content}
-    return "A fact changes; nothing is overwritten", found, [details(found.items())]
+    yield "A fact changes; nothing is overwritten", found, [details(found.items())]
 
-
-def _send(memory: Memory, clock: FrozenClock, asked: Mapping[str, Any], view: Display) -> Scene:
-    """Begin a conversation, and show what a model is sent in it."""
     clock.advance(LATER)
-    chat = memory.conversation(asked["id"], system=asked["system"])
-    built = chat.context(asked["prompt"], budget=asked["budget"])
-    return "What a model is sent in a new conversation", built, [*show_context(built, view)]
+    new = story["conversation"]
+    chat = memory.conversation(new["id"], system=new["system"])
+    built = chat.context(new["prompt"], budget=new["budget"])
+    sent = [*show_context(built, view)]
+    yield "What a model is sent in a new conversation", built, sent
+
+    text = memory.notes.read_memory()
+    lines = [line for line in show_markdown(text) if line.plain.startswith("- ")]
+    yield "Notes that you can read, and edit in any editor", text, lines[:SHOWN]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -18,13 +19,12 @@ from memoranda.maintenance.service import STAGES, parse_stages
 from memoranda.memory import Memory, services_of
 from memoranda.model.reports import Check, StageReport
 from memoranda.rendering.audit import show_audit
-from memoranda.rendering.facts import show_learned
 from memoranda.rendering.layout import Column, Display, safe_text, table
 from memoranda.rendering.memory_stats import show_stats
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.store.locations import MEMORY, file_of, place
 
-FACTS, ACTIONS = 200, 8  # of a consolidation and of a stage that are shown
+FACTS, ACTIONS = 200, 8  # lines of a consolidation and of a stage that are shown
 DRY = "dry run, nothing was changed"
 RESULTS = {True: "ok", False: "FAIL", None: "note"}
 
@@ -153,17 +153,9 @@ def consolidate(
         memoranda consolidate trip --dry-run
     """
     with session.progress("reading sessions"):
-        found = session.memory().learn(of, dry_run=dry_run)
-    said = f"{len(found.again):,} said again, {len(found.replaced):,} replaced"
-    parts = pluralize(found.sessions, "session"), pluralize(len(found.new), "new fact"), said
-    shown = show_learned(found, session.view, FACTS)
-    session.show(found, shown, Text("{} read, {}, {}".format(*parts), "bold"))
-    if dry_run:
-        session.note(DRY)
-    for name, why in found.failed.items():
-        session.warn(f"{name} waits: {why}")
-    if found.failed:
-        raise typer.Exit(FAILED)
+        done = session.memory().consolidate(of, dry_run=dry_run)
+    session.show(done, _describe(done, session.view, FACTS))
+    _finish(session, [done], dry_run=dry_run)
 
 
 @command(commands, "maintain")
@@ -189,19 +181,27 @@ def maintain(
     title = "what would be done" if dry_run else "what was done"
     columns = Column("stage", "stage", "cyan"), Column(title, _describe)
     session.show(done, table(done.stages, columns, session.view))
+    _finish(session, done.stages, dry_run=dry_run)
+
+
+def _describe(report: StageReport, view: Display, most: int = ACTIONS) -> RenderableType:
+    """Return what a stage did, and the first of its deeds."""
+    deeds = (safe_text(view.brief(line), "dim") for line in report.lines[:most])
+    lines = [*stage_outcome(report), *deeds]
+    if len(report.lines) > most:
+        lines.append(Text(f"… {len(report.lines) - most:,} more: --json"))
+    return Group(*lines)
+
+
+def _finish(session: Session, done: Sequence[StageReport], *, dry_run: bool) -> None:
+    """Say that nothing was changed, and what waits as it failed; then the exit code is not 0."""
     if dry_run:
         session.note(DRY)
-    if any(report.failed for report in done.stages):
+    failed = [each for report in done for each in report.failed.items()]
+    for name, why in failed:
+        session.warn(f"{name} waits: {why}")
+    if failed:
         raise typer.Exit(FAILED)
-
-
-def _describe(report: StageReport, view: Display) -> RenderableType:
-    """Return what a stage did, and the first of its deeds."""
-    deeds = (safe_text(view.brief(line), "dim") for line in report.lines[:ACTIONS])
-    lines = [*stage_outcome(report), *deeds]
-    if len(report.lines) > ACTIONS:
-        lines.append(Text(f"… {len(report.lines) - ACTIONS:,} more: --json"))
-    return Group(*lines)
 
 
 class UsersGroup(CommandGroup):

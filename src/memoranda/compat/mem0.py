@@ -21,6 +21,7 @@ from uuid import uuid4
 from memoranda.errors import InvalidInput
 from memoranda.memory import Memory as OwnMemory
 from memoranda.memory import scope_of, services_of
+from memoranda.model.changes import Insert
 from memoranda.model.checks import clean, limited, number
 from memoranda.model.models import UNSET, ChangeAction, Hit, Kind, Record, Unset
 from memoranda.model.query import Filter, Subset
@@ -289,7 +290,8 @@ def _learn(
     """Learn the facts in messages, which stay as a conversation; return those that are new."""
     chat = handle.conversation(run or f"mem0 {uuid4()}")
     chat.extend([dict(each) for each in said])
-    facts = [each.fact for each in handle.learn(chat.id).new]
+    done = handle.consolidate(chat.id).actions
+    facts = [each.record for each in done if isinstance(each, Insert)]
     for fact in facts if kept else ():
         until = end_of_day(kept.get(ENDS)) or fact.valid_until
         handle.update(fact.id, metadata={**fact.metadata, **kept}, valid_until=until)

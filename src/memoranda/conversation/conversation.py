@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from threading import RLock
 from typing import Any, Self, Unpack
 
@@ -62,15 +61,12 @@ from memoranda.model.models import (
     NO_RECALL,
     Calibration,
     Context,
-    Image,
     Marker,
     Message,
     NewMessage,
     Pruning,
-    ToolCall,
-    ToolResult,
 )
-from memoranda.model.ports import ConversationOptions
+from memoranda.model.ports import ConversationOptions, MessageOptions
 from memoranda.model.query import Filter
 from memoranda.settings.settings import Settings
 from memoranda.tokens.calibration import Calibrator, read_usage
@@ -272,18 +268,8 @@ class Conversation:
 
     # Adding
 
-    def add(
-        self,
-        role: str,
-        content: str,
-        *,
-        tool_calls: Iterable[ToolCall | Mapping[str, Any]] = (),
-        tool_result: ToolResult | str | None = None,
-        images: Iterable[Image | str] = (),
-        timestamp: datetime | None = None,
-        task: str | None = None,
-        name: str | None = None,
-    ) -> Message:
+    @list_arguments(MessageOptions, {"tool_calls": (), "images": ()})
+    def add(self, role: str, content: str, **given: Unpack[MessageOptions]) -> Message:
         """Add one message at the end and return it. Waits for no model.
 
         Where this fills the context window beyond a threshold, older messages leave the
@@ -302,17 +288,7 @@ class Conversation:
         Raises:
             InvalidInput: an argument cannot be used; nothing was added.
         """
-        new = new_message(
-            role,
-            content,
-            tool_calls=tool_calls,
-            tool_result=tool_result,
-            images=images,
-            timestamp=timestamp,
-            task=task,
-            name=name,
-        )
-        return self._append([new])[0]
+        return self._append([new_message(role, content, **given)])[0]
 
     def extend(self, messages: Iterable[Message | Mapping[str, Any]]) -> tuple[Message, ...]:
         """Add many messages in one transaction: all of them, or none.

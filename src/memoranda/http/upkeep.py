@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Path as PathPart
 from fastapi import Query
@@ -46,12 +46,6 @@ class MaintainBody(DryRun, json_schema_extra=example(stages=["expire", "decay"],
 def consolidate(asked: ConsolidateBody, memory: WriteMemory) -> Response:
     """Turn finished sessions into facts; tell what was done, or would be."""
     return answer(memory.consolidate(asked.session, dry_run=asked.dry_run))
-
-
-@router.post("/learn", response_model=dict[str, Any])
-def learn(asked: ConsolidateBody, memory: WriteMemory) -> Response:
-    """Do the same, and tell what was learned."""
-    return answer(memory.learn(asked.session, dry_run=asked.dry_run))
 
 
 @router.post("/maintain", response_model=MaintenanceReport)

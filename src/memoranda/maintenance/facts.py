@@ -1,9 +1,9 @@
-"""Facts as they stand at one moment, where they come from, and what consolidation learned."""
+"""Facts as they stand at one moment, and where they come from."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -12,14 +12,11 @@ from operator import attrgetter
 from memoranda.errors import InvalidInput
 from memoranda.learning.known_facts import when_said
 from memoranda.maintenance import decay
-from memoranda.model.changes import Insert, Reinforce, Supersede
 from memoranda.model.checks import clean, limited
-from memoranda.model.models import Change, Kind, Record, Scope, is_active
+from memoranda.model.models import Change, Kind, Record, is_active
 from memoranda.model.query import Filter, Order, RecordRelation
-from memoranda.model.reports import StageReport
 from memoranda.records.service import RecordService
 from memoranda.search.search import Retriever
-from memoranda.store.sql.store import Store
 
 CATEGORY = "category"
 BELIEVED, SUPERSEDED, ENDED, WAITING = "believed", "superseded", "ended", "waiting"
@@ -224,82 +221,3 @@ def _source(id: str, record: Record | None) -> Source:
 
 def _version(record: Record) -> FactVersion:
     return FactVersion(record.id, record.content, when_said(record))
-
-
-@dataclass(frozen=True, slots=True)
-class LearnedFact:
-    """A fact that consolidation changed.
-
-    Attributes:
-        fact: the fact.
-        source: the turn that says it, where that is there.
-        reason: how it was told again, or why it was replaced.
-        by: what took its place.
-    """
-
-    fact: Record
-    source: Record | None = None
-    reason: str = ""
-    by: Record | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearnedFacts:
-    """What consolidation did, or would do.
-
-    Attributes:
-        sessions: how many sessions were read.
-        new: the facts that were learned.
-        again: those that were said again.
-        replaced: those that others took the place of.
-        failed: session → what went wrong; it waits on.
-        dry_run: whether nothing was changed: then the ids of new facts are of no use.
-    """
-
-    sessions: int
-    new: tuple[LearnedFact, ...]
-    again: tuple[LearnedFact, ...]
-    replaced: tuple[LearnedFact, ...]
-    failed: Mapping[str, str]
-    dry_run: bool
-
-    @property
-    def news(self) -> dict[str, str]:
-        """Which turn takes the place of a fact that was replaced, and of each turn that says it."""
-        found: dict[str, str] = {}
-        for each in self.replaced:
-            turns = each.by.source_ids if each.by else ()
-            old = {each.fact.id, *each.fact.source_ids}.difference(turns)
-            found |= dict.fromkeys(old, turns[0]) if turns else {}
-        return found
-
-
-def collect_learned(report: StageReport, store: Store, scope: Scope) -> LearnedFacts:
-    """Return what the report of a consolidation says was learned, with the records it names."""
-    made = [each.record for each in report.actions if isinstance(each, Insert)]
-    repeated = [each for each in report.actions if isinstance(each, Reinforce)]
-    superseded = [each for each in report.actions if isinstance(each, Supersede)]
-    wanted = {each for record in made for each in record.source_ids[:1]}
-    wanted |= {each for action in repeated for each in (action.id, *action.sources[:1])}
-    wanted |= {each for action in superseded for each in (action.id, action.by)}
-    known = {**store.get(scope, list(wanted)), **{record.id: record for record in made}}
-
-    def first(ids: Sequence[str]) -> Record | None:
-        return known.get(ids[0]) if ids else None
-
-    return LearnedFacts(
-        sessions=report.counts.get("sessions", 0),
-        new=tuple(LearnedFact(record, first(record.source_ids)) for record in made),
-        again=tuple(
-            LearnedFact(known[action.id], first(action.sources), action.reason)
-            for action in repeated
-            if action.id in known
-        ),
-        replaced=tuple(
-            LearnedFact(known[action.id], None, action.reason, known[action.by])
-            for action in superseded
-            if {action.id, action.by} <= known.keys()
-        ),
-        failed=report.failed,
-        dry_run=report.dry_run,
-    )

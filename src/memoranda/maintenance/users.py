@@ -11,7 +11,6 @@ from memoranda.model.checks import clean
 from memoranda.model.clock import Clock
 from memoranda.model.models import ForgetReceipt, Scope
 from memoranda.model.query import Filter
-from memoranda.notes.erasing import remove_prompts
 from memoranda.notes.service import NotesService
 from memoranda.store.sql.store import Store
 
@@ -87,7 +86,4 @@ class Admin:
         self.notes.open_notes.forget(name)
         if not erase:
             return ForgetReceipt.of(name, done, erased=False)
-        places = tuple(remove_prompts(scope, None))
-        return ForgetReceipt.of(
-            name, done, erased=True, notes=removed, places=places, unpurged=self.wipe()
-        )
+        return ForgetReceipt.of(name, done, erased=True, notes=removed, unpurged=self.wipe())

@@ -624,7 +624,6 @@ class PlaceKind(StrEnum):
     MESSAGE = "message"
     SYSTEM = "system prompt"
     SUMMARY = "summary"
-    TYPED = "prompt history"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,16 @@ The docstrings are the specification.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, runtime_checkable
 
 from memoranda.model.notes import line_of
 
 if TYPE_CHECKING:
-    from memoranda.model.models import Mention, Record
+    from datetime import datetime
+
+    from memoranda.model.models import Image, Mention, Record, ToolCall, ToolResult
     from memoranda.model.query import EmbeddedText, Vectors
     from memoranda.model.usage import Reply
 
@@ -190,3 +192,14 @@ class ConversationOptions(TypedDict, total=False):
     max_messages: int | None
     keep_recent: int | None
     strategy: Any  # a name, or an object of the protocol Strategy
+
+
+class MessageOptions(TypedDict, total=False):
+    """What a message has beside its role and its text (``Conversation.add``)."""
+
+    tool_calls: Iterable[ToolCall | Mapping[str, Any]]
+    tool_result: ToolResult | str | None
+    images: Iterable[Image | str]
+    timestamp: datetime | None
+    task: str | None
+    name: str | None

@@ -1,7 +1,4 @@
-"""Takes what is erased out of the notes of a user, and out of what they typed.
-
-What a user typed in ``memoranda chat`` is in a file of prompt_toolkit's ``FileHistory``: a line
-``# time`` and a line ``+text`` for each line typed. A line that begins otherwise is none to it.
+"""Takes what is erased out of the notes of a user.
 
 The one rule is that of :class:`~memoranda.text.repetition.ErasedWords`: a line that repeats erased
 text becomes ``[erased]``, and so does the paragraph in which a model told an erased turn: a model
@@ -10,22 +7,15 @@ may remember too well.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
-from pathlib import Path
 from urllib.parse import unquote
 
-from platformdirs import user_data_path
-
 from memoranda.model.erasure import ERASED
-from memoranda.model.models import PlaceKind, Record, Scope, TextPlace
+from memoranda.model.models import Record, Scope
 from memoranda.notes.notes import HEADING
-from memoranda.notes.service import NotesService, folder_name
+from memoranda.notes.service import NotesService
 from memoranda.notes.writer import COMMENT
-from memoranda.text.files import write_whole
 from memoranda.text.repetition import ErasedWords
-
-log = logging.getLogger("memoranda.notes")
 
 
 def erase_history(
@@ -71,39 +61,12 @@ def erase_history(
     return sum(each.rewrite(clean) for each in notes.every(scope.whole_user))
 
 
-def erase_files(
-    notes: NotesService, scope: Scope, words: ErasedWords
-) -> tuple[int, list[TextPlace]]:
-    """Take erased words out of every MEMORY.md of a user, and out of what the user typed.
+def erase_lines(notes: NotesService, scope: Scope, words: ErasedWords) -> int:
+    """Take erased words out of every MEMORY.md of a user; return how many lines changed.
 
-    After the store has erased them: a line whose record is gone is known by its digest. Returns how
-    many lines changed, and where something was typed.
+    After the store has erased them: a line whose record is gone is known by its digest.
 
     Raises:
         StoreError: a file of the notes cannot be written; the message says which.
     """
-    lines = sum(each.erase_lines(words) for each in notes.every(scope.whole_user))
-    return lines, remove_prompts(scope, words)
-
-
-def history_file(user: str) -> Path:
-    """Return where the prompts of ``user`` are kept, which need not exist."""
-    return user_data_path("memoranda") / "chat" / f"{folder_name(user)}.history"
-
-
-def remove_prompts(scope: Scope, words: ErasedWords | None) -> list[TextPlace]:
-    """Erase what a user typed of erased text (``None``: all of it); return where it was.
-
-    A file that cannot be written keeps nobody from erasing: it is logged.
-    """
-    path = history_file(scope.user)
-    try:
-        typed = path.read_bytes().decode("utf-8", "replace") if path.exists() else ""
-        lines = typed.splitlines(keepends=True)
-        left, count = words.replace_lines(lines) if words is not None else ([], len(lines))
-        if count:
-            write_whole(path, ["".join(left).encode()])
-    except OSError as error:
-        log.warning("%s was not cleaned of what was erased: %s", path, error)
-        return []
-    return [TextPlace(PlaceKind.TYPED, str(path))] if count else []
+    return sum(each.erase_lines(words) for each in notes.every(scope.whole_user))

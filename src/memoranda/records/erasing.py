@@ -63,8 +63,8 @@ class Eraser:
         erase_history: takes records, and what repeats them, and the id of a conversation that goes,
             out of the history of a user's notes, before the store does; returns how many entries
             changed.
-        erase_files: takes what repeats erased words out of MEMORY.md and of what was typed, after
-            the store did; returns how many lines changed, and where something was typed.
+        erase_lines: takes what repeats erased words out of MEMORY.md, after the store did; returns
+            how many lines changed.
         wipe: clears caches and free space; says why it could not.
         count_tokens: measures a message for a model.
     """
@@ -73,7 +73,7 @@ class Eraser:
     store: Store
     clock: Clock
     erase_history: Callable[[Scope, Sequence[Record], ErasedWords, str | None], int]
-    erase_files: Callable[[Scope, ErasedWords], tuple[int, list[TextPlace]]]
+    erase_lines: Callable[[Scope, ErasedWords], int]
     wipe: Callable[[], str | None]
     count_tokens: Callable[[str | None, Message], int]
 
@@ -107,7 +107,7 @@ class Eraser:
                     tx.erase(later.copies, at=at, reason=REASON)
                 places += tx.redact(later.places, at=at, reason=REASON, messages=later.messages)
         # Before the wipe: it changes the store, too.
-        lines, typed = self.erase_files(self.scope, search.words)
+        lines = self.erase_lines(self.scope, search.words)
         sources = dict.fromkeys(source for each in memories for source in each.source_ids)
         left = self.store.get(self.scope, list(sources))
         return ForgetReceipt.of(
@@ -115,7 +115,7 @@ class Eraser:
             done,
             erased=True,
             notes=entries + lines,
-            places=(*places, *typed),
+            places=tuple(places),
             independent=tuple(plan.independent),
             likely=tuple(each for each in left if each not in plan.independent)[:MOST_LIKELY],
             unpurged=self.wipe(),

@@ -220,7 +220,6 @@ class Remote(RemotePart):
     sessions = asks(Memory.sessions, "GET /sessions")
     usage = asks(Memory.usage, "GET /usage")
     consolidate = asks(Memory.consolidate, "POST /consolidate")
-    learn = asks(Memory.learn, "POST /learn")
     maintain = asks(Memory.maintain, "POST /maintain")
     expire = asks(Memory.expire, "POST /stages/expire")
     decay = asks(Memory.decay, "POST /stages/decay")

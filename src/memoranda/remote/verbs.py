@@ -22,7 +22,7 @@ from uuid import uuid4
 from memoranda import errors
 from memoranda.aio import P, T, Verb
 from memoranda.maintenance.audit import Audit
-from memoranda.maintenance.facts import Fact, LearnedFacts, Provenance
+from memoranda.maintenance.facts import Fact, Provenance
 from memoranda.model import checks
 from memoranda.model.chat import ToolSpec
 from memoranda.model.models import NewMessage
@@ -157,7 +157,7 @@ READS = frozenset({"/search", "/recall", "/facts/search", "/expand", "/context"}
 # Arguments of which a single text is a mistake.
 LISTS = frozenset({"ids", "namespace", "prefix", "stages", "tags"})
 # Types of results that ``memory`` imports with what makes them.
-LAZY = {each.__name__: each for each in (Audit, Fact, LearnedFacts, Provenance)}
+LAZY = {each.__name__: each for each in (Audit, Fact, Provenance)}
 RAISE: Any = object()
 
 

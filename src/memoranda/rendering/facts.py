@@ -1,4 +1,4 @@
-"""Shows facts with their confidence, date and source, and what consolidation learned."""
+"""Shows facts with their confidence, date and source."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from itertools import chain
 from rich.console import RenderableType
 from rich.text import Text
 
-from memoranda.maintenance.facts import BELIEVED, Fact, LearnedFacts, Provenance
-from memoranda.model.changes import PROPOSED
-from memoranda.model.checks import EPOCH
-from memoranda.model.models import Record
+from memoranda.maintenance.facts import BELIEVED, Fact, Provenance
 from memoranda.rendering.layout import LONGEST, Column, Display, safe_text, table
 from memoranda.rendering.plain import join, one_line
 from memoranda.rendering.records import NAME, show_changes
@@ -45,11 +42,6 @@ SOURCES = (
     Column("where", "session", "dim"),
     Column("#", "position", "dim", number=True),
 )
-LEARNED = (
-    Column("", lambda row, _: row[0], "bold"),
-    Column("said", lambda row, view: view.day(row[1].event_time), whole=True),
-    Column("what", lambda row, view: _learned(row[1], row[2], view)),
-)
 
 
 def show_provenance(found: Provenance, view: Display) -> Iterator[RenderableType]:
@@ -59,22 +51,3 @@ def show_provenance(found: Provenance, view: Display) -> Iterator[RenderableType
     yield table(found.sources, SOURCES, view, empty="no turn: it was stored as it is")
     yield Text("\nhistory", "bold")
     yield show_changes(found.history, view)
-
-
-def show_learned(found: LearnedFacts, view: Display, limit: int) -> RenderableType:
-    """Return what was learned: new (+), said again (=), replaced (-); at most ``limit`` rows."""
-    rows = [("+", each.fact, _about_new(each.fact, dry=found.dry_run)) for each in found.new]
-    rows += [("=", again.fact, join(again.fact.id, again.reason)) for again in found.again]
-    for old in found.replaced:
-        now = f"now: {view.brief(old.by.content, SHORT)}" if old.by else ""
-        rows.append(("-", old.fact, join(old.fact.id, now)))
-    empty = "nothing new was said" if found.sessions else "nothing waits to be read"
-    return table(rows[:limit], LEARNED, view, empty=empty)
-
-
-def _about_new(fact: Record, *, dry: bool) -> str:
-    return join("" if dry else fact.id, PROPOSED if fact.valid_until == EPOCH else "")
-
-
-def _learned(fact: Record, about: str, view: Display) -> RenderableType:
-    return view.stack(safe_text(view.brief(fact.content)), safe_text(one_line(about), "dim"))

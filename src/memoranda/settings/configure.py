@@ -111,17 +111,16 @@ def put(name: str, text: str) -> SettingChange:
     return _change(place, value, shown=_mask(field, text))
 
 
-def override(arguments: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return arguments of :class:`Settings` with other settings, which are still to be tried.
+def override(texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return arguments of :class:`Settings` for settings that are still to be tried.
 
     Args:
-        arguments: what wins over file and environment so far, nested by group.
-        texts: the others: a text by each name, as for :func:`put`.
+        texts: a text by the name of each, as for :func:`put`.
 
     Raises:
         InvalidInput: there is no such setting, or it holds values by name.
     """
-    return merge(arguments, *(nest(_find_value(each)[1], text) for each, text in texts.items()))
+    return merge(*(nest(_find_value(each)[1], text) for each, text in texts.items()))
 
 
 def unset(name: str) -> SettingChange:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 from rich.console import Console
 
@@ -36,7 +35,6 @@ class ChatRuntime:
         session: the conversation that goes on, or begins.
         given: options that win over settings, which ``open_memory`` uses, with their values, by
             the names of the settings.
-        arguments: settings that win over file and environment, nested by group.
     """
 
     def __init__(
@@ -45,12 +43,11 @@ class ChatRuntime:
         *,
         session: str = "chat",
         given: Mapping[str, tuple[str, str | None]] = MappingProxyType({}),
-        arguments: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """Open memory and conversation; nothing is asked yet."""
         self.doing = ""
         self.opened: Callable[[], object] = bool
-        self._open_memory, self._given, self._arguments = open_memory, given, arguments
+        self._open_memory, self._given = open_memory, given
         self.chat = self._open(session)
 
     @property
@@ -105,7 +102,7 @@ class ChatRuntime:
             raise InvalidInput(BUSY)
 
     def _open(self, session: str, texts: Mapping[str, str] = MappingProxyType({})) -> ChatSession:
-        memory = self._open_memory(Settings(**configure.override(self._arguments, texts)))
+        memory = self._open_memory(Settings(**configure.override(texts)))
         try:
             return ChatSession(memory, session=session, own=MEANINGS)
         except BaseException:

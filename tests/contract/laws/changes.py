@@ -455,7 +455,7 @@ class EraseContract(Contract):
         left = {each.id: replace(erase_message(each), tokens=5) for each in said}
         redact = do.redact((*places, *theirs), at=LATER, reason="asked", messages=left)
         (done,) = ana.apply(redact)
-        assert {each.kind for each in done} == set(PlaceKind) - {PlaceKind.TYPED}
+        assert {each.kind for each in done} == set(PlaceKind)
         left = whole_repr([ana.kept_texts(), ana.everything(), ana.messages("talk")])
         assert ("Zoe" in left, "tea" in left) == (False, False)
         assert ana.page() == ["[erased]"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 
 from pydantic import ConfigDict, TypeAdapter
 
@@ -26,7 +26,8 @@ from memoranda.conversation.formats.content import (
 )
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import clean, json_text, refuse_unknown, require_json, several, too_deep
-from memoranda.model.models import Image, Message, NewMessage, ToolCall, ToolResult
+from memoranda.model.models import Image, Message, NewMessage, ToolResult
+from memoranda.model.ports import MessageOptions
 from memoranda.text.json_values import object_of, parse_as
 from memoranda.tokens.catalog import ChatMeter
 
@@ -38,32 +39,24 @@ ANYTHING: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(ser_json_inf_nan
 OWN_FIELDS = tuple(each.name for each in fields(NewMessage))
 
 
-def new_message(
-    role: str,
-    content: str,
-    *,
-    tool_calls: Iterable[ToolCall | Mapping[str, Any]] = (),
-    tool_result: ToolResult | str | None = None,
-    images: Iterable[Image | str] = (),
-    timestamp: datetime | None = None,
-    task: str | None = None,
-    name: str | None = None,
-) -> NewMessage:
+def new_message(role: str, content: str, **given: Unpack[MessageOptions]) -> NewMessage:
     """Return the message of the arguments of ``Conversation.add``.
 
     Raises:
         InvalidInput: one cannot be used.
     """
-    pictures = several(images, "images")
+    refuse_unknown(given, MessageOptions.__annotations__, "argument")
+    result, pictures = given.get("tool_result"), several(given.get("images", ()), "images")
     new = NewMessage(
         role=parse_role(role),
         content=content,
-        tool_calls=tuple(chat.parse_calls(tool_calls)),
-        tool_result=ToolResult(tool_result) if isinstance(tool_result, str) else tool_result,
+        tool_calls=tuple(chat.parse_calls(given.get("tool_calls", ()))),
+        tool_result=ToolResult(result) if isinstance(result, str) else result,
         images=tuple(Image(each) if isinstance(each, str) else each for each in pictures),
-        timestamp=timestamp,
-        task=task,
+        timestamp=given.get("timestamp"),
+        task=given.get("task"),
     )
+    name = given.get("name")
     if name is None:
         return new
     # The item of OpenAI's chat form is what holds a name.
