@@ -83,25 +83,20 @@ class LexicalEvidence:
         return counts
 
     @cached_property
-    def held(self) -> Floats:
-        """How many records hold each word."""
-        held: Floats = np.count_nonzero(self._counts, axis=1).astype(np.float32)
-        return held
-
-    @cached_property
     def _population(self) -> int:
         return int(np.count_nonzero(self.visible))
 
     @cached_property
     def rarity(self) -> Floats:
         """How rare each word of the query is, in Lucene's form, which is never negative."""
-        rarity: Floats = np.log1p((self._population - self.held + 0.5) / (self.held + 0.5))
+        held = np.count_nonzero(self._counts, axis=1).astype(np.float32)
+        rarity: Floats = np.log1p((self._population - held + 0.5) / (held + 0.5))
         return rarity
 
     @cached_property
     def weights(self) -> Floats:
         """How informative each word of the query is: the rarer, the more; 0, if nobody used it."""
-        return np.where(self.held > 0, self.rarity, np.float32(0))
+        return np.where(self._counts.any(axis=1), self.rarity, np.float32(0))
 
     def bm25(self) -> Floats:
         """Return BM25 of each record with the user's own statistics."""

@@ -86,15 +86,11 @@ class CurrentFirst:
             scored = self._with_updates_first(scored, shown)
         return scored, shown
 
-    def _asking(self, scored: ScoredRecords, found: Mask) -> Places:
+    def _asking(self, scored: ScoredRecords, found: Mask) -> list[int]:
         """Return the turns among the best that ask and state nothing: no evidence of anything."""
-        rows, states = self.rows, self.rows.table["states"]
-        best = np.array(best_rows(scored.score, found, DEPTH), np.intp)
-        said = best[(rows["kind"][best] == KINDS[Kind.EPISODE]) & rows["asks"][best]]
-        for row, text in self.texts(said[states[said] == 0].tolist()).items():
-            states[row] = -1 if states_nothing(text) else 1
-        idle: Places = said[states[said] < 0]
-        return idle
+        turns = self.rows["asks"] & (self.rows["kind"] == KINDS[Kind.EPISODE])
+        best = [row for row in best_rows(scored.score, found, DEPTH) if turns[row]]
+        return [row for row, text in self.texts(best).items() if states_nothing(text)]
 
     def _with_updates_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
         """Return scores in which what brings one of the best up to date goes before it."""
@@ -117,12 +113,12 @@ class CurrentFirst:
     def _with_former_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
         """Return scores in which what the best record brought up to date goes before it."""
         best = best_rows(scored.score, shown, DEPTH)
-        for top in best[:1]:
-            said = self._said(top)
-            earlier = (row for row in self._told_with(top, best) if said[row] < said[top])
-            old = self._best_fit({row: self._fit(row, top, scored) for row in earlier})
-            return scored if old is None else _moved_above(scored, old, top)
-        return scored
+        if not best:
+            return scored
+        top, said = best[0], self._said(best[0])
+        earlier = (row for row in self._told_with(top, best) if said[row] < said[top])
+        old = self._best_fit({row: self._fit(row, top, scored) for row in earlier})
+        return scored if old is None else _moved_above(scored, old, top)
 
     def _find_correction(self, top: int, scored: ScoredRecords, shown: Mask) -> int | None:
         """Return the best shown record that replaced ``top``, or a fact drawn from it."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain, islice
+from itertools import islice
 
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.languages import DEFAULT
@@ -282,8 +282,8 @@ class StatedText:
     def renews(self, old: StatedText, question: ParsedQuestion) -> bool:
         """Return whether it has another value of a sort with which ``old`` answers a question."""
         sorts = {sort for sort, _ in self.values - old.values}
-        near = (_sorts_near(question, *each) for each in (old._values.items() if sorts else ()))
-        return not sorts.isdisjoint(chain.from_iterable(near))
+        before = old._values.items() if sorts else ()
+        return any(not sorts.isdisjoint(_sorts_near(question, *each)) for each in before)
 
 
 # What a search reads of a record, it reads of the same ones again soon.

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from functools import cached_property, partial, reduce
+from itertools import compress
 from typing import TypeVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from memoranda.model.models import ROLES, ArmEvidence, Hit, Kind, Record, Scope,
 from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor
 from memoranda.model.query import EmbeddedText, Filter, Postings, Vector
 from memoranda.search import evidence
-from memoranda.search.evidence import WITHIN, QuestionTokens, ScoredRecords
+from memoranda.search.evidence import WEIGHTS, WITHIN, QuestionTokens, ScoredRecords
 from memoranda.search.index import NO_NUMBER, UNREAD, Floats, IndexCache, Mask, Rows, read_once
 from memoranda.search.precedence import CurrentFirst, find_superseded
 from memoranda.search.questions import ANALYZER, ParsedQuestion, asks, is_keyword, names_assistant
@@ -33,7 +34,6 @@ from memoranda.text.terms import shorten_question
 
 log = logging.getLogger("memoranda.search")
 T = TypeVar("T")
-Arms = dict[str, ArmEvidence]  # by name
 
 LEAST_WAIT = 1 / 3  # of the wait, what is left for new records however slow the query's vector is
 MOST_TERMS = 256  # of a query; whoever pastes a book gets answers to its beginning
@@ -192,8 +192,8 @@ class SingleSearch:
         if self.scope.agent is not None:
             visible &= (rows["agent"] == NO_NUMBER) | rows.named("agent", self.scope.agent)
         if self.said is not None:
-            same = np.flatnonzero((rows["length"] == len(self.said)) & visible)
-            same = same[rows["kind"][same] == KINDS[Kind.EPISODE]]
+            turns = visible & (rows["kind"] == KINDS[Kind.EPISODE])
+            same = np.flatnonzero(turns & (rows["length"] == len(self.said)))
             if self.postings and self.said == self.query:  # A copy has its rarest word, too.
                 same = np.intersect1d(same, min((each.keys for each in self.postings), key=len))
             texts = self._texts(same.tolist())
@@ -219,10 +219,10 @@ class SingleSearch:
         return evidence.LexicalEvidence(self.rows, self.postings, self.visible)
 
     @cached_property
-    def named(self) -> tuple[int, int] | None:
+    def named(self) -> tuple[int, ...] | None:
         """The half-open stretch of time that the query names, in milliseconds since 1970."""
         found = question_range(self.query, self.where.now.astimezone(self.parts.zone))
-        return None if found is None else (to_ms(found[0]), to_ms(found[1]))
+        return None if found is None else tuple(map(to_ms, found))
 
     def hits(self, *, limit: int, min_score: float | None, skip: frozenset[str]) -> list[Hit]:
         """Return the best records, best first."""
@@ -279,10 +279,10 @@ class SingleSearch:
 
     def _beside(self, rows: Sequence[int]) -> dict[int, list[str | None]]:
         """Return what the visible turns before and after each record say, by row."""
-        beside = dict(zip(rows, self.rows.beside[rows].tolist(), strict=True))
-        others = {other for pair in beside.values() for other in pair if other >= 0}
-        texts = self._texts([other for other in others if self.visible[other]])
-        return {row: [texts.get(other) for other in pair] for row, pair in beside.items()}
+        beside = self.rows.beside[rows]
+        texts = self._texts(beside[(beside >= 0) & self.visible[beside]].tolist())
+        found = zip(rows, beside.tolist(), strict=True)
+        return {row: [texts.get(other) for other in pair] for row, pair in found}
 
     def _by_meaning(self) -> tuple[ScoredRecords, Mask]:
         """Return scores by the cosine alone, or by the words where there are no vectors now.
@@ -306,10 +306,9 @@ class SingleSearch:
         found = self.wanted & _told(own.evidence)
         if "precedence" in ranking.without:
             return evidence.merge_facts(rows, own, found)
-        words = zip(self.terms, self.words.weights.tolist(), strict=True)
-        telling = [term for term, weight in words if weight]
+        telling = frozenset(compress(self.terms, self.words.weights))
         return CurrentFirst(
-            question=ParsedQuestion(self.query, frozenset(telling)),
+            question=ParsedQuestion(self.query, telling),
             rows=rows,
             visible=self.visible,
             wanted=self.wanted,
@@ -367,7 +366,10 @@ class SingleSearch:
         Of the best candidates by ``score`` alone, of which they are read from the store; nothing
         where there are none, or where the question has none.
         """
-        rows, question = self.rows, self._question_tokens()
+        rows, question = self.rows, None
+        if self.embedded is not None:
+            rarity = dict(zip(self.terms, self.words.rarity.tolist(), strict=True))
+            question = QuestionTokens.of(self.query, self.embedded, rarity)
         if question is None:
             return {}
         most = evidence.CANDIDATES[len(rows) > evidence.FEW_RECORDS]
@@ -391,8 +393,8 @@ class SingleSearch:
 
     def _weights(self, *, by_tokens: bool) -> dict[str, float]:
         """Return the weights of the arms, where tokens are compared or not."""
-        column, table = by_tokens * (1 + self._with_assistant), evidence.WEIGHTS
-        weights = {arm: table[arm][column] for arm in table.keys() - self.parts.ranking.without}
+        column, without = by_tokens * (1 + self._with_assistant), self.parts.ranking.without
+        weights = {arm: each[column] for arm, each in WEIGHTS.items() if arm not in without}
         if by_tokens and (is_keyword(self.query) or mixes_scripts(self.query)):
             weights["lexical"] = evidence.EXACT_LEXICAL
         return weights
@@ -417,13 +419,6 @@ class SingleSearch:
         if self.embedded is None or len(self.embedded.vector) != self.rows.vectors.dimensions:
             return None
         return self.embedded.vector
-
-    def _question_tokens(self) -> QuestionTokens | None:
-        """Return the tokens of the question; ``None`` where they are not compared."""
-        if self.embedded is None:
-            return None
-        rarity = dict(zip(self.terms, self.words.rarity.tolist(), strict=True))
-        return QuestionTokens.of(self.query, self.embedded, rarity)
 
     def _records(self, rows: Sequence[int]) -> dict[int, Record]:
         """Return records by row."""

@@ -52,7 +52,7 @@ def require_user(memory: Memory) -> bool:
     if not there or memory.user in there:
         return bool(there)
     near = nearest(memory.user, there, most=NAMED)
-    names = near + [name for name in there if name not in near]
+    names = [*dict.fromkeys([*near, *there])]
     raise NotFound(f"there is no user {memory.user!r} in this memory; --user takes {_list(names)}")
 
 

@@ -73,8 +73,9 @@ class AllowedHosts:
 
     def allow_host(self, host: str) -> bool:
         """Return whether a server may be asked by this name."""
-        name, _, _ = host.lower().rpartition(":")
-        return host.lower() in self.hosts or f"{name or host.lower()}:*" in self.hosts
+        host = host.lower()
+        name, _, _ = host.rpartition(":")
+        return host in self.hosts or f"{name or host}:*" in self.hosts
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from memoranda.text.patterns import WordLists, compile_pattern
 from memoranda.text.sentences import sentence_texts
 
@@ -27,6 +29,7 @@ def is_small_talk(text: str) -> bool:
     return bool(words) and all(word in _SAID.words for word in words)
 
 
+@lru_cache(maxsize=4_096)  # A search looks at the same turns again and again.
 def states_nothing(text: str) -> bool:
     """Return whether a text is made of questions and small talk alone."""
     if len(text) > LONGEST:

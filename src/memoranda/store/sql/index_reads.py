@@ -64,8 +64,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "subject": ("i4", "r.subject"),
     "attribute": ("i4", "r.attribute"),
 }
-# And, once a search has read that, whether its text states something: 1, or -1; 0 until then.
-INDEX_ROW = [*((name, kind) for name, (kind, _) in COLUMNS.items()), ("states", "i1")]
+INDEX_ROW = [(name, kind) for name, (kind, _) in COLUMNS.items()]
 NAMED = ("session", "agent", "speaker", "subject", "attribute")
 SPARSE = ("position", "created", "over", "until", "confidence", "asks", *NAMED)
 HAVING = '@numbers("{1}") FILTER (WHERE "{0}" IS NOT NULL)'
