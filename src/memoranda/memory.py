@@ -960,7 +960,6 @@ class Memory:
             InvalidInput: nothing in it can be read; the message names the place.
         """
         from memoranda.transfer import porting  # noqa: PLC0415 - see the module
-        from memoranda.transfer.sources import ImportCounts  # noqa: PLC0415 - see the module
 
         file, told = file_path(path), checks.required_callable(progress, "progress")
         if strict:
@@ -972,10 +971,10 @@ class Memory:
             with closing(
                 Services(":memory:", settings, embedder=None, llm=None, clock=clock)
             ) as trial:
-                place = trial.import_target(trial.store.scope(self._scope.user))
-                porting.import_file(place, file, format, ImportCounts(strict=True))
-        target = self._services.import_target(self._scope)
-        report = porting.import_file(target, file, format, ImportCounts(told))
+                place = trial.import_target(trial.store.scope(self._scope.user), strict=True)
+                porting.import_file(place, file, format)
+        target = self._services.import_target(self._scope, progress=told)
+        report = porting.import_file(target, file, format)
         self._services.finish_import(self._scope)
         return report
 
@@ -1013,8 +1012,8 @@ class Memory:
             reports = []
             for name in names:
                 source, target = services.store.scope(name), other.store.scope(name)
-                places = services.import_target(source), other.import_target(target)
-                reports.append(porting.copy_user(*places, told))
+                places = services.import_target(source), other.import_target(target, progress=told)
+                reports.append(porting.copy_user(*places))
                 other.finish_import(target)
             return tuple(reports)
 

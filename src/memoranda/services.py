@@ -420,9 +420,9 @@ class Services:
         if self.settings.schedule.in_background:
             self.upkeep.start(schedule.run)
 
-    def import_target(self, scope: Scope) -> ImportTarget:
-        """Return the memory of ``scope`` as imports and exports use it."""
-        from memoranda.transfer.sources import ImportTarget  # noqa: PLC0415 - see the module
+    def import_target(self, scope: Scope, **how: Any) -> ImportTarget:
+        """Return the memory of ``scope`` for an import or export; ``how`` is for its counts."""
+        from memoranda.transfer.sources import ImportCounts, ImportTarget  # noqa: PLC0415 - see the module
 
         return ImportTarget(
             self.records(scope),
@@ -430,6 +430,7 @@ class Services:
             self.zone,
             self.notes,
             self.settings.secrets.remember,
+            ImportCounts(**how),
         )
 
     def finish_import(self, scope: Scope) -> None:

@@ -26,7 +26,7 @@ from memoranda.model.checks import clean, limited, number
 from memoranda.model.models import UNSET, ChangeAction, Hit, Kind, Record, Unset
 from memoranda.model.query import Filter, Subset
 from memoranda.records.drafts import Draft, admit_draft, draft_correction, show_hit
-from memoranda.records.pages import PAGE
+from memoranda.records.service import PAGE
 from memoranda.text.json_values import object_of, value_of
 from memoranda.text.patterns import compile_pattern
 

@@ -7,13 +7,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from pydantic import Field
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 import memoranda
-from memoranda.http import schemas
-from memoranda.http.access import AdminMemory, ReadMemory, require_token
-from memoranda.http.answers import answer
+from memoranda.http.access import AdminMemory, ReadMemory, answer, require_token
 from memoranda.http.problems import Problem
 from memoranda.http.resources import RequestModel, example, resource
 from memoranda.maintenance.users import UserOverview
@@ -118,7 +116,21 @@ def openapi(request: Request) -> dict[str, Any]:
     return found
 
 
-@server_router.get("/capabilities", response_model=schemas.Capabilities)
+class Capabilities(BaseModel):
+    """What this server can do for whoever asks, and what it takes."""
+
+    version: str
+    user: str
+    scope: str
+    kinds: list[str]
+    events: list[str]
+    limits: dict[str, float]
+    vectors: str
+    language_model: bool
+    mcp: str | None
+
+
+@server_router.get("/capabilities", response_model=Capabilities)
 def capabilities(request: Request, memory: ReadMemory) -> Response:
     """Tell what this server can do for whoever asks, and what it takes."""
     stats, limits, token = memory.stats(), memory.settings.http, request.state.token

@@ -12,12 +12,11 @@ from starlette.responses import Response
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats, ViewExplanation
 from memoranda.conversation.view import ConversationView
-from memoranda.http import schemas
-from memoranda.http.access import ReadMemory, WriteMemory
-from memoranda.http.answers import answer
+from memoranda.http.access import ReadMemory, WriteMemory, answer
 from memoranda.http.resources import Erase, RequestModel, example, resource
 from memoranda.memory import Memory
 from memoranda.model.models import ConversationInfo, ForgetReceipt, Message, NewMessage, Pruning
+from memoranda.rendering.structured import Result
 from memoranda.text.json_values import parse_as
 
 router = resource("/conversations", "conversations")
@@ -84,6 +83,14 @@ class ContextBody(
     form: str = "openai"
     tools: list[Json] | None = None
     beside: str = ""
+
+
+class BuiltContext(Result):
+    """The messages for a model, what they take, and why."""
+
+    messages: list[dict[str, Any]]
+    tokens: int
+    receipt: dict[str, Any]
 
 
 Limits = Annotated[ViewLimits, Query()]
@@ -198,7 +205,7 @@ def prunings(name: Name, memory: ReadMemory) -> Response:
     return answer(stored(memory, name).prunings)
 
 
-@router.post(f"{ONE}/context", response_model=schemas.BuiltContext)
+@router.post(f"{ONE}/context", response_model=BuiltContext)
 def context(name: Name, asked: ContextBody, memory: WriteMemory, limits: Limits) -> Response:
     """Build what a model is to be sent: the view, notes and recall, within a budget."""
     return answer(resumed(memory, name, limits).context(**asked.model_dump()))

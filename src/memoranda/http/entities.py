@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Path
 from starlette.responses import Response
 
-from memoranda.http import schemas
-from memoranda.http.access import ReadMemory, WriteMemory
-from memoranda.http.answers import answer
+from memoranda.http.access import ReadMemory, WriteMemory, answer
 from memoranda.http.resources import Id, Limit, RequestModel, example, resource
-from memoranda.rendering.structured import EntityInfo
+from memoranda.model.models import Change
+from memoranda.rendering.structured import EntityInfo, Moment, Result, StoredMemory
 from memoranda.serving.existing import require_entity
 
 router = resource("", "entities and facts")
@@ -40,6 +39,24 @@ class FactQuestion(RequestModel, json_schema_extra=example(query="where does Ana
     limit: int = 100
 
 
+class FactForm(Result):
+    """A fact as it stands now."""
+
+    record: StoredMemory
+    state: str
+    confidence: float
+    said_at: Moment
+    said: int
+
+
+class FactOrigin(Result):
+    """Where a fact comes from: the turns that state it, and what was done to it."""
+
+    fact: FactForm
+    sources: list[dict[str, Any]]
+    history: list[Change]
+
+
 @router.get("/entities", response_model=list[EntityInfo])
 def entities(memory: ReadMemory, type: str | None = None, limit: Limit = 100) -> Response:
     """List the entities that records mention, most mentioned first."""
@@ -64,13 +81,13 @@ def entity(name: Annotated[str, Path(examples=["Ana"])], memory: ReadMemory) -> 
     return answer(require_entity(memory, name))
 
 
-@router.post("/facts/search", response_model=list[schemas.FactForm])
+@router.post("/facts/search", response_model=list[FactForm])
 def facts(asked: FactQuestion, memory: ReadMemory) -> Response:
     """List facts with how far each is believed, since when, and what it replaced."""
     return answer(memory.facts(**asked.model_dump()))
 
 
-@router.get("/facts/{id:path}", response_model=schemas.FactOrigin)
+@router.get("/facts/{id:path}", response_model=FactOrigin)
 def trace_fact(id: Id, memory: ReadMemory) -> Response:
     """Tell where a fact comes from: the turns that say it, its versions, its history."""
     return answer(memory.trace_fact(id))

@@ -19,8 +19,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from memoranda.http.access import require_token
-from memoranda.http.answers import answer
+from memoranda.http.access import answer, require_token
 from memoranda.http.resources import resource
 from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.models import Change

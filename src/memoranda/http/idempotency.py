@@ -18,8 +18,7 @@ from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from memoranda.http.access import require_token
-from memoranda.http.answers import choose_form
+from memoranda.http.access import choose_form, require_token
 from memoranda.memory import Memory, scope_of, services_of
 
 HEADER = "Idempotency-Key"

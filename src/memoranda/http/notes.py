@@ -8,8 +8,7 @@ from fastapi import Query
 from pydantic import AwareDatetime, Field
 from starlette.responses import Response
 
-from memoranda.http.access import ReadMemory, WriteMemory
-from memoranda.http.answers import answer
+from memoranda.http.access import ReadMemory, WriteMemory, answer
 from memoranda.http.resources import RequestModel, example, resource
 from memoranda.rendering.structured import HistoryLine
 

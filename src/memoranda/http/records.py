@@ -7,13 +7,18 @@ from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request
-from pydantic import AwareDatetime, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 from starlette.responses import Response
 
 from memoranda.errors import InvalidInput
-from memoranda.http import schemas
-from memoranda.http.access import ReadMemory, WriteMemory
-from memoranda.http.answers import answer, asked_form, record_answer, record_form
+from memoranda.http.access import (
+    ReadMemory,
+    WriteMemory,
+    answer,
+    asked_form,
+    record_answer,
+    record_form,
+)
 from memoranda.http.problems import field_problems
 from memoranda.http.resources import (
     Erase,
@@ -30,7 +35,7 @@ from memoranda.http.resources import (
 from memoranda.memory import Memory
 from memoranda.model.models import Change, ForgetReceipt
 from memoranda.rendering.forms import explain_hit, format_json
-from memoranda.rendering.structured import FoundMemory, RecalledBlock
+from memoranda.rendering.structured import FoundMemory, RecalledBlock, StoredMemory
 from memoranda.serving.existing import require_record
 
 router = resource("/records", "records")
@@ -102,21 +107,34 @@ class PageQuery(RecordQuery):
     after: str | None = None
 
 
-@router.post("", status_code=201, response_model=schemas.VersionedRecord)
+class VersionedRecord(StoredMemory):
+    """A record with its version."""
+
+    version: str
+
+
+class RecordPage(BaseModel):
+    """A page of records, and the cursor of the next one where there may be one."""
+
+    records: list[VersionedRecord]
+    next: str | None
+
+
+@router.post("", status_code=201, response_model=VersionedRecord)
 async def remember(new: NewRecord, request: Request, memory: WriteMemory) -> Response:
     """Store a record; a fact that is known already is returned, and not stored again."""
     store = partial(memory.remember, **new.given())
     return record_answer(await request.app.state.short_calls.run(store), 201)
 
 
-@router.post("/batch", status_code=201, response_model=list[schemas.VersionedRecord])
+@router.post("/batch", status_code=201, response_model=list[VersionedRecord])
 def remember_many(new: NewRecords, memory: WriteMemory) -> Response:
     """Store many records in one transaction: all of them, or none."""
     stored = memory.remember_many([each.given() for each in new.items])
     return answer([*map(record_form, stored)], 201)
 
 
-@router.get("", response_model=schemas.RecordPage)
+@router.get("", response_model=RecordPage)
 def records(asked: Annotated[PageQuery, Query()], memory: ReadMemory) -> Response:
     """List active records in the order they were recorded, a page at a time."""
     found = memory.records(limit=asked.limit + 1, **asked.given("limit"))
@@ -145,7 +163,7 @@ def history(id: Id, memory: ReadMemory) -> Response:
     return answer(found)
 
 
-@router.get("/{id:path}", response_model=schemas.VersionedRecord)
+@router.get("/{id:path}", response_model=VersionedRecord)
 async def show(id: Id, request: Request, memory: ReadMemory) -> Response:
     """Show a record, active or not."""
     read = partial(require_record, memory, id)
@@ -155,7 +173,7 @@ async def show(id: Id, request: Request, memory: ReadMemory) -> Response:
     return found
 
 
-@router.patch("/{id:path}", response_model=schemas.VersionedRecord)
+@router.patch("/{id:path}", response_model=VersionedRecord)
 def update(id: Id, changes: RecordUpdate, memory: WriteMemory, if_match: IfMatch) -> Response:
     """Change what is attached to a record; what it says is corrected instead."""
     return record_answer(memory.update(id, **changes.given() | asked_version(changes, if_match)))
@@ -167,13 +185,13 @@ def forget(id: Id, memory: WriteMemory, if_match: IfMatch, *, erase: Erase = Fal
     return answer(memory.forget(id, erase=erase, expected_version=if_match))
 
 
-@router.post("/{id:path}/corrections", status_code=201, response_model=schemas.VersionedRecord)
+@router.post("/{id:path}/corrections", status_code=201, response_model=VersionedRecord)
 def correct(id: Id, new: CorrectionBody, memory: WriteMemory, if_match: IfMatch) -> Response:
     """Replace what a record says; the answer is the record that supersedes it."""
     return record_answer(memory.correct(id, new.content, **asked_version(new, if_match)), 201)
 
 
-@router.post("/{id:path}/confirmation", response_model=schemas.VersionedRecord)
+@router.post("/{id:path}/confirmation", response_model=VersionedRecord)
 def confirm(
     id: Id, memory: WriteMemory, if_match: IfMatch, given: ExpectedVersion | None = None
 ) -> Response:
@@ -198,10 +216,19 @@ async def read_body(request: Request) -> bytes:
 Lines = Annotated[bytes, Depends(read_body)]
 
 
+class BulkLine(BaseModel):
+    """What became of a line: the record, or why it was not stored."""
+
+    line: int
+    status: int
+    record: VersionedRecord | None = None
+    detail: str | None = None
+
+
 @router.post(
     "/bulk",
     response_class=Response,
-    responses={200: {"model": schemas.BulkLine, "content": {JSON_LINES: {}}}},
+    responses={200: {"model": BulkLine, "content": {JSON_LINES: {}}}},
     openapi_extra=raw_body(JSON_LINES, example=EXAMPLE),
 )
 def add_lines(lines: Lines, memory: WriteMemory) -> Response:
@@ -279,7 +306,7 @@ class NewValue(RequestModel, json_schema_extra=example(value="cheerful")):
     value: str
 
 
-@items_router.get("/items", response_model=schemas.VersionedRecord)
+@items_router.get("/items", response_model=VersionedRecord)
 def item(key: Key, memory: ReadMemory, namespace: Namespace = []) -> Response:  # noqa: B006
     """Show the item that is kept under exactly this namespace and key."""
     return record_answer(require_record(memory, namespace=namespace, key=key))
@@ -315,7 +342,7 @@ def get_context(key: ContextKey, memory: ReadMemory) -> Response:
     return answer({"value": memory.get_context(key)})
 
 
-@items_router.put("/context/{key:path}", response_model=schemas.VersionedRecord)
+@items_router.put("/context/{key:path}", response_model=VersionedRecord)
 def set_context(key: ContextKey, new: NewValue, memory: WriteMemory) -> Response:
     """Keep a value under a key until the day ends in the user's time zone."""
     return record_answer(memory.set_context(key, new.value))

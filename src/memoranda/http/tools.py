@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from fastapi import Body
 from starlette.responses import Response
 
-from memoranda.http.access import ReadMemory, WriteMemory
-from memoranda.http.answers import answer
+from memoranda.http.access import ReadMemory, WriteMemory, answer
 from memoranda.http.resources import resource
 
 router = resource("/tools", "tools")

@@ -11,8 +11,7 @@ from fastapi import Path as PathPart
 from fastapi import Query
 from starlette.responses import Response
 
-from memoranda.http.access import ReadMemory, WriteMemory
-from memoranda.http.answers import answer
+from memoranda.http.access import ReadMemory, WriteMemory, answer
 from memoranda.http.records import JSON_LINES, Lines
 from memoranda.http.resources import DryRun, example, raw_body, resource
 from memoranda.maintenance.audit import Audit

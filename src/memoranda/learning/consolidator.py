@@ -44,8 +44,7 @@ from memoranda.model.ports import VECTORS
 from memoranda.model.query import Filter, Order
 from memoranda.model.reports import StageReport
 from memoranda.model.sessions import SessionInfo
-from memoranda.records.pages import session_episodes
-from memoranda.records.service import RecordService
+from memoranda.records.service import RecordService, session_episodes
 from memoranda.search.recall import RecallService
 from memoranda.settings.sections import ConsolidationSettings
 from memoranda.text import recalled as recalled_text

@@ -19,8 +19,7 @@ from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.model.query import Filter, Order
 from memoranda.model.reports import RequestOutcome, RequestReceipt
 from memoranda.records.drafts import draft_correction
-from memoranda.records.pages import session_episodes
-from memoranda.records.service import RecordService
+from memoranda.records.service import RecordService, session_episodes
 from memoranda.search.questions import asks
 from memoranda.text.dates.statements import DateParser, without_dates
 from memoranda.text.patterns import compile_pattern, stands_alone

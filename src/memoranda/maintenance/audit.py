@@ -15,7 +15,7 @@ from memoranda.learning.claims import Relation
 from memoranda.learning.judge import judge_fact, judge_text
 from memoranda.learning.known_facts import stated_facts, with_attribute
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
-from memoranda.records.pages import record_pages
+from memoranda.records.service import record_pages
 from memoranda.store.sql.store import Store
 from memoranda.text.patterns import LanguageData
 from memoranda.text.recalled import lines, without_recalled

@@ -26,8 +26,7 @@ from memoranda.notes.document import parse
 from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
 from memoranda.notes.model_summarizer import read_compression, summarize
 from memoranda.notes.sync import SyncedNotes
-from memoranda.records.pages import session_episodes
-from memoranda.records.service import RecordService
+from memoranda.records.service import RecordService, session_episodes
 from memoranda.text.patterns import compile_pattern
 
 log = logging.getLogger("memoranda.notes")

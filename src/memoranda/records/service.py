@@ -1,8 +1,8 @@
-"""Changes records: stores, corrects, confirms, forgets and erases them, and tells subscribers."""
+"""Records: read page by page, stored, corrected, confirmed, forgotten and erased."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -311,3 +311,33 @@ def _refuse_item(record: Record) -> None:
             f"namespace={record.namespace!r}, key={record.key!r})"
         )
         raise InvalidInput(message)
+
+
+# Records of one page.
+PAGE = 500
+
+
+def record_pages(
+    store: Store, scope: Scope, now: datetime, kinds: tuple[Kind, ...] = ()
+) -> Iterator[list[Record]]:
+    """Yield the records of the scope, active or not, in the order they were recorded.
+
+    All memory, or only records of ``kinds``.
+    """
+    where, after = Filter(now=now, retired=True, kinds=kinds), None
+    while page := store.records(scope, where, limit=PAGE, after=after):
+        after = page[-1].id
+        yield page
+
+
+def session_episodes(
+    store: Store, scope: Scope, session: str, *, after: int, limit: int | None = None
+) -> list[Record]:
+    """Return the first episodes of a session beyond position ``after``, in order.
+
+    Also those that have expired; not those that were forgotten or corrected.
+    """
+    where = Filter.at_any_time(
+        kinds=(Kind.EPISODE,), session=session, beyond=after, subset=Subset.STANDING
+    )
+    return store.records(scope, where, order=Order.POSITION, limit=limit)

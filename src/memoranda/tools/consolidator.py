@@ -18,7 +18,7 @@ from memoranda.model.changes import Insert, Supersede
 from memoranda.model.checks import clean, error_prefix
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
-from memoranda.records.pages import session_episodes
+from memoranda.records.service import session_episodes
 from memoranda.search.recall import fenced
 from memoranda.tools.agent import find_fact, list_records, spare_instruction
 from memoranda.tools.tool import Tool, read_text

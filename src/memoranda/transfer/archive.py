@@ -28,10 +28,10 @@ from memoranda.model.models import ConversationInfo, Kind, Message, Pruning, Rec
 from memoranda.model.notes import NOTES_FILES, NotesContent
 from memoranda.model.query import Filter, Subset
 from memoranda.model.sessions import AgentSession, ErasedRecord, UserMetadata
-from memoranda.records.pages import record_pages
+from memoranda.records.service import record_pages
 from memoranda.store.sql.store import Store, Transaction
 from memoranda.text.json_values import list_of, object_of, parse_as, to_object, words_of
-from memoranda.transfer.sources import FileFormat, ImportCounts, ImportTarget, JsonItem, batched
+from memoranda.transfer.sources import FileFormat, ImportTarget, JsonItem, batched
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def _dump(value: Mapping[str, Any]) -> bytes:
 # Out of a file, into a store
 
 
-def restore(target: ImportTarget, lines: Iterable[JsonItem], counts: ImportCounts) -> None:
+def restore(target: ImportTarget, lines: Iterable[JsonItem]) -> None:
     """Store what is not there yet of an export, keeping ids, times and order.
 
     Lines that are not as an export writes them are counted and passed over.
@@ -150,7 +150,7 @@ def restore(target: ImportTarget, lines: Iterable[JsonItem], counts: ImportCount
     Raises:
         InvalidInput: it is of a version that is not read, or holds what belongs to another user.
     """
-    rest, work = iter(lines), _Restoration(target, counts)
+    rest, work = iter(lines), _Restoration(target)
     place, header = next(rest)
     _require_readable(header, place)
     owner = words_of(header, "user")
@@ -168,7 +168,9 @@ def restore(target: ImportTarget, lines: Iterable[JsonItem], counts: ImportCount
         message = f"what this export of {owner!r} holds belongs to another user of this store"
         raise InvalidInput(f"{message}; import it as that user, or into another store") from error
     if owner not in {"", target.scope.user}:
-        counts.tell(f"its user, {owner!r:.80}: all that it holds is now of {target.scope.user!r}")
+        target.counts.tell(
+            f"its user, {owner!r:.80}: all that it holds is now of {target.scope.user!r}"
+        )
 
 
 def _require_readable(header: Any, place: str) -> None:
@@ -195,12 +197,10 @@ class _Restoration:
 
     Attributes:
         target: the memory.
-        counts: what was done.
         episodes: how many episodes of each session the lines had.
     """
 
     target: ImportTarget
-    counts: ImportCounts
     episodes: Counter[str | None] = field(default_factory=Counter)
 
     def parse(self, item: JsonItem, **more: Any) -> Any:
@@ -227,7 +227,7 @@ class _Restoration:
         """Store what lines of a type say; those that cannot be read are counted."""
         batch = []
         for item in items:
-            with self.counts.reading(item.place):
+            with self.target.counts.reading(item.place):
                 if kind in {"conversation", "message", "pruning"}:
                     raise InvalidInput(f"a {kind} must name its conversation")
                 batch.append(self.parse(item))
@@ -263,7 +263,7 @@ class _Restoration:
             ]
             tx.carry_out(new)
         facts = sum(each.record.kind is Kind.FACT for each in new)
-        self.counts.add(target.scope, len(batch), records=len(new), facts=facts)
+        self.target.counts.add(target.scope, len(batch), records=len(new), facts=facts)
         records = (each.record for each in batch)
         self.episodes.update(each.session_id for each in records if each.kind is Kind.EPISODE)
 
@@ -297,7 +297,7 @@ class _Restoration:
         target, scope = self.target, self.target.scope
         parts = defaultdict[str, list[Any]](list)
         for item in items:
-            with self.counts.reading(item.place):
+            with self.target.counts.reading(item.place):
                 kind = item.value.get("type")
                 more = {"cuts": _cuts(item, parts["message"])} if kind == "pruning" else {}
                 parts[kind].append(self.parse(item, **more))
@@ -317,15 +317,15 @@ class _Restoration:
                 agent = owner and (scope.agent or owner)
                 _create_conversation(tx, parts, agent)
         number = len(parts["message"])
-        self.counts.add(scope, number, messages=len(new), conversations=int(bool(new)))
+        self.target.counts.add(scope, number, messages=len(new), conversations=int(bool(new)))
 
     def _keep_notes(self, content: NotesContent) -> None:
         notes = self.target.notes.find(replace(self.target.scope, agent=content.agent))
         if notes is None:
-            self.counts.tell(f"notes of {self.target.scope.user}: {NO_FOLDER}")
+            self.target.counts.tell(f"notes of {self.target.scope.user}: {NO_FOLDER}")
             return
         for path in notes.keep(content):
-            self.counts.tell(f"{path}: it is there already, and says something else")
+            self.target.counts.tell(f"{path}: it is there already, and says something else")
 
 
 def _require_notes(line: Mapping[str, Any]) -> None:

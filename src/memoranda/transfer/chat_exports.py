@@ -78,11 +78,9 @@ def _first(value: object, names: Iterable[str]) -> Any:
     return next(filter(None, (value_of(value, name) for name in names)), None)
 
 
-def read_chats(
-    path: File, target: ImportTarget, counts: ImportCounts
-) -> Iterator[ForeignConversation]:
+def read_chats(path: File, target: ImportTarget) -> Iterator[ForeignConversation]:
     """Yield the conversations of a file; one without a name has that of the file."""
-    stem = path.stem.removesuffix(".conversation")
+    stem, counts = path.stem.removesuffix(".conversation"), target.counts
     for place, talk in _gather(read_values(path, counts), stem, counts):
         with counts.reading(place):
             name, messages = str(_first(talk, NAME) or stem), list[ForeignMessage]()
@@ -261,9 +259,7 @@ def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, by
 # In
 
 
-def read_session(
-    path: Path, target: ImportTarget, counts: ImportCounts
-) -> Iterator[ForeignConversation]:
+def read_session(path: Path, target: ImportTarget) -> Iterator[ForeignConversation]:
     """Yield the conversation in a file of JSON Lines: its messages, settings and creation.
 
     Messages that are stored under their own ids, as in the memory that wrote the file, are known.
@@ -271,12 +267,12 @@ def read_session(
     Raises:
         InvalidInput: it has no line of metadata.
     """
-    info, found = jsonl.read(path, counts.reading)
+    info, found = jsonl.read(path, target.counts.reading)
     held = target.known_messages(info.id)
     messages = []
     for message in found:
         key = message.id if message.id in held else f"{info.id}\n{message.id}"
-        with counts.reading(f"{path}, line {place_of(message) + jsonl.FIRST_LINE}"):
+        with target.counts.reading(f"{path}, line {place_of(message) + jsonl.FIRST_LINE}"):
             (said,) = parse_message(message)
             if says(said) or said.raw is not None:
                 check_message(said)
@@ -284,17 +280,15 @@ def read_session(
     yield ForeignConversation(str(path), info, messages)
 
 
-def read_openai(
-    path: File, target: ImportTarget, counts: ImportCounts
-) -> Iterator[ForeignConversation]:
+def read_openai(path: File, target: ImportTarget) -> Iterator[ForeignConversation]:
     """Yield the conversations of a file, named after it: ``trip``, ``trip-2`` and so on.
 
     A message has no id of its own; its place and what it says make one.
     """
-    for name, items in _openai_conversations(path, counts):
+    for name, items in _openai_conversations(path, target.counts):
         messages: list[ForeignMessage] = []
         for place, shape in items:
-            with counts.reading(place):
+            with target.counts.reading(place):
                 for said in filter(says, parse_message(shape)):
                     what = said.role, said.content, said.images, said.tool_calls, said.tool_result
                     digest = blake2b(repr(what).encode(errors="replace")).hexdigest()

@@ -57,7 +57,7 @@ class _TranscriptState:
 
 
 def read_conversations(
-    path: sources.File, target: sources.ImportTarget, counts: sources.ImportCounts
+    path: sources.File, target: sources.ImportTarget
 ) -> Iterator[sources.ForeignConversation]:
     """Yield the sessions in a transcript.
 
@@ -68,9 +68,9 @@ def read_conversations(
     if sources.FileFormat.CLAUDE_CODE not in {sources.recognise(each.value) for each in first}:
         raise InvalidInput(f"{path} is not a transcript of Claude Code: no line has a sessionId")
     sessions = defaultdict[str, list[sources.ForeignMessage]](list)
-    reading = _TranscriptState(counts)
-    for place, value in sources.read_values(path, counts):
-        with counts.reading(place):
+    reading = _TranscriptState(target.counts)
+    for place, value in sources.read_values(path, target.counts):
+        with target.counts.reading(place):
             line = _typed_meanwhile(object_of(value), reading)
             sessions[str(line.get("sessionId") or path.stem)] += _messages(line, reading)
     for name, talk in sessions.items():

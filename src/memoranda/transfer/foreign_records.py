@@ -55,9 +55,9 @@ ENDS = ("expiration_date", "expires_at")
 GONE = frozenset({"deleted", "archived", "DELETE"})
 
 
-def read_mem0(path: File, target: ImportTarget, counts: ImportCounts) -> Iterator[ForeignRecord]:
+def read_mem0(path: File, target: ImportTarget) -> Iterator[ForeignRecord]:
     """Yield a fact for each memory, and whose it is."""
-    scope = target.scope
+    scope, counts = target.scope, target.counts
     for place, value in read_values(path / CHROMA_FILE if path.is_dir() else path, counts):
         with counts.reading(place):
             memory = _exported(object_of(value))
@@ -122,11 +122,9 @@ TYPE_OF = {
 OTHER = "other"
 
 
-def read_mcp_memory(
-    path: File, target: ImportTarget, counts: ImportCounts
-) -> Iterator[ForeignRecord]:
+def read_mcp_memory(path: File, target: ImportTarget) -> Iterator[ForeignRecord]:
     """Yield a fact for each observation and each relation; entities come before relations."""
-    types: dict[str, str] = {}
+    counts, types = target.counts, dict[str, str]()
 
     def mention(name: str, start: int = 0) -> Mention:
         return Mention(name, types.get(name, OTHER), start, start + len(name))
@@ -171,26 +169,26 @@ TYPE, CREATED, ID = "type", "created_at", "chroma_id"
 CONVERSATION_EXPIRY = timedelta(days=30)
 
 
-def read_chroma(path: Path, target: ImportTarget, counts: ImportCounts) -> Iterator[ForeignRecord]:
+def read_chroma(path: Path, target: ImportTarget) -> Iterator[ForeignRecord]:
     """Yield a record for each memory in a folder, the oldest first."""
-    yield from read_memories(foreign_memories(path), str(path), target, counts)
+    yield from read_memories(foreign_memories(path), str(path), target)
 
 
 def read_memories(
-    rows: Sequence[ForeignMemory], folder: str, target: ImportTarget, counts: ImportCounts
+    rows: Sequence[ForeignMemory], folder: str, target: ImportTarget
 ) -> Iterator[ForeignRecord]:
     """Yield a record for each memory of a folder, as :func:`read_chroma` does."""
     for key, text, entry in sorted(rows, key=lambda row: str(row[2].get(CREATED, ""))):
         place = f"{folder}, memory {key}"
         if not text.strip():
-            counts.leave_out("memories without a text")
+            target.counts.leave_out("memories without a text")
             continue
         rest = {name: value for name, value in entry.items() if name not in {TYPE, CREATED}}
         try:
             kind = parse_kind(entry.get(TYPE, "fact"))
         except InvalidInput:  # What it is called there may still be of use.
             kind, rest = Kind.FACT, {TYPE: entry[TYPE], **rest}
-        with counts.reading(place):
+        with target.counts.reading(place):
             at = moment_of(entry.get(CREATED), CREATED)
             metadata = {**rest, ID: key}
             draft = Draft(content=text, kind=kind, metadata=metadata, event_time=at, created_at=at)
@@ -261,7 +259,7 @@ def _moment(text: str, zone: tzinfo) -> datetime | None:
     return None
 
 
-def read_markdown(path: File, target: ImportTarget, _: ImportCounts) -> Iterator[ForeignRecord]:
+def read_markdown(path: File, target: ImportTarget) -> Iterator[ForeignRecord]:
     """Yield what a Markdown memory holds: facts that never fade, and episodes.
 
     A fact is the same whenever it was learned; something that happened twice is two.

@@ -20,7 +20,7 @@ from memoranda.errors import InvalidInput
 from memoranda.model.checks import iso
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
 from memoranda.records.drafts import Draft
-from memoranda.records.pages import record_pages
+from memoranda.records.service import record_pages
 from memoranda.store.sql.store import Store
 from memoranda.text.json_values import list_of, object_of, to_object, value_of, words_of
 from memoranda.transfer import sources
@@ -82,22 +82,20 @@ def _memory(record: Record) -> dict[str, Any]:
     }
 
 
-def read_mif(
-    path: sources.File, target: sources.ImportTarget, counts: sources.ImportCounts
-) -> Iterator[sources.ForeignRecord]:
+def read_mif(path: sources.File, target: sources.ImportTarget) -> Iterator[sources.ForeignRecord]:
     """Yield a record for each memory of a document, and an item for what else it says.
 
     Raises:
         InvalidInput: it is of another version.
     """
-    for place, document in sources.read_values(path, counts):
+    for place, document in sources.read_values(path, target.counts):
         if not words_of(document, "mif_version").startswith("2."):
             found = value_of(document, "mif_version")
             raise InvalidInput(f"{place}: MIF of version {found!r:.20}; only 2 is read")
         extensions = dict(object_of(document.get(EXTENSIONS) or {}))
         own = value_of(extensions.pop(VENDOR, None), "memory_metadata")
         for number, memory in enumerate(list_of(document, "memories"), 1):
-            with counts.reading(where := f"{place}, memory {number}"):
+            with target.counts.reading(where := f"{place}, memory {number}"):
                 draft = _draft(object_of(memory), own)
                 scope = Scope(target.scope.user, words_of(memory, "agent_id") or target.scope.agent)
                 key = f"{memory.get('id')}\n{draft['content']}"

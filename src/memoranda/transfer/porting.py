@@ -23,7 +23,6 @@ from memoranda.model.changes import Insert
 from memoranda.model.checks import clean, parse_moment, refuse_unknown, several
 from memoranda.model.models import ConversationInfo, Kind, Message
 from memoranda.model.notes import NotesContent
-from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
 from memoranda.records.drafts import Draft, admit_draft, holds_secret, parse_draft
 from memoranda.store.sql.store import Store
@@ -101,7 +100,7 @@ def export(
         InvalidInput: the file exists already, or cannot be written; or no such thing is written.
         NotFound: there is no such conversation.
     """
-    store, scope, counts = source.store, source.scope, ImportCounts()
+    store, scope, counts = source.store, source.scope, source.counts
     form = FileFormat.SESSION if conversation else FileFormat.MEMORANDA
     if format not in {None, form}:
         refuse_unknown([format], [form] if conversation else [form, FileFormat.MIF], "format")
@@ -151,9 +150,7 @@ def write_export(to: str | Path | BinaryIO, chunks: Iterable[bytes]) -> None:
 # In
 
 
-def import_file(
-    target: ImportTarget, path: Path, format: str | None, counts: ImportCounts
-) -> PortingReport:
+def import_file(target: ImportTarget, path: Path, format: str | None) -> PortingReport:
     """Read a file or folder into a memory; what is there already is skipped.
 
     Args:
@@ -162,8 +159,6 @@ def import_file(
         format: a :class:`memoranda.transfer.sources.FileFormat`; if not given, judged by the
             content, and a name that ends in ``.md`` is ``memory-md``. Of a folder, only the files
             of this format are read.
-        counts: counts what is done. Where it is strict, what stands before the first line or file
-            that cannot be read may be stored.
 
     Raises:
         InvalidInput: nothing there can be read; the message names the place and why.
@@ -174,51 +169,48 @@ def import_file(
     with reading_file(path):
         root: File = zipfile.Path(path) if path.is_file() and zipfile.is_zipfile(path) else path
         read = _import_folder if _is_folder(root) else _import_one
-        read(target, root, known, counts)
-    report = counts.report(target.scope)
-    if not counts.files:
+        read(target, root, known)
+    report = target.counts.report(target.scope)
+    if not report.files:
         why = "".join(f"; {each}" for each in report.left_out)
         kind = f" of {known}" if known else ""
         raise InvalidInput(f"{path} holds nothing{kind} that can be imported{why}")
     return report
 
 
-def _import_folder(
-    target: ImportTarget, root: File, known: FileFormat | None, counts: ImportCounts
-) -> None:
+def _import_folder(target: ImportTarget, root: File, known: FileFormat | None) -> None:
     """Read each file of a folder that is of the format, the oldest first."""
-    files = _files_of(root, counts, "memory/" if root.name == "memory" else "")
+    files = _files_of(root, target.counts, "memory/" if root.name == "memory" else "")
     for file in sorted(files, key=lambda it: it.stat().st_mtime_ns if isinstance(it, Path) else 0):
         try:
             if isinstance(file, Path) and zipfile.is_zipfile(file):
-                _import_folder(target, zipfile.Path(file), known, counts)
+                _import_folder(target, zipfile.Path(file), known)
             elif known and _format_of(file) is not known:
-                counts.pass_over(f"{file} is not a file of {known}", UNREAD, MOST_UNREAD)
+                target.counts.pass_over(f"{file} is not a file of {known}", UNREAD, MOST_UNREAD)
             else:
-                _import_one(target, file, known, counts)
+                _import_one(target, file, known)
         except InvalidInput as error:
-            if counts.strict:
+            if target.counts.strict:
                 raise
-            counts.pass_over(str(error), UNREAD, MOST_UNREAD)
+            target.counts.pass_over(str(error), UNREAD, MOST_UNREAD)
 
 
-def _import_one(
-    target: ImportTarget, path: File, known: FileFormat | None, counts: ImportCounts
-) -> None:
+def _import_one(target: ImportTarget, path: File, known: FileFormat | None) -> None:
     """Read one file, or a folder of Chroma.
 
     Raises:
         InvalidInput: nothing of it can be read.
     """
+    counts = target.counts
     form, before, counts.unreadable = known or _format_of(path), counts.moved.copy(), None
     is_own = form is FileFormat.MEMORANDA
     try:
         head = next(read_values(path, ImportCounts()), None) if is_own else None
         if head is not None and value_of(head.value, "format") is not None:
-            archive.restore(target, read_values(path, counts), counts)
+            archive.restore(target, read_values(path, counts))
         else:
-            found = READERS.get(form, chat_exports.read_chats)(path, target, counts)
-            _import_all(target, form, found, counts)
+            found = READERS.get(form, chat_exports.read_chats)(path, target)
+            _import_all(target, form, found)
         if counts.moved == before and counts.unreadable:
             raise InvalidInput(counts.unreadable)  # noqa: TRY301 - an error of the file
     except InvalidInput as error:
@@ -275,16 +267,14 @@ def _format_of(path: File) -> FileFormat:
     return FileFormat.MEMORY_MD if path.suffix.lower() == ".md" else recognise_file(path)
 
 
-def _plain_records(
-    path: File, target: ImportTarget, counts: ImportCounts
-) -> Iterator[ForeignRecord]:
+def _plain_records(path: File, target: ImportTarget) -> Iterator[ForeignRecord]:
     """Yield records written as ``remember_many`` takes them, one for each line.
 
     What stands there several times, other than a fact, is stored as often.
     """
     seen: Counter[str] = Counter()
-    for place, value in read_values(path, counts):
-        with counts.reading(place):
+    for place, value in read_values(path, target.counts):
+        with target.counts.reading(place):
             known = value
             if value_of(value, "event_time") is not None:
                 known = {**value, "event_time": parse_moment(value["event_time"], "event_time")}
@@ -294,7 +284,7 @@ def _plain_records(
 
 
 # What reads the formats, from a file or a folder: records, or conversations.
-READERS: Mapping[str, Callable[[Any, ImportTarget, ImportCounts], Iterator[Any]]] = {
+READERS: Mapping[str, Callable[[Any, ImportTarget], Iterator[Any]]] = {
     FileFormat.MEMORANDA: _plain_records,
     FileFormat.MEM0: foreign_records.read_mem0,
     FileFormat.MCP_MEMORY: foreign_records.read_mcp_memory,
@@ -312,23 +302,21 @@ def adopt_memories(target: ImportTarget) -> None:
 
     What cannot be taken over stays in the folder as it is; the log says how much was.
     """
-    folder, rows, counts = target.store.location, target.store.foreign_memories(), ImportCounts()
-    found = foreign_records.read_memories(rows, folder, target, counts)
-    _import_all(target, FileFormat.CHROMA, found, counts)
+    folder, rows = target.store.location, target.store.foreign_memories()
+    found = foreign_records.read_memories(rows, folder, target)
+    _import_all(target, FileFormat.CHROMA, found)
     everything = Filter.at_any_time(kinds=tuple(Kind))
     records = target.store.records(target.scope.whole_user, everything, limit=None)
     known = {each.metadata.get(foreign_records.ID) for each in records}
     adopted = [row[0] for row in rows if row[0] in known]
     target.store.remove_foreign(adopted)
-    report = counts.report(target.scope)
+    report = target.counts.report(target.scope)
     rest = "".join(f"; left there: {each}" for each in report.left_out)
     message = "%s: %d memories of another program are now those of %r%s"
     log.warning(message, folder, len(adopted), target.scope.user, rest)
 
 
-def _import_all(
-    target: ImportTarget, format: FileFormat, found: Iterator[Any], counts: ImportCounts
-) -> None:
+def _import_all(target: ImportTarget, format: FileFormat, found: Iterator[Any]) -> None:
     """Store what is new of a file: a batch of records, or a conversation, at a time.
 
     Raises:
@@ -337,22 +325,20 @@ def _import_all(
     for scope, group in groupby(found, lambda each: getattr(each, "scope", None)):
         for batch in batched(group):
             if scope is not None:
-                _import_records(target.of(scope), format, batch, counts)
+                _import_records(target.of(scope), format, batch)
                 continue
             for each in batch:
-                _import_conversation(target, format, each, counts)
+                _import_conversation(target, format, each)
 
 
-def _import_records(
-    target: ImportTarget, format: FileFormat, batch: Iterable[ForeignRecord], counts: ImportCounts
-) -> None:
+def _import_records(target: ImportTarget, format: FileFormat, batch: list[ForeignRecord]) -> None:
     # Secrets that other programs keep stay where they are.
     policy = target.secrets if format is FileFormat.MEMORANDA else "refuse"
     new, once, total = dict[str, Insert](), set[str](), 0
     for each in batch:
-        with counts.reading(each.place):
+        with target.counts.reading(each.place):
             if policy == "refuse" and holds_secret(each.draft):
-                counts.leave_out("records that hold secrets")
+                target.counts.leave_out("records that hold secrets")
                 continue
             draft = each.draft if policy == "refuse" else admit_draft(each.draft, policy)
             insert = _plan(target, format, each, draft)
@@ -373,7 +359,7 @@ def _import_records(
         )
     added = [each.record for each in stored if each.is_new]
     facts = sum(record.kind is Kind.FACT for record in added)
-    counts.add(target.scope, total, records=len(added), facts=facts)
+    target.counts.add(target.scope, total, records=len(added), facts=facts)
 
 
 def _plan(target: ImportTarget, format: FileFormat, found: ForeignRecord, draft: Draft) -> Insert:
@@ -387,11 +373,11 @@ def _plan(target: ImportTarget, format: FileFormat, found: ForeignRecord, draft:
 
 
 def _import_conversation(
-    target: ImportTarget, format: FileFormat, found: ForeignConversation, counts: ImportCounts
+    target: ImportTarget, format: FileFormat, found: ForeignConversation
 ) -> None:
     """Store what is not there yet of a conversation, a transaction for each batch."""
     found = found._replace(messages=_distinct(found.messages))
-    with counts.reading(found.place):
+    with target.counts.reading(found.place):
         clean(found.info.id, "the name of a conversation")
         new = _new_messages(target, format, found)
         try:
@@ -401,7 +387,7 @@ def _import_conversation(
             new = _new_messages(target, format, found)
             _append(target, found.info, new)
         number = len(_whole(found.messages))
-        counts.add(target.scope, number, messages=len(new), conversations=int(bool(new)))
+        target.counts.add(target.scope, number, messages=len(new), conversations=int(bool(new)))
 
 
 def _distinct(found: Iterable[ForeignMessage]) -> list[ForeignMessage]:
@@ -499,18 +485,16 @@ def existing_users(store: Store, users: Iterable[str] | None) -> list[str]:
     return names
 
 
-def copy_user(
-    source: ImportTarget, target: ImportTarget, progress: Progress | None = None
-) -> PortingReport:
+def copy_user(source: ImportTarget, target: ImportTarget) -> PortingReport:
     """Copy a user with all that they have from one memory to another: an export that is imported.
 
     What is there already stays as it is, so a copy that was cut short goes on.
     """
-    store, scope, counts = source.store, source.scope.whole_user, ImportCounts(progress)
+    store, scope, counts = source.store, source.scope.whole_user, target.counts
     notes = read_notes(source, counts)
     with store.snapshot():
         lines = archive.archive_lines(store, scope, source.records.now(), notes)
         place = f"{store.location}, user {scope.user!r}"
         restored = (JsonItem(place, json.loads(line)) for _, line in lines)
-        archive.restore(target, restored, counts)
+        archive.restore(target, restored)
     return counts.report(scope, FileFormat.MEMORANDA)

@@ -503,13 +503,16 @@ class ImportTarget:
         zone: the zone of times that name none.
         notes: finds the notes of a scope.
         secrets: what becomes of plain lines that hold secrets; an export is stored as it is.
+        counts: counts what is done. Where it is strict, what stands before the first line or file
+            that cannot be read is stored.
     """
 
     records: RecordService
     conversations: Callable[[Scope], ConversationStore]
     zone: tzinfo
     notes: NotesService
-    secrets: SecretPolicy = "keep"
+    secrets: SecretPolicy
+    counts: ImportCounts
 
     @property
     def scope(self) -> Scope:
