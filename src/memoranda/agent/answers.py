@@ -150,11 +150,18 @@ class MemoryAnswerer:
         """Return hits with what this session tells in the place of what that brings up to date."""
         if ParsedQuestion(question, frozenset()).past:
             return hits
-        news = self._news(session)
-        turns = services_of(self.memory).store.get(scope_of(self.memory), [*news.values()])
+        made, replaced = self._learn(session)
+        store, scope = services_of(self.memory).store, scope_of(self.memory)
+        known = store.get(scope, [*replaced, *replaced.values()]) | made
+        news: dict[str, str] = {}
+        for old, by in replaced.items():  # What was erased meanwhile is not known.
+            turns = known[by].source_ids if {old, by} <= known.keys() else ()
+            for each in {old, *known[old].source_ids}.difference(turns) if turns else ():
+                news[each] = turns[0]
+        told = store.get(scope, [*news.values()])
         found: dict[str, Hit] = {}
         for hit in hits:
-            record = turns.get(news.get(hit.record.id, ""), hit.record)
+            record = told.get(news.get(hit.record.id, ""), hit.record)
             found.setdefault(record.id, replace(hit, record=record))
         return [*found.values()]
 
@@ -164,18 +171,6 @@ class MemoryAnswerer:
         actions = keeper.plan(session).actions
         made = {each.record.id: each.record for each in actions if isinstance(each, Insert)}
         return made, {each.id: each.by for each in actions if isinstance(each, Supersede)}
-
-    def _news(self, session: str) -> dict[str, str]:
-        """Return which turn brings a fact up to date, and each of the turns that say that."""
-        made, replaced = self._learn(session)
-        store, scope = services_of(self.memory).store, scope_of(self.memory)
-        known = store.get(scope, [*replaced, *replaced.values()]) | made
-        found: dict[str, str] = {}
-        for old, by in replaced.items():
-            turns = known[by].source_ids
-            ended = {old, *known[old].source_ids}.difference(turns)
-            found |= dict.fromkeys(ended, turns[0]) if turns else {}
-        return found
 
     def _quote(self, record: Record, *, short: bool = False) -> str:
         """Return what a record says, with who said it and when."""

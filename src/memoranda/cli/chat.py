@@ -36,7 +36,7 @@ from memoranda.cli.command import (
 )
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.memory import Memory
-from memoranda.model.usage import NO_USAGE
+from memoranda.model.usage import add_up
 from memoranda.rendering.chat import describe_changes, describe_start, show_event
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import escape_controls, one_line
@@ -257,10 +257,9 @@ def describe_json(event: chats.AnswerFinished) -> dict[str, Any]:
     if note := "; ".join(line.plain for line in describe_changes(answer, HINT)):
         found["note"] = note
     if event.spending:
-        background = [each.usage for each in event.spending if each.stage != STAGE]
         found["usage"] = {
             "answer": answer.usage,
-            "session": sum((each.usage for each in event.spending), NO_USAGE),
-            "background": sum(background, NO_USAGE),
+            "session": add_up(event.spending),
+            "background": add_up(each for each in event.spending if each.stage != STAGE),
         }
     return found

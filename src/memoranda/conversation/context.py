@@ -20,7 +20,7 @@ from memoranda.conversation.markers import reference, rounded
 from memoranda.conversation.pruning import MemoryNotes
 from memoranda.conversation.selection import Policy, SelectionInput
 from memoranda.conversation.signals import refers_to_earlier
-from memoranda.conversation.view import NO_ROOM, ORPHAN, WAITING, ConversationView, view_of
+from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall
 from memoranda.model.models import (
     NO_RECALL,
@@ -286,13 +286,7 @@ class ContextBuilder:
             many = f"{gap.messages} messages" if gap.messages != 1 else "1 message"
             where = reference(gap.first, gap.last)
             out.append(ReceiptLine(many, gap.tokens, f"pruned: {gap.why}", where))
-        for messages, why in (
-            (self.view.pruned, NO_ROOM),
-            (self.view.orphans, ORPHAN),
-            (self.view.waiting, WAITING),
-        ):
-            out += [_line(message, why) for message in messages]
-        return out
+        return out + [_line(message, why) for message, why in self.view.left_out]
 
     def _included(self, memory: Recall) -> list[ReceiptLine]:
         """Return the parts of the context, in order."""

@@ -17,7 +17,7 @@ from memoranda.conversation.live import ConversationState, start_of
 from memoranda.conversation.pruning import PERCENT, Limits
 from memoranda.conversation.selection import Policy
 from memoranda.conversation.transcript import place_of
-from memoranda.conversation.view import NO_ROOM, ORPHAN, WAITING, ConversationView
+from memoranda.conversation.view import WAITING, ConversationView
 from memoranda.model.models import ConversationInfo, Marker, Message, Recall
 
 
@@ -142,8 +142,7 @@ def explain_view(
     state: ConversationState, shown: ConversationView, messages: Sequence[Message]
 ) -> Iterator[ExplainedMessage]:
     """Yield what a view does with each of the messages of a conversation, and why."""
-    known = {message.id: (MessageState.OUT, NO_ROOM) for message in shown.pruned}
-    known |= {message.id: (MessageState.OUT, ORPHAN) for message in shown.orphans}
+    known = {message.id: (MessageState.OUT, why) for message, why in shown.left_out}
     known |= {message.id: (MessageState.WAITING, WAITING) for message in shown.waiting}
     for message in shown.messages:
         inside = MessageState.PINNED if message.pinned else MessageState.IN

@@ -116,6 +116,12 @@ class ConversationView:
     messages: tuple[Message, ...]
     reasons: Mapping[str, str] = field(compare=False)
 
+    @property
+    def left_out(self) -> list[tuple[Message, str]]:
+        """The messages that it leaves out and no pruning took out before, each with why."""
+        groups = (self.pruned, NO_ROOM), (self.orphans, ORPHAN), (self.waiting, WAITING)
+        return [(message, why) for messages, why in groups for message in messages]
+
 
 def view_of(given: SelectionInput, most: int, meter: ChatMeter, told: int = 0) -> ConversationView:
     """Return the view of live messages within ``most`` tokens.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Generic, TypeVar
 
@@ -73,3 +74,8 @@ class StageUsage:
     stage: str
     model: str
     usage: Usage
+
+
+def add_up(found: Iterable[StageUsage]) -> Usage:
+    """Return the usage of several stages together."""
+    return sum((each.usage for each in found), NO_USAGE)

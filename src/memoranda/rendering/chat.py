@@ -9,7 +9,7 @@ from rich.text import Text
 
 from memoranda.agent import session as chats
 from memoranda.agent.agent import STAGE, Answer
-from memoranda.model.usage import NO_USAGE, StageUsage, Usage
+from memoranda.model.usage import StageUsage, Usage, add_up
 from memoranda.rendering.conversations import describe_pruning, describe_usage
 from memoranda.rendering.layout import Display, details, format_error, safe_text
 from memoranda.rendering.memory_stats import format_cost, show_usage
@@ -83,8 +83,8 @@ def format_tokens(usage: Usage) -> str:
 
 def format_spending(spending: Sequence[StageUsage]) -> Iterator[str]:
     """Yield what the session has cost, and its work in the background, where that is known."""
-    whole = sum((each.usage for each in spending), NO_USAGE)
-    background = sum((each.usage for each in spending if each.stage != STAGE), NO_USAGE)
+    whole = add_up(spending)
+    background = add_up(each for each in spending if each.stage != STAGE)
     if whole.cost:
         yield f"session {format_cost(whole.cost)}"
     if background.cost:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from memoranda.conversation.conversation_store import ConversationOverview
 from memoranda.conversation.explain import SHOWN, ExplainedMessage, MessageState, ViewExplanation
+from memoranda.conversation.markers import reference
 from memoranda.conversation.pruning import ContextUsage
 from memoranda.model.models import (
     Context,
@@ -128,7 +129,7 @@ def show_message(message: Message, view: Display) -> Iterator[Text]:
 
 def _place(span: MessageSpan, _: Display) -> str:
     """Return the positions of messages as ``12-26``, which ``expand`` takes."""
-    return str(span.first) if span.first == span.last else f"{span.first}-{span.last}"
+    return reference(span.first, span.last).removeprefix("cut_")
 
 
 SPANS = (

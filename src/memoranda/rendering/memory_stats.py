@@ -10,7 +10,7 @@ from rich.text import Text
 
 from memoranda.model.reports import MemoryStats
 from memoranda.model.sessions import describe_counts
-from memoranda.model.usage import NO_USAGE, StageUsage
+from memoranda.model.usage import StageUsage, add_up
 from memoranda.rendering.layout import Column, Display, details, table
 from memoranda.rendering.plain import one_line, pluralize
 
@@ -55,7 +55,7 @@ def show_usage(
     found: Sequence[StageUsage], view: Display, empty: str = "no model was asked"
 ) -> RenderableType:
     """Return a table of what stages took of language models, and the sum; or that is ``empty``."""
-    total = sum((each.usage for each in found), NO_USAGE)
+    total = add_up(found)
     rows = [*found, StageUsage(stage="all", model="", usage=total)] if found else ()
     return table(rows, USAGE, view, empty=empty)
 
