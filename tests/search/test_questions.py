@@ -2,8 +2,8 @@
 
 from tables import each_row
 
+from memoranda.search.evidence import ANALYZER
 from memoranda.search.questions import (
-    ANALYZER,
     ParsedQuestion,
     StatedText,
     competes,

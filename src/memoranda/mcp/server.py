@@ -165,11 +165,9 @@ def _request_id(problem: Exception) -> int | str | None:
     """Return the id of the request in a malformed line, if Python can read the line as JSON."""
     if not isinstance(problem, ValidationError):
         return None
-    line = problem.errors()[0]["input"]
     try:
-        request = json.loads(line) if isinstance(line, str) else None
-    except (ValueError, RecursionError):
+        found = json.loads(problem.errors()[0]["input"])["id"]
+    except (LookupError, RecursionError, TypeError, ValueError):
         return None
-    found = request.get("id") if isinstance(request, dict) else None
     readable = type(found) is int or (isinstance(found, str) and found.isascii())
     return found if readable else None

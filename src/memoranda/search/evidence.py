@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 
 import numpy as np
 
@@ -41,11 +41,12 @@ from memoranda.search.index import (
     Rows,
     are_others,
 )
-from memoranda.search.questions import terms_of
 from memoranda.text.patterns import compile_pattern
+from memoranda.text.terms import TermAnalyzer
 
 K1, B = 1.2, 0.75  # BM25 (Robertson and Zaragoza 2009), as in FTS5
 _WORD = compile_pattern(r"\w+")
+ANALYZER = TermAnalyzer()  # What makes terms, as it made those of the index.
 DAY_MS = 86_400_000
 SHORT_MS = 40 * DAY_MS  # a stretch of time outside which evidence fades
 FADE_MS = 7 * DAY_MS  # over which it falls to 1/e
@@ -248,6 +249,12 @@ class QuestionTokens:
         return cls(vectors, weights / weights.sum())
 
 
+@lru_cache(maxsize=8_192)
+def terms_of(word: str) -> frozenset[str]:
+    """Return the terms of a word; remembered, because words come again and again."""
+    return frozenset(ANALYZER.terms(word))
+
+
 def _words_at(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
     """Return for each token of a text the word that it is a part of."""
     words: list[str] = []
@@ -352,9 +359,11 @@ class ScoredRecords:
         """Return the same with another score, which the ``evidence`` of a new arm accounts for."""
         factors = np.maximum(self.confidence * self.precedence, 1e-9)
         share: Floats = ((score - self.score) / factors).astype(np.float32)
-        evidence_by_arm = {**self.evidence, arm: evidence}
         return replace(
-            self, evidence=evidence_by_arm, shares={**self.shares, arm: share}, score=score
+            self,
+            evidence={**self.evidence, arm: evidence},
+            shares={**self.shares, arm: share},
+            score=score,
         )
 
 

@@ -144,10 +144,9 @@ class QuantizedVectors:
 
     def extended(self, count: int) -> QuantizedVectors:
         """Return a copy with room for so many in all."""
-        made = self.zeros(count, self.dimensions)
-        known = len(self.codes)
-        made.codes[:known], made.scales[:known] = self.codes, self.scales
-        return made
+        more = count - len(self.codes)
+        codes = np.pad(self.codes, ((0, more), (0, 0)))
+        return QuantizedVectors(codes, np.pad(self.scales, (0, more)))
 
     def put(self, rows: Places, vectors: StoredFloats) -> None:
         """Store vectors of unit length, or any other, at these rows; none with no finite number."""

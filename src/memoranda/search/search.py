@@ -22,10 +22,16 @@ from memoranda.model.models import ROLES, ArmEvidence, Hit, Kind, Record, Scope,
 from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor
 from memoranda.model.query import EmbeddedText, Filter, Postings, Vector
 from memoranda.search import evidence
-from memoranda.search.evidence import WEIGHTS, WITHIN, QuestionTokens, ScoredRecords
+from memoranda.search.evidence import ANALYZER, WEIGHTS, WITHIN, QuestionTokens, ScoredRecords
 from memoranda.search.index import NO_NUMBER, UNREAD, Floats, IndexCache, Mask, Rows, read_once
-from memoranda.search.precedence import CurrentFirst, find_superseded
-from memoranda.search.questions import ANALYZER, ParsedQuestion, asks, is_keyword, names_assistant
+from memoranda.search.questions import (
+    CurrentFirst,
+    ParsedQuestion,
+    asks,
+    find_superseded,
+    is_keyword,
+    names_assistant,
+)
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
@@ -234,8 +240,7 @@ class SingleSearch:
             shown &= scored.score >= min_score
         order = evidence.best_rows(scored.score, shown, limit + len(skip))
         records = self._records(order)
-        found = [row for row in order if row in records and records[row].id not in skip]
-        found = found[:limit]
+        found = [row for row in order if row in records and records[row].id not in skip][:limit]
         arms, beside = self._arms(scored, found), self._beside(found)
         return [
             Hit(
