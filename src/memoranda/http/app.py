@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.types import Scope
 
 import memoranda
-from memoranda.http import admin, conversations, entities, events, notes, records, tools, upkeep
+from memoranda.http import admin, conversations, events, knowledge, records, upkeep
 from memoranda.http.explorer.app import add_explorer
 from memoranda.http.guard import RequestGuard, TokenChecker
 from memoranda.http.problems import add_problem_handlers
@@ -35,11 +35,11 @@ ROUTERS = (
     records.router,
     records.search_router,
     records.items_router,
-    entities.router,
+    knowledge.router,
     conversations.router,
-    notes.router,
+    knowledge.notes_router,
     upkeep.router,
-    tools.router,
+    knowledge.tools_router,
     upkeep.transfer_router,
     events.router,
     admin.router,

@@ -332,16 +332,7 @@ class Files:
         return new if old is None else replace(new, agent=old.agent, supersedes=old.id)
 
     def _newest(self, reads: SqlReads, path: str) -> Record | None:
-        return self._at(reads, *self._address(path))
-
-    def _at(self, reads: SqlReads, namespace: tuple[str, ...], key: str) -> Record | None:
-        """Return the item at an address; an agent's own comes before one of no agent."""
-        scope, where = (
-            self.records.scope,
-            Filter(now=self.records.now(), namespace=namespace, key=key),
-        )
-        found = reads.records(scope, where, limit=None)
-        return max(found, key=lambda item: item.agent == scope.agent, default=None)
+        return self.records.find_item(reads, *self._address(path))
 
     def _kept(self, path: str) -> list[Record]:
         """Return all items that stood at a path, the newest first."""
@@ -371,7 +362,9 @@ class Files:
         )
 
     def _receipt(self, reads: SqlReads, operation: FileOperation) -> FileChange | None:
-        found = self._at(reads, (OPERATIONS, *self.namespace), clean(operation.id, "operation"))
+        found = self.records.find_item(
+            reads, (OPERATIONS, *self.namespace), clean(operation.id, "operation")
+        )
         if found is None:
             return None
         if operation.fingerprint and found.content != operation.fingerprint:

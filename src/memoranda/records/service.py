@@ -96,10 +96,12 @@ class RecordService:
         require_one(id, namespace, key)
         if id is not None:
             return self.store.get(self.scope, [clean(id, "id")]).get(id)
-        parts, name = parse_address(namespace, key)
-        found = self.store.records(
-            self.scope, Filter(now=self.now(), namespace=parts, key=name), limit=None
-        )
+        return self.find_item(self.store, *parse_address(namespace, key))
+
+    def find_item(self, reads: SqlReads, namespace: tuple[str, ...], key: str) -> Record | None:
+        """Return the item at an address; an agent's own comes before one of no agent."""
+        where = Filter(now=self.now(), namespace=namespace, key=key)
+        found = reads.records(self.scope, where, limit=None)
         return max(found, key=lambda item: item.agent == self.scope.agent, default=None)
 
     def correct(self, old: Record, draft: Draft, version: str | None = None) -> Record:

@@ -8,7 +8,6 @@ from itertools import groupby
 from memoranda.conversation.explain import SHOWN, ExplainedMessage
 from memoranda.http.explorer.pages import SHOWN as ROWS
 from memoranda.http.explorer.pages import Page, PageRequest, Redirect
-from memoranda.memory import scope_of, services_of
 from memoranda.model.models import ConversationInfo, Marker
 
 # Messages on one page.
@@ -41,7 +40,7 @@ class MessageRun:
 def show_all(request: PageRequest) -> Page:
     """Show the conversations, the newest first; those whose name or title has the words."""
     words, offset = request.text("q") or "", request.number("offset", 0, least=0)
-    titles = services_of(request.memory).store.titles(scope_of(request.memory))
+    titles = request.services.store.titles(request.scope)
     rows = [
         ConversationRow(info, titles.get(info.id))
         for info in request.memory.conversations()
@@ -68,9 +67,7 @@ def show(request: PageRequest) -> Page:
     ]
     values = {
         "info": found.info,
-        "title": services_of(request.memory)
-        .store.titles(scope_of(request.memory))
-        .get(found.info.id),
+        "title": request.services.store.titles(request.scope).get(found.info.id),
         "budget": found.budget,
         "figures": found.figures,
         "counter": found.counter,

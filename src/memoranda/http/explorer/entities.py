@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from memoranda.http.explorer.pages import Page, PageRequest, Redirect
-from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Entity
 from memoranda.serving.existing import require_entity
 
@@ -44,8 +43,8 @@ def show(request: PageRequest) -> Page:
     """Show an entity with what is said of it, and the names that were merged with it."""
     memory, name = request.memory, request.required("name")
     found = request.counts.get(memory, ("entity", name), lambda: require_entity(memory, name))
-    store = services_of(memory).store
-    given = store.decisions(scope_of(memory))
+    store = request.services.store
+    given = store.decisions(request.scope)
     merged = [each for each in (found.name, *found.aliases) if store.names.fold(each) in given]
     shown = {"undo": request.all("undo")}
     return Page("entity", {"entity": found, "merged": merged}, shown)

@@ -11,7 +11,6 @@ from itertools import pairwise
 from memoranda.http.explorer.pages import Page, PageRequest
 from memoranda.http.explorer.review import find_faults, find_waiting
 from memoranda.maintenance.service import STAGES
-from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind
 from memoranda.model.query import Filter
 from memoranda.rendering.plain import pluralize
@@ -41,9 +40,9 @@ class AttentionItem:
 def show(request: PageRequest) -> Page:
     """Show the memory as a whole."""
     memory = request.memory
-    services, scope = services_of(memory), scope_of(memory)
+    services = request.services
     where = Filter(now=services.clock.now(), kinds=tuple(Kind))
-    counts = request.counts.get(memory, "kinds", lambda: services.store.count(scope, where))
+    counts = request.counts.get(memory, "kinds", lambda: services.store.count(request.scope, where))
     return Page(
         "overview",
         {
@@ -67,7 +66,6 @@ def examine(request: PageRequest) -> Page:
 
 def _growth(request: PageRequest, now: datetime) -> Iterator[MonthlyCount]:
     """Yield how many records each of the last months brought, the present one last."""
-    services, scope = services_of(request.memory), scope_of(request.memory)
     starts = [
         now.astimezone(request.zone).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     ]
@@ -75,7 +73,7 @@ def _growth(request: PageRequest, now: datetime) -> Iterator[MonthlyCount]:
         starts.insert(0, (starts[0] - timedelta(days=1)).replace(day=1))
     for start, end in pairwise([*starts, now]):
         where = Filter.at_any_time(recorded_since=start, recorded_before=end)
-        count = partial(services.store.count, scope, where)
+        count = partial(request.services.store.count, request.scope, where)
         found = request.counts.get(request.memory, start, count, lasting=end is not now)
         yield MonthlyCount(start, sum(found.values()))
 
@@ -88,8 +86,8 @@ def _concerns(request: PageRequest) -> Iterator[AttentionItem]:
         yield AttentionItem(f"{pluralize(proposed, 'fact')} wait for your approval", "/review")
     if faults := len(find_faults(request)):
         yield AttentionItem(f"{pluralize(faults, 'pair')} of facts contradict or repeat", "/review")
-    services, scope = services_of(memory), scope_of(memory)
-    count = partial(services.derivations.waiting, scope)
+    services = request.services
+    count = partial(services.derivations.waiting, request.scope)
     if services.derivations.has_model and (unread := request.counts.get(memory, "waiting", count)):
         yield AttentionItem(f"{pluralize(unread, 'record')} without a vector yet", "/upkeep")
     if not services.store.job_runs():
@@ -113,7 +111,7 @@ def _upkeep_page(request: PageRequest, *reports: object) -> Page:
     settings = request.memory.settings.schedule
     values = {
         "stages": {stage: getattr(settings, stage) for stage in STAGES},
-        "runs": {run.job: run for run in services_of(request.memory).store.job_runs()},
+        "runs": {run.job: run for run in request.services.store.job_runs()},
         "pending": len(request.memory.sessions(pending=True)),
         "reports": reports,
     }

@@ -18,14 +18,16 @@ from starlette.responses import Response
 from memoranda.errors import InvalidInput
 from memoranda.http.explorer import charts
 from memoranda.http.explorer.server_state import ChatSessions, CountCache
-from memoranda.memory import Memory
+from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.checks import limited, parse_moment
+from memoranda.model.models import Scope
 from memoranda.model.sessions import describe_counts
 from memoranda.model.tokens import ApiToken
 from memoranda.rendering.conversations import format_call
 from memoranda.rendering.forms import format_json
 from memoranda.rendering.memory_stats import format_cost
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
+from memoranda.services import Services
 from memoranda.settings.configure import format_value
 from memoranda.text.patterns import compile_pattern
 
@@ -56,6 +58,16 @@ class PageRequest:
     def zone(self) -> tzinfo:
         """The user's time zone."""
         return self.memory.settings.zone
+
+    @property
+    def services(self) -> Services:
+        """The services of the memory."""
+        return services_of(self.memory)
+
+    @property
+    def scope(self) -> Scope:
+        """Whose memory it is."""
+        return scope_of(self.memory)
 
     def all(self, name: str) -> list[str]:
         """Return every value of a field that is not blank."""

@@ -9,7 +9,6 @@ from memoranda.http.explorer import charts
 from memoranda.http.explorer.pages import Page, PageRequest, Redirect
 from memoranda.maintenance.decay import confidence as confidence_at
 from memoranda.maintenance.decay import retirement_date
-from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind, Record, is_active
 from memoranda.model.query import Filter, Order, RecordRelation
 from memoranda.records.drafts import HELD
@@ -33,7 +32,7 @@ class SourcePlace:
 def show(request: PageRequest) -> Page:
     """Show a record with its sources, versions, decay, entities and history."""
     record, memory = find_record(request), request.memory
-    services, scope = services_of(memory), scope_of(memory)
+    services, scope = request.services, request.scope
     now = services.clock.now()
     named = services.names(scope).extract(record.content)
     fades_on = retirement_date(record, memory.settings.decay.threshold)
@@ -64,8 +63,7 @@ def find_record(request: PageRequest) -> Record:
 
 def preview_erasure(request: PageRequest) -> Page:
     """Show what goes with a record, before it is erased."""
-    record, services = find_record(request), services_of(request.memory)
-    scope = scope_of(request.memory)
+    record, services, scope = find_record(request), request.services, request.scope
     # All that is kept is read for them.
     plan = services.eraser(scope).preview([record.id]) if request.text("copies") else ErasurePlan()
     places = [each.id for each in plan.places]
@@ -104,7 +102,7 @@ def erase(request: PageRequest) -> Page:
 
 def _related(request: PageRequest, record: Record, *relations: RecordRelation) -> list[Record]:
     """Return the records that are bound to one, the oldest first."""
-    store, scope = services_of(request.memory).store, scope_of(request.memory)
+    store, scope = request.services.store, request.scope
     ids = {other for each in relations for other in store.related(scope, [record.id], each)}
     found = store.get(scope, sorted(ids - {record.id}))
     return sorted(found.values(), key=lambda each: each.created_at)
@@ -112,7 +110,7 @@ def _related(request: PageRequest, record: Record, *relations: RecordRelation) -
 
 def _sources(request: PageRequest, record: Record) -> Iterator[SourcePlace]:
     """Yield the turns that a record rests on, each in its place in the conversation."""
-    store, scope = services_of(request.memory).store, scope_of(request.memory)
+    store, scope = request.services.store, request.scope
     own = [record.id] if record.kind is Kind.EPISODE else []
     for source in store.get(scope, [*own, *record.source_ids[:MOST_SOURCES]]).values():
         turns = [source]

@@ -10,7 +10,6 @@ from memoranda.http.explorer.pages import SHOWN, Page, PageRequest, Redirect
 from memoranda.learning.claims import ASKED, ORIGIN
 from memoranda.maintenance.audit import Finding, audit
 from memoranda.maintenance.facts import CATEGORY
-from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Record
 from memoranda.serving.existing import require_record
 
@@ -82,7 +81,7 @@ def find_faults(request: PageRequest) -> list[tuple[str, Finding]]:
 
     def look() -> list[tuple[str, Finding]]:
         held = [*find_waiting(request), *_newest(request)]
-        found = audit(held, now=services_of(request.memory).clock.now(), present=())
+        found = audit(held, now=request.services.clock.now(), present=())
         by_kind = found.findings
         return [(how, each) for kind, how in FAULTS.items() for each in by_kind[kind]]
 
@@ -96,15 +95,14 @@ def _newest(request: PageRequest) -> list[Record]:
 
 def find_waiting(request: PageRequest) -> list[Record]:
     """Return the latest facts that wait for approval."""
-    records = services_of(request.memory).records(scope_of(request.memory))
-    return records.proposals(LOOKED_AT)
+    return request.services.records(request.scope).proposals(LOOKED_AT)
 
 
 def _suggestions(request: PageRequest) -> Iterator[ReviewItem]:
     """Yield what no person has confirmed yet, each fact once; what waits for approval first."""
     waiting = {each.id: each for each in find_waiting(request)}
     records = waiting | {each.id: each for each in _newest(request)}
-    trails = services_of(request.memory).store.trails(scope_of(request.memory), list(records))
+    trails = request.services.store.trails(request.scope, list(records))
     asked = {
         name
         for name, trail in trails.items()

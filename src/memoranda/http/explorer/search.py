@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 
 from memoranda.errors import Conflict, InvalidInput
 from memoranda.http.explorer.pages import SHOWN, Page, PageRequest, Redirect, address
-from memoranda.memory import Memory, scope_of, services_of
+from memoranda.memory import Memory
 from memoranda.model.models import Hit, Kind, Record, ended, is_active
 from memoranda.model.query import Filter, Order
 from memoranda.records.drafts import RecordFilters, parse_filters
@@ -112,7 +112,7 @@ def _reasons(
     request: PageRequest, record: Record, hit: Hit | None, filters: RecordFilters
 ) -> Iterator[str]:
     memory = request.memory
-    moment = request.moment("as_of") or services_of(memory).clock.now()
+    moment = request.moment("as_of") or request.services.clock.now()
     if not is_active(record, moment):
         yield ended(record)
     if record.created_at > moment:
@@ -188,7 +188,7 @@ DAY = timedelta(days=1)
 
 def show_timeline(request: PageRequest) -> Page:
     """Show what was believed at the end of a day."""
-    services, scope = services_of(request.memory), scope_of(request.memory)
+    services, scope = request.services, request.scope
     now = services.clock.now()
     today = now.astimezone(request.zone).date()
     oldest = services.store.records(scope, Filter.at_any_time(kinds=tuple(Kind)), limit=1)

@@ -1,16 +1,17 @@
-"""Entities and facts: who and what records speak of, how far facts are believed, and why."""
+"""What is known: entities, facts and notes, and the tools by which an agent uses them."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Path
+from fastapi import Body, Path, Query
+from pydantic import AwareDatetime, Field
 from starlette.responses import Response
 
 from memoranda.http.access import ReadMemory, WriteMemory, answer
 from memoranda.http.resources import Id, Limit, RequestModel, example, resource
 from memoranda.model.models import Change
-from memoranda.rendering.structured import EntityInfo, Moment, Result, StoredMemory
+from memoranda.rendering.structured import EntityInfo, HistoryLine, Moment, Result, StoredMemory
 from memoranda.serving.existing import require_entity
 
 router = resource("", "entities and facts")
@@ -91,3 +92,73 @@ def facts(asked: FactQuestion, memory: ReadMemory) -> Response:
 def trace_fact(id: Id, memory: ReadMemory) -> Response:
     """Tell where a fact comes from: the turns that say it, its versions, its history."""
     return answer(memory.trace_fact(id))
+
+
+notes_router = resource("/notes", "notes")
+
+
+class NewNotes(RequestModel, json_schema_extra=example(content="- Ana is vegetarian\n")):
+    """MEMORY.md as it is to be; lines that are not in it any more are forgotten."""
+
+    content: str
+
+
+class NewEntry(RequestModel, json_schema_extra=example(entry="Booked the ferry.")):
+    """An entry of the history, of now or of a moment."""
+
+    entry: str
+    at: AwareDatetime | None = None
+
+
+class HistoryQuery(RequestModel):
+    """Which entries: those with a keyword, those since a moment, or all."""
+
+    keyword: str | None = None
+    since: AwareDatetime | None = None
+    limit: int | None = Field(default=None, ge=1)
+
+
+@notes_router.get("/memory", response_model=dict[str, str])
+def read_memory(memory: ReadMemory) -> Response:
+    """Give MEMORY.md, in step with the store."""
+    return answer({"text": memory.notes.read_memory()})
+
+
+@notes_router.put("/memory", response_model=dict[str, bool])
+def write_memory(new: NewNotes, memory: WriteMemory) -> Response:
+    """Put a text in the place of MEMORY.md, as a person would who edits it."""
+    return answer({"changed": memory.notes.write_memory(new.content)})
+
+
+@notes_router.get("/history", response_model=list[HistoryLine])
+def history(memory: ReadMemory, asked: Annotated[HistoryQuery, Query()]) -> Response:
+    """List entries of the history, the newest first."""
+    if asked.keyword is None:
+        return answer(memory.notes.history(since=asked.since, limit=asked.limit))
+    return answer(memory.notes.search(asked.keyword, limit=asked.limit))
+
+
+@notes_router.post("/history", status_code=201, response_model=HistoryLine)
+def append_history(new: NewEntry, memory: WriteMemory, *, rotated: bool = False) -> Response:
+    """Add an entry to the history; ``rotated`` files it under its month, too."""
+    append = memory.notes.append_history_rotated if rotated else memory.notes.append_history
+    return answer(append(new.entry, at=new.at), 201)
+
+
+tools_router = resource("/tools", "tools")
+
+
+@tools_router.get("", response_model=list[dict[str, Any]])
+def tools(memory: ReadMemory) -> Response:
+    """List the tools, as OpenAI's chat completions take them."""
+    return answer([each.openai() for each in memory.tools()])
+
+
+@tools_router.post("/{name}", response_model=dict[str, str])
+def call(
+    name: str,
+    arguments: Annotated[dict[str, Any], Body(examples=[{"query": "green tea"}])],
+    memory: WriteMemory,
+) -> Response:
+    """Call a tool with what a model gave as arguments; what is wrong with them is in the text."""
+    return answer({"text": memory.tools().find(name).call(arguments)})
