@@ -79,7 +79,7 @@ def prompted():
         # Tab fills in a command that is the only one to begin so.
         ([f"/mem{TAB}{ENTER}"], ["/memory"]),
         ([f"/exp{TAB} 1-2{ENTER}"], ["/expand 1-2"]),
-        # The arrow brings back what was typed in earlier chats, the newest first.
+        # The arrow brings back what was said before, the newest first.
         ([f"{UP}{UP}{ENTER}"], ["first"]),
     ],
 )
@@ -113,6 +113,18 @@ def live():
         return CODES.sub("", shown.getvalue()), *left
 
     return start
+
+
+def test_the_arrow_brings_back_what_was_said_in_the_conversation(live, tmp_path):
+    """Of an earlier run, too; and nothing that was typed is in a file of its own."""
+
+    def talked(memory):
+        memory.conversation("chat").add("user", "I have two cats.")
+        memory.conversation("chat").add("assistant", "Noted.")
+
+    _, records, held = live(f"{UP}{ENTER}{CTRL_D}", before=talked)
+    assert (held, [each.content for each in records].count("I have two cats.")) == (4, 2)
+    assert list(tmp_path.rglob("*.history")) == []
 
 
 def remembering(*contents):
