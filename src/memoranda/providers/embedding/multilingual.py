@@ -55,8 +55,6 @@ ZERO = 8  # the number of four bits that stands for 0
 HEADER = 44  # bytes before the vocabulary
 SCALED = [("scale", "<f2"), ("codes", "u1", (BLOCK // 2,))]
 
-Array = "npt.NDArray[Any]"
-
 
 class WeightsFile:
     """The published file, mapped: its vocabulary and its tensors.
