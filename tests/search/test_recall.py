@@ -31,10 +31,10 @@ def hit(content, **fields):
     return Hit(record, 1.0, Why(arms={"lexical": ArmEvidence(1, 1.0, 1.0)}, when=NOW))
 
 
-def packed(hits, budget=100_000, zone=UTC, insight=None):
+def packed(hits, budget=100_000, zone=UTC, insight=None, facts=None):
     """Pack with every character a token."""
     how = {"counter": Characters(), "zone": zone, "insight": insight}
-    return pack(hits, budget=budget, **how)
+    return pack(hits, facts=facts or {}, budget=budget, **how)
 
 
 @given(lengths=st.lists(st.integers(1, 90), max_size=12), budget=st.integers(1, 900))
@@ -76,6 +76,20 @@ def test_what_was_restated_is_one_line_with_its_times(again, lines):
     text = packed([hit("I like tea."), later]).text
     assert text.count("- [") == int(lines)
     assert (f"- [2026-07-03 12:00, also 2026-07-01, fact] {again}" in text) is (lines == "1")
+
+
+@each_row
+def test_lead_ins_make_no_other_line_of_the_same_facts(again, facts, lines):
+    """Turns from which the same facts were drawn, and that differ in few words, are one line.
+
+    As I said, I really like tea. | tea | 1
+    I like tea a lot more than all other drinks. | tea | 2
+    As I said, I like tea. | cake | 2
+    As I said, I like tea. |  | 2
+    """
+    first, later = hit("I like tea."), hit(again, event_time=NOW + timedelta(days=2))
+    drawn = {first.record.id: ["tea"] if facts else [], later.record.id: facts.split()}
+    assert packed([first, later], facts=drawn).text.count("- [") == int(lines)
 
 
 def test_a_long_record_is_shortened():

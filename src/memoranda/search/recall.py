@@ -7,11 +7,12 @@ takes it as data about the past and not as something to obey.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from operator import attrgetter
+from itertools import islice
+from typing import NamedTuple
 
 from memoranda.errors import StoreReadOnly
 from memoranda.model.changes import RecordAccess
@@ -50,6 +51,8 @@ SHOWN_SHARE = 0.6
 RECALLED = 20
 # The same where the setting ``retrieval.recall`` wants facts alone.
 RECALLED_FACTS = 5
+# Words in which two turns with the same facts may differ and say the same.
+LEAD_IN_WORDS = 4
 # Signs at the edge of a word that change nothing of what it says.
 _MARKS = ".,;:!\u2026\"'`*_()\u201c\u201d\u2018\u2019"
 # The action in a record's history by which somebody, and not time, ended it.
@@ -154,6 +157,7 @@ class RecallService:
         ]
         found = pack(
             shown,
+            facts=facts,
             most=RECALLED_FACTS if self.facts_only else RECALLED,
             budget=budget,
             counter=request.counter or self.counter,
@@ -213,6 +217,7 @@ def _replace_hidden(hits: Sequence[Hit], hidden: set[str], facts: FactsByTurn) -
 def pack(
     hits: Sequence[Hit],
     *,
+    facts: FactsByTurn,
     most: int = RECALLED,
     budget: int,
     counter: TokenCounter,
@@ -229,7 +234,7 @@ def pack(
     left = budget - frame
     lines: list[str] = []
     kept: list[Hit] = []
-    for hit, *before in _group_restated(hits)[:most]:
+    for hit, *before in islice(_group_restated(hits, facts), most):
         line = escape_fence(remembered(hit.record, zone, before=[each.record for each in before]))
         cost = counter.count(line) + SEPARATOR_TOKENS
         if cost > left:
@@ -275,17 +280,42 @@ def _likeness(hit: Hit) -> float:
     return held["tokens"] + held.get("vector", 0) if "tokens" in held else 0
 
 
-def _group_restated(hits: Sequence[Hit]) -> list[list[Hit]]:
-    """Group hits in which one speaker says the same, but for case and marks at edges of words.
+class _Statement(NamedTuple):
+    """Who says what in a record, but for case and marks at the edges of words; and its facts."""
 
-    The newest of a group goes first, and each group stands where its best hit was.
-    """
-    groups: dict[tuple[str | None, ...], list[Hit]] = {}
+    speaker: str | None
+    words: tuple[str, ...]
+    facts: Sequence[Record]
+
+    @classmethod
+    def of(cls, record: Record, facts: FactsByTurn) -> _Statement:
+        """Return what a record says."""
+        words = (word.strip(_MARKS) for word in record.content.casefold().split())
+        return cls(record.source_role, tuple(words), facts.get(record.id, ()))
+
+    def restates(self, other: _Statement) -> bool:
+        """Return whether the same is said, in the same words or with other lead-ins.
+
+        "As I said, I swim" is "I really swim": the same facts were drawn from both.
+        """
+        alike = self.facts and self.facts == other.facts
+        led_in = alike and len({*self.words} ^ {*other.words}) <= LEAD_IN_WORDS
+        return self.speaker == other.speaker and bool(self.words == other.words or led_in)
+
+
+def _group_restated(hits: Sequence[Hit], facts: FactsByTurn) -> Iterator[list[Hit]]:
+    """Yield hits that say the same as one group, the newest first, each where its best one was."""
+    groups: list[tuple[_Statement, list[Hit]]] = []
     for hit in hits:
-        words = (word.strip(_MARKS) for word in hit.record.content.casefold().split())
-        groups.setdefault((hit.record.source_role, *words), []).append(hit)
-    newest = attrgetter("record.event_time")
-    return [sorted(group, key=newest, reverse=True) for group in groups.values()]
+        said = _Statement.of(hit.record, facts)
+        same = (group for first, group in groups if said.restates(first))
+        group = next(same, None)
+        if group is None:
+            groups.append((said, [hit]))
+        else:
+            group.append(hit)
+    for _, group in groups:
+        yield sorted(group, key=lambda hit: hit.record.event_time, reverse=True)
 
 
 def _shortened(line: str, budget: int, counter: TokenCounter) -> str:
