@@ -237,7 +237,7 @@ class SingleSearch:
         by_meaning = self.parts.ranking.fusion == "cosine"
         scored, shown = self._by_meaning() if by_meaning else self._by_all_arms()
         if min_score is not None:
-            shown &= scored.score >= min_score
+            shown &= scored.score >= np.float64(min_score)  # which may be beyond a float32
         order = evidence.best_rows(scored.score, shown, limit + len(skip))
         records = self._records(order)
         found = [row for row in order if row in records and records[row].id not in skip][:limit]
