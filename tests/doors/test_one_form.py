@@ -1,10 +1,13 @@
 """The command line and MCP give every result in one form."""
 
+from datetime import UTC, datetime
+
 import pytest
 from mcp_clients import asked, served, value
 from tables import each_row
 
 from memoranda import Memory
+from memoranda.testing.clocks import FrozenClock
 
 DOORS = (
     (("remember", "Ben Ruiz is vegan"), "store_memory", {"content": "Ben Ruiz is vegan"}),
@@ -53,7 +56,9 @@ def ids(tmp_path):
     found = []
     for door in ("cli", "mcp"):
         (tmp_path / door).mkdir()
-        with Memory(tmp_path / door / "agent.db", user="ana") as memory:
+        # At one moment: of two facts alike the newer is told first.
+        clock = FrozenClock(datetime.now(UTC))
+        with Memory(tmp_path / door / "agent.db", user="ana", clock=clock) as memory:
             fact = memory.remember("Ana Silva is vegetarian", tags=["diet"], metadata={"n": 1})
             other = memory.remember("Ana Silva is tall")
             chat = memory.conversation("trip")

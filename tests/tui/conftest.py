@@ -96,7 +96,7 @@ class Person:
     async def settle(self):
         """Wait until all that was asked for is done and shown."""
         quiet = 0
-        while quiet < QUIET_ROUNDS:
+        while quiet < QUIET_ROUNDS and self.app.is_running:
             dialogs, due = [], []
             for each in self.app.workers:
                 (dialogs if each.group == "dialog" else due).append(each)
