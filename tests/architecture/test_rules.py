@@ -87,6 +87,22 @@ def test_class_names_are_unique(modules):
     assert len(shared) <= PRIVATE_DUPLICATES, shared
 
 
+def test_no_name_of_a_module_is_given_twice(modules):
+    """A constant that another one of its name hides would hold for nobody."""
+    hidden = {}
+    for path, tree in modules.items():
+        given = [
+            target.id
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        ]
+        if twice := {name for name in given if given.count(name) > 1}:
+            hidden[path] = twice
+    assert hidden == {}
+
+
 def run(program: str, *arguments: str) -> str:
     """Return what a program prints in an interpreter of its own."""
     done = subprocess.run(  # noqa: S603 - our own interpreter, fixed arguments

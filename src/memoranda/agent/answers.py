@@ -107,9 +107,9 @@ class MemoryAnswerer:
         claims = keeper.read_claims(session, message)
         if understood := "; ".join(_shorten(_addressed(claims))[:MOST_NOTED]):
             return f"Noted: {understood}.", ()
-        found = self._recall(session, message)
         text = message.content
-        if len(sentence_texts(text)) == 1 and any(_covers(hit, text) for hit in found):
+        found = self._recall(session, message) if len(sentence_texts(text)) == 1 else []
+        if any(_covers(hit, text) for hit in found):
             return self._find(session, text, found)  # "Blood type" asks for it.
         return NOTED, ()
 

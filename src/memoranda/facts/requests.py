@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from memoranda.facts.forms import FormSet
@@ -400,6 +400,8 @@ def _answer_language(text: str, code: str) -> str | None:
     return next((str(each["value"]) for each in found if each is not None), None)
 
 
+# The same statements are compared again and again.
+@lru_cache(maxsize=2_048)
 def _telling(text: str) -> frozenset[str]:
     """Return the stems of the words of an instruction that tell it from others."""
     plain = text.replace("\u2019", "'").replace("-", " ")

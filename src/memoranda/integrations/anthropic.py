@@ -222,7 +222,7 @@ def carry_out(command: Command) -> Callable[..., Any]:
     return lambda self, *given: self.carry_out(command, *given)
 
 
-class _OnFiles:
+class _FileCommands:
     """The commands of the memory tool, carried out on the files of a memory."""
 
     def __init__(
@@ -241,7 +241,7 @@ class _OnFiles:
     clear_all_memory = carry_out(clear)
 
 
-class AnthropicMemoryTool(_OnFiles, BetaAbstractMemoryTool):
+class AnthropicMemoryTool(_FileCommands, BetaAbstractMemoryTool):
     """The memory tool of ``client.beta.messages.tool_runner(…)`` on the files of a memory."""
 
     def carry_out(self, command: Command, *given: object) -> str:
@@ -249,7 +249,7 @@ class AnthropicMemoryTool(_OnFiles, BetaAbstractMemoryTool):
         return answer(command, self.files, *given)
 
 
-class AsyncAnthropicMemoryTool(_OnFiles, BetaAsyncAbstractMemoryTool):
+class AsyncAnthropicMemoryTool(_FileCommands, BetaAsyncAbstractMemoryTool):
     """The same for an asynchronous client."""
 
     async def carry_out(self, command: Command, *given: object) -> str:

@@ -72,8 +72,8 @@ class RequestKeeper:
             message: a stored message.
             told: the record that was told, or the message before.
         """
-        episode, change = self._episode(message), find_memory_change(message.content)
-        if episode is None or change is None or change.about:
+        change = find_memory_change(message.content)
+        if change is None or change.about or (episode := self._episode(message)) is None:
             return []
         consolidator = self.consolidator
         changer = MemoryChanger(consolidator.records, consolidator.dates)

@@ -138,7 +138,9 @@ def mounted_app(memory: Memory) -> Starlette:
     from memoranda.serving.tokens import TokenService  # noqa: PLC0415 - opens what else opens late
 
     late = LateMemory.over(memory)
-    return http_app(build(late, verifier=Tokens({}, TokenService.of(memory))), memory.settings)
+    return http_app(
+        build(late, verifier=McpTokenVerifier({}, TokenService.of(memory))), memory.settings
+    )
 
 
 def http_app(
@@ -159,7 +161,7 @@ def http_app(
     )
 
 
-def known_tokens(memory: LateMemory) -> Tokens | None:
+def known_tokens(memory: LateMemory) -> McpTokenVerifier | None:
     """Return what knows the tokens of the settings and of the store; ``None`` where are none."""
     from memoranda.serving.tokens import TokenService  # noqa: PLC0415 - see above
 
@@ -167,10 +169,10 @@ def known_tokens(memory: LateMemory) -> Tokens | None:
     tokens = memory.settings.mcp.tokens
     if tokens is None and not stored.all():
         return None
-    return Tokens({} if tokens is None else users_by_token(tokens), stored)
+    return McpTokenVerifier({} if tokens is None else users_by_token(tokens), stored)
 
 
-class Tokens:
+class McpTokenVerifier:
     """Knows the user of a token (the SDK's ``TokenVerifier``).
 
     Args:

@@ -176,7 +176,7 @@ class QuantizedVectors:
 
 
 @dataclass(frozen=True)
-class KeptReads:
+class ReadCache:
     """What searches have read of a user's records beside the index, each once a revision.
 
     Attributes:
@@ -234,7 +234,7 @@ class Rows:
     sources: Places
     replaced: Places
     model: tuple[str, int] | None = None
-    kept: KeptReads = field(init=False, default_factory=KeptReads)
+    kept: ReadCache = field(init=False, default_factory=ReadCache)
     columns: dict[str, npt.NDArray[Any]] = field(init=False, default_factory=dict)
 
     def __len__(self) -> int:

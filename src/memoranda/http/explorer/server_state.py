@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 LONGEST = 60.0
 # The same for a count that later records do not change.
 LONGEST_LASTING = 3_600.0
-MOST = 10_000
+MOST_COUNTS = 10_000
 
 
 class CachedCount(NamedTuple):
@@ -61,7 +61,7 @@ class CountCache:
         value = count()
         with self._lock:
             self._kept[key] = CachedCount(mark, monotonic(), value)
-            while len(self._kept) > MOST:
+            while len(self._kept) > MOST_COUNTS:
                 self._kept.popitem(last=False)
         return value
 
@@ -75,7 +75,7 @@ class CountCache:
 
 # The conversation that the chat goes on with; open chats that a server holds.
 NAME = "chat"
-MOST = 100
+MOST_CHATS = 100
 
 
 @dataclass(slots=True)
@@ -100,6 +100,6 @@ class ChatSessions:
             if memory.user not in self._open:
                 self._open[memory.user] = OpenChat(ChatSession(memory, session=NAME))
             self._open.move_to_end(memory.user)
-            if len(self._open) > MOST:
+            if len(self._open) > MOST_CHATS:
                 self._open.popitem(last=False)
             return self._open[memory.user]
