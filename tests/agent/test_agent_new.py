@@ -29,7 +29,6 @@ from memoranda.testing.models import ScriptedLLM
 PORTO = "I live in Porto."
 LIVES = ClaimAnswer("The user lives in Porto.", ["t1"])
 FACT = "The user lives in Porto."
-RULES = {"extractor": "rules"}
 
 
 def told(memory):

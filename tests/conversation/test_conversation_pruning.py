@@ -24,7 +24,6 @@ from memoranda import errors
 
 WINDOW = 1_000
 SMALLER = 45  # tokens of messages of which the ones that stay fit any target
-SMALL = st.lists(st.integers(6, 45), min_size=30, max_size=70)
 LARGE = st.lists(st.integers(6, 240), min_size=10, max_size=40)
 
 

@@ -14,7 +14,6 @@ from memoranda.conversation.live import LiveMessages
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.models import NewMessage, ToolCall
 
-SYSTEM = "You are terse."
 # Views are filled as far as it goes.
 WHOLE = chosen(at_task_boundary="keep", prune_to=1.0, prune_at=1.0, aggressive_at=1.0)
 

@@ -245,11 +245,6 @@ def requests(sight):
     return len(sight.server.received)
 
 
-def paths(sight):
-    """Return at which addresses the server was asked."""
-    return {each.path for each in sight.server.received}
-
-
 def names(*words):
     """Return what sees the names in a list that a command prints."""
     return lambda _: sorted(each["name"].lower() for each in command(*words))

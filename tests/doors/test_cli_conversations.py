@@ -1,13 +1,10 @@
 """The commands that look at conversations and change what is in view of them, on real files."""
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 from talk_of_two_tasks import tell
 from terminal_codes import CODES
 
 from memoranda import Memory
-from memoranda.testing.clocks import FrozenClock
 
 
 @pytest.fixture
@@ -33,28 +30,3 @@ def test_the_bar_warns(coloured, told):
         line = coloured("show", "trip", "--budget", str(int(tokens / share))).splitlines()[1]
         assert line.startswith(f"\x1b[{colour}m━")
         assert f"({share:.0%})".replace("%", " %") in CODES.sub("", line)
-
-
-@pytest.mark.usefixtures("trip")
-def test_a_dry_run_says_what_pruning_does(run, told):
-    """--dry-run prints the receipt of the real pruning, and prunes nothing."""
-    tried = told("prune", "trip", "--to", "650", "--dry-run")
-    assert told("show", "trip")["figures"]["pruned_messages"] == 0
-    assert "dry run, nothing was changed" in run("prune", "trip", "--to", "650", "--dry-run").stdout
-    done = told("prune", "trip", "--to", "650")
-    assert done | {"id": tried["id"], "at": tried["at"]} == tried
-
-
-def test_what_expired_is_not_shown(run, monkeypatch):
-    """Neither with ``--all`` nor in JSON is any of its text."""
-    monkeypatch.setenv("MEMORANDA_RETENTION__EPISODE", "30d")
-    clock = FrozenClock(datetime.now(UTC) - timedelta(days=31))
-    with Memory(clock=clock) as memory:
-        chat = memory.conversation("old")
-        chat.add("user", "Meet me at the harbour.")
-        clock.advance(timedelta(days=30))
-        chat.add("user", "Are you there?")
-    shown = run("show", "old", "--all").stdout
-    assert "Are you there?" in shown
-    for options in ((), ("--json",)):
-        assert "harbour" not in run("show", "old", "--all", *options).stdout

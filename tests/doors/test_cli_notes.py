@@ -100,13 +100,3 @@ def test_what_is_in_the_way_of_the_files_is_named(run, file, monkeypatch):
         monkeypatch.setenv("MEMORANDA_NOTES__FOLDER", folder)
         (line,) = run("show", code=1).stderr.splitlines()
         assert f"notes.folder: {folder!r}" in line
-
-
-def test_the_history_is_listed_and_searched(run, told):
-    """The entries that have the words, in any case, come newest first."""
-    note("Chose Lisbon", "Went home", "Booked LISBON")
-    assert [entry["text"] for entry in told("history", "-n", "2")] == ["Booked LISBON", "Went home"]
-    found = [entry["text"] for entry in told("history", "lisbon")]
-    assert found == ["Booked LISBON", "Chose Lisbon"]
-    assert [entry["text"] for entry in told("history", "lisbon", "-n", "1")] == found[:1]
-    assert "no such entry" in run("history", "Porto").stderr

@@ -108,22 +108,6 @@ def test_a_record_is_named_by_the_beginning_of_its_id_or_as_the_last(run, told):
     assert [each["id"] for each in told("list", "--kind", "fact")] == [green["id"]]
 
 
-def test_pages_join(told, tasks):
-    """Pages of a list, either way, hold each record once."""
-    for order, wanted in (((), tasks), (("--newest-first",), tasks[::-1])):
-        pages = [told("list", *order, "--limit", "2", "--offset", str(n))[:2] for n in (0, 2)]
-        assert [record["content"] for page in pages for record in page] == wanted
-
-
-def test_what_is_recalled_is_a_fenced_block(run, told):
-    """Recall prints the block alone on stdout, and its size on stderr."""
-    run("remember", "Ana plays the oboe")
-    result = run("recall", "what does Ana play?", "--budget", "300")
-    assert result.stdout.startswith("<memoranda-memory")
-    assert "tokens" in result.stderr
-    assert told("recall", "what does Ana play?")["text"] + "\n" == result.stdout
-
-
 def test_an_import_tells_of_each_file_of_a_folder(run, tmp_path):
     """What came in of each, how much in all, and what was not read; strictly, all or nothing."""
     folder = tmp_path / "downloads"
@@ -163,18 +147,6 @@ def test_a_dash_is_standard_input_and_output(run, told, tasks, tmp_path):
     run("remember", "-", "--db", "other.db", stdin="two\nlines\n")
     found = [record["content"] for record in told("list", "--db", "other.db")]
     assert found == [*tasks, "two\nlines"]
-
-
-def test_what_is_exported_is_imported_once_and_a_backup_is_whole(run, told, tmp_path):
-    """An import twice adds nothing the second time; a backup has mode 0600 and replaces nothing."""
-    run("remember", "carry me over")
-    assert told("export", "out.jsonl")["records"] == 1
-    first, again = (told("import", "out.jsonl", "--db", "there.db") for _ in range(2))
-    assert (first["records"], again["records"], again["skipped"]) == (1, 0, 1)
-    run("backup", "copy.db")
-    assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
-    assert told("list", "--db", "copy.db")[0]["content"] == "carry me over"
-    assert "exists" in run("backup", "copy.db", code=1).stderr
 
 
 def test_a_backup_tells_of_the_notes_beside_it(run, tmp_path):

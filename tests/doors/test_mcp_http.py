@@ -182,29 +182,6 @@ def test_what_is_too_large_or_no_json_is_refused(url):
         assert post(url, body).status_code == code
 
 
-def test_clients_at_once_lose_nothing(url):
-    """What they store at the same time, over both revisions, is all found afterwards."""
-    contents = {f"client {a} stores memory {b}" for a in range(4) for b in range(5)}
-
-    async def store(client):
-        mode = list(MODES)[client % 2]
-        async with over_http(url, BEN, mode) as session, anyio.create_task_group() as calls:
-            for each in range(5):
-                content = {"content": f"client {client} stores memory {each}"}
-                calls.start_soon(session.call_tool, "store_memory", content)
-
-    async def main():
-        async with anyio.create_task_group() as clients:
-            for client in range(4):
-                clients.start_soon(store, client)
-        async with over_http(url, BEN) as session:
-            query = "what does each client store?"
-            told = await value(session, "search_memories", query=query, limit=50)
-            return {each["content"] for each in told["result"]}
-
-    assert anyio.run(main) >= contents
-
-
 def test_without_tokens_this_machine_alone_is_served(servers):
     """On loopback no token is needed; a signal ends it cleanly with a client still connected."""
     _, (server, folder) = servers

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from datetime import UTC, datetime
+from datetime import datetime
 
 import anyio
 import pytest
@@ -13,7 +13,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp_clients import BASIC, FULL, MODES, PATIENCE, Broken, asked, refusal, served, value
 from tables import each_row
 
-from memoranda import Memory, Settings, errors
+from memoranda import Settings, errors
 from memoranda.mcp.server import build
 from memoranda.mcp.tools import told_to_client
 from memoranda.serving.late import LateMemory
@@ -100,34 +100,6 @@ def test_forgetting_what_is_not_there_is_no_error():
         return await value(client, "forget_memory", memory_id="fact_none")
 
     assert asked(work) == {"success": False, "id": "fact_none"}
-
-
-def test_a_search_is_narrowed_by_tags_metadata_and_time(tmp_path):
-    """Only memories that carry all of them are found; a date without a zone is in the user's."""
-    with Memory(tmp_path / "agent.db", user="ana") as memory:
-        for day, tags, project in (
-            (1, ["drink"], "atlas"),
-            (2, ["drink", "hot"], "atlas"),
-            (3, ["drink", "hot"], "borneo"),
-        ):
-            happened = datetime(2025, 3, day, 12, tzinfo=UTC)
-            attached = {"tags": tags, "metadata": {"project": project}}
-            memory.remember(f"tea number {day}", event_time=happened, **attached)
-    rows = [
-        ({}, "123"),
-        ({"tags": ["drink", "hot"]}, "23"),
-        ({"metadata": {"project": "atlas"}}, "12"),
-        ({"since": "2025-03-02", "until": "2025-03-03T12:00:00Z"}, "2"),
-        ({"tags": ["hot"], "metadata": {"project": "borneo"}, "since": "2025-03-03"}, "3"),
-        ({"until": "2025-03-01"}, ""),
-    ]
-
-    async def work(client):
-        for narrowed, days in rows:
-            told = await value(client, "search_memories", query="tea number", **narrowed)
-            assert sorted(each["content"][-1] for each in told["result"]) == [*days], narrowed
-
-    asked(work, memory=served(tmp_path / "agent.db"))
 
 
 @each_row("mode", MODES)

@@ -1,7 +1,5 @@
 """Law 18: what ends what. A narrower or other thing never ends a known one; the same one does."""
 
-from datetime import UTC, datetime
-
 from hypothesis import given
 from hypothesis import strategies as st
 from rule_facts import learned
@@ -11,7 +9,6 @@ from memoranda.facts.values import same_value
 from memoranda.learning.claims import Relation
 from memoranda.learning.judge import judge_text
 
-AT = datetime(2026, 3, 1, tzinfo=UTC)
 WORDS = ["pine", "nuts", "decaf", "coffee", "new", "jersey", "ana", "maria"]
 
 

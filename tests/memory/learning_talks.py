@@ -16,7 +16,6 @@ PATIENCE = 30.0
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)  # a Monday
-VECTORS = ("vectors", "derivations")  # are made by whoever searches next
 
 
 def by_hand(**sections):

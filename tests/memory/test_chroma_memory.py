@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 from contextlib import closing
-from datetime import timedelta
 
 import pytest
 from kept_bytes import holding
@@ -17,9 +16,6 @@ from memoranda.store.locations import file_of
 from memoranda.store.locations import place as placed
 
 pytest.importorskip("chromadb", reason="the extra chroma is not installed")
-
-import chromadb
-from chromadb.config import Settings as ChromaSettings
 
 
 def test_the_folder_is_all_there_is(tmp_path):
@@ -63,21 +59,6 @@ def test_to_copy_the_folder_is_a_backup_and_to_remove_it_a_reset(tmp_path):
         assert again == kept
         assert memory.search("Where does the user live?")[0].record.content.endswith("Porto.")
         assert memory.verify() == []
-
-
-def test_other_readers_pass_over_what_was_retired(tmp_path):
-    """After the clean-up what expired is not in the collection, as what was forgotten is not."""
-    location, month = f"chroma://{tmp_path}/memory", {"episode": "30d"}
-    with closing(remembering(location, retention=month)) as memory:
-        memory.conversation("trip").add("user", "Meet me at the harbour.")
-        memory.remember("Ana likes tea")
-        memory.forget(memory.remember("Ana likes coffee").id)
-        memory._services.clock.source.advance(timedelta(days=30))
-        memory.expire()
-        assert memory.verify() == []
-    settings = ChromaSettings(anonymized_telemetry=False)
-    with closing(chromadb.PersistentClient(str(tmp_path / "memory"), settings=settings)) as client:
-        assert client.get_collection("memories").get()["documents"] == ["Ana likes tea"]
 
 
 PROGRAM = """

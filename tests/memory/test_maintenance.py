@@ -19,9 +19,7 @@ from learning_talks import (
     talk,
 )
 from samples import whole_repr
-from tables import each_row
 
-from memoranda.errors import InvalidInput
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer
 from memoranda.maintenance.service import STAGES
@@ -156,16 +154,6 @@ def test_a_dry_run_with_a_model_writes_down_only_what_it_cost(tmp_path):
         assert memory.consolidate(dry_run=True).count == 1
         assert tables(path, but=("model_usage", "users")) == before
         assert memory.stats().usage[0].usage.requests == 1
-
-
-@each_row("stages", [["decay", "nonsense"], ["Decay"], [5]])
-def test_a_stage_that_does_not_exist_is_an_error(memory, stages):
-    """The message names the value and the stages; nothing is run."""
-    memory.remember("Something that fades.", decay_rate=0.1)
-    clock_of(memory).advance(60 * DAY)
-    with pytest.raises(InvalidInput, match="expire, enrich, consolidate, decay, reflect"):
-        memory.maintain(stages)
-    assert len(facts(memory)) == 1
 
 
 def test_stages_are_run_in_the_order_of_a_night(memory):

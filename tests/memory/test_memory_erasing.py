@@ -223,23 +223,3 @@ def test_what_stands_in_the_place_of_notes_keeps_nobody_from_deletion(memory, tm
         assert "ben" not in memory.admin.users()
         assert os.path.lexists(file) == file.is_dir()
     assert outside.read_text() == "mine"
-
-
-def test_an_unknown_user_is_named_with_the_near_ones(memory):
-    """Deleting a user who is not there says who is."""
-    memory.remember("tea")
-    with pytest.raises(errors.NotFound, match="no user 'anna'; there is 'ana'"):
-        memory.admin.delete_user("anna")
-    memory.admin.delete_user("ana")
-    with pytest.raises(errors.NotFound, match="no user 'ana'; there are none yet"):
-        memory.admin.delete_user("ana")
-
-
-def test_an_unknown_conversation_is_named_with_the_near_ones(memory):
-    """Deleting a conversation that is not there says which are."""
-    memory.conversation("trip")
-    with pytest.raises(errors.NotFound, match=r"no conversation 'trips'.*there is 'trip'"):
-        memory.delete_conversation("trips")
-    memory.delete_conversation("trip")
-    with pytest.raises(errors.NotFound, match="there are none yet"):
-        memory.delete_conversation("trip")

@@ -10,33 +10,6 @@ from memoranda import UNSET, errors
 from memoranda.model.models import MEMORY_KINDS
 from memoranda.testing.clocks import FrozenClock
 
-YEARS = {"one": {"year": 1990, "by": "Ana"}, "two": {"year": 2000.5}, "three": {"year": "2000"}}
-
-
-@each_row(
-    ("metadata", "expected"),
-    [
-        ({"year": {"gt": 1990}}, ["two"]),
-        ({"year": {"gte": 1990, "lt": 2000.5}}, ["one"]),
-        ({"year": {"lte": "2000"}}, ["three"]),
-        ({"year": {"in": [1990, "2000"]}}, ["one", "three"]),
-        ({"by": {"ne": "Ana"}}, ["two", "three"]),
-        ({"by": "Ana", "year": {"ne": 3}}, ["one"]),
-        ({"by": {"in": []}}, []),
-    ],
-)
-def test_operators_filter_every_read(plain, metadata, expected):
-    """Search, records and count let the same records through."""
-    plain.remember_many(
-        {"content": f"tale {text}", "metadata": held} for text, held in YEARS.items()
-    )
-    texts = [f"tale {text}" for text in expected]
-    assert [record.content for record in plain.records(metadata=metadata)] == texts
-    assert sorted(hit.record.content for hit in plain.search("tale", metadata=metadata)) == sorted(
-        texts
-    )
-    assert plain.count(metadata=metadata) == len(texts)
-
 
 @each_row(
     ("condition", "remedy"),
@@ -137,22 +110,6 @@ FACTS = ("Ana lives in Lisbon.", "Ana likes green tea.", "My dog is called Rex."
 def put(memory, content, *namespace, key="k", **more):
     """Write an item."""
     return memory.remember(content, kind="item", namespace=namespace, key=key, **more)
-
-
-def test_no_item_is_found_unasked(memory):
-    """A search has the same hits with the same scores as without items, unless it asks for them."""
-
-    def seen():
-        hits = memory.search("Where does Ana live, and what tea does she like?", limit=20)
-        return [(hit.record.id, hit.score) for hit in hits]
-
-    memory.remember_many(["Ana lives in Porto.", "Ana's tea is in the kitchen."])
-    before = seen()
-    for number, text in enumerate(FACTS * 5):
-        put(memory, text, "app", key=f"k{number}")
-    assert seen() == before
-    assert {hit.record.kind for hit in memory.search("Ana tea", kind="item")} == {"item"}
-    assert memory.entity("Rex") is None
 
 
 def test_no_item_is_learned_from(tmp_path):

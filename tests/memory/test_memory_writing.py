@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from tables import each_row
 
-from memoranda import Memory, Settings, errors
+from memoranda import errors
 from memoranda.model.models import Kind, Trust
-from memoranda.testing.clocks import FrozenClock
 
 
 def test_every_argument_of_remember_is_in_the_record(memory):
@@ -107,84 +106,6 @@ def test_subscribers_hear_each_verb(memory):
     assert heard == told
 
 
-def test_an_entity_brings_the_records_about_it(memory):
-    """A profile holds the believed records that mention the name, newest first."""
-    memory.remember("Maria Santos works at Acme Corp.")
-    memory.remember("Yesterday Maria Santos moved to Lisbon.")
-    gone = memory.remember("Maria Santos hates mornings.")
-    memory.forget(gone.id)
-    found = memory.entity("maria santos")
-    assert found is not None
-    assert {record.content for record in found.records} == {
-        "Maria Santos works at Acme Corp.",
-        "Yesterday Maria Santos moved to Lisbon.",
-    }
-    assert "Maria Santos" in [entity.name for entity in memory.entities()]
-    assert memory.entity("Nobody Nowhere") is None
-    assert len(memory.entities(limit=1)) == 1
-
-
-def test_a_memory_lasts_beyond_its_process_part(opened, tmp_path):
-    """What was stored is there, and found, when the file is opened again."""
-    with Memory(tmp_path / "m.db", user="ana", settings=Settings(embedding={"model": "none"})) as m:
-        record = m.remember("Ana likes tea")
-        m.close()
-    again = opened(tmp_path / "m.db")
-    assert again.get(record.id) == record
-    assert [hit.record for hit in again.search("tea")] == [record]
-
-
-def test_after_close_every_verb_says_so(opened):
-    """A closed memory raises StoreClosed, never an error of the driver; closing twice is fine."""
-    memory = opened()
-    chat = memory.conversation("c")
-    memory.close()
-    memory.close()
-    for verb in (
-        lambda: memory.remember("more"),
-        lambda: memory.search("tea"),
-        memory.stats,
-        lambda: chat.add("user", "hello"),
-        lambda: chat.context("hello"),
-    ):
-        with pytest.raises(errors.StoreClosed):
-            verb()
-
-
-def test_retention_gives_each_kind_its_end(opened):
-    """``retention.episode`` sets until when an episode is believed (seed 001), however far off."""
-    for days in (1, 30, 999_999_999):
-        memory = opened(settings=Settings(timezone="UTC", retention={"episode": f"{days}d"}))
-        record = memory.remember("a turn", kind="episode")
-        beyond = days > 30  # A span beyond the calendar means for ever.
-        assert record.valid_until == (None if beyond else record.created_at + timedelta(days=days))
-        assert memory.remember("a fact").valid_until is None
-
-
-def test_as_of_tells_what_was_believed_then(opened):
-    """Law 11: the past is as it was, before and after correcting and forgetting."""
-    clock = FrozenClock()
-    memory = opened(clock=clock)
-    moments = [clock.now()]
-    old = memory.remember("Ana lives in Porto")
-    moments.append(clock.advance(timedelta(days=1)))
-    new = memory.correct(old.id, "Ana lives in Lisbon")
-    moments.append(clock.advance(timedelta(days=1)))
-    memory.forget(new.id)
-    clock.advance(timedelta(days=1))
-
-    def is_active(moment):
-        return [hit.record.id for hit in memory.search("where does Ana live", as_of=moment)]
-
-    assert is_active(moments[0]) == [old.id]
-    assert is_active(moments[1] - timedelta(milliseconds=1)) == [old.id]
-    assert is_active(moments[1]) == [new.id]
-    assert is_active(moments[2] - timedelta(milliseconds=1)) == [new.id]
-    assert is_active(moments[2]) == []
-    assert is_active(moments[0] - timedelta(days=1)) == []
-    assert memory.search("where does Ana live") == []
-
-
 # A fact that is known already is returned, and not stored again
 
 
@@ -235,14 +156,3 @@ def test_a_person_makes_what_is_known_sure(memory):
     assert (sure.id, sure.confidence, sure.decay_rate) == (fading.id, 1.0, 0.0)
     assert sure.valid_until == longer
     assert {change.reason for change in memory.history(sure.id)} == {"remembered", "said again"}
-
-
-def test_what_is_not_believed_is_not_known(memory):
-    """What was forgotten or corrected, or that nobody stands behind, is stored anew."""
-    gone = memory.remember("tea")
-    memory.forget(gone.id)
-    outside = memory.remember("tea", trust="external")
-    own = memory.remember("tea")
-    assert len({gone.id, outside.id, own.id}) == 3
-    assert memory.remember("tea", trust="external").id == outside.id
-    assert memory.as_user("ben").remember("tea").id != own.id

@@ -103,18 +103,6 @@ def test_the_defaults_of_a_window():
     assert [m.content for m in half.view().messages] == [f"message {n}" for n in range(80)]
 
 
-def test_five_turns_are_the_default_of_a_window_of_turns():
-    """S1.23, S1.25: the last five turns; with each new one the oldest leaves."""
-    chat = Conversation()
-    for n in range(7):
-        chat.add("user", f"question {n}")
-        chat.add("assistant", f"answer {n}")
-        shown = [
-            f"{word} {k}" for k in range(max(0, n - 4), n + 1) for word in ("question", "answer")
-        ]
-        assert [m.content for m in chat.window()] == shown
-
-
 def test_long_results_give_way_before_any_of_the_newest_does():
     """R3.3: of the last ten none leaves while a long result can be shorter.
 
@@ -288,14 +276,6 @@ def test_copying_the_file_is_a_backup_and_removing_it_a_reset(opened, tmp_path):
     assert [hit.record for hit in opened(copy).search("tea")] == [record]
 
 
-def test_a_tilde_is_the_users_home(opened, tmp_path, monkeypatch):
-    """S1.36: ``~`` in a location is expanded, in the argument and in the setting."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    opened("~/argument.db").remember("Ana likes tea")
-    opened(None, settings=Settings(timezone="UTC", location="~/setting.db"))
-    assert {"argument.db", "setting.db"} <= {found.name for found in tmp_path.iterdir()}
-
-
 def test_the_large_model_is_cut_to_256_dimensions():
     """S4.30: text-embedding-3-large gives 256 numbers, if not told otherwise."""
     pytest.importorskip("openai")
@@ -352,15 +332,3 @@ def test_links_of_records_and_entities_are_indexed_both_ways(opened, tmp_path):
             query = f"SELECT * FROM record_entities WHERE {column} = 1"  # noqa: S608 - ours
             [plan] = connection.execute(f"EXPLAIN QUERY PLAN {query}")
             assert plan[3].startswith("SEARCH"), plan
-
-
-def test_the_word_index_follows_a_changed_text(plain):
-    """S4.48: the full-text index has what is stored; behind its back, a rebuild puts it right."""
-    plain.remember_many(["Ana likes tea", *(f"Ana likes {number}" for number in range(15))])
-    writer = plain._services.store._writer.raw
-    count = "SELECT count(*) FROM records_fts WHERE records_fts MATCH ?"
-    words = ("1qtea", "1qjuic")  # the key of the user stands before each term
-    assert [writer.execute(count, (word,)).get for word in words] == [1, 0]
-    writer.execute("UPDATE records SET content = 'Ana likes juice' WHERE content LIKE '%tea'")
-    assert plain.rebuild()
-    assert [writer.execute(count, (word,)).get for word in words] == [0, 1]

@@ -14,11 +14,9 @@ from memoranda.learning import reflection as reflect
 from memoranda.learning.consolidation_plan import SUPERSEDED
 from memoranda.learning.consolidator import PAGE
 from memoranda.maintenance.service import A_NIGHT, FEW
-from memoranda.model.models import Scope
 from memoranda.testing.models import ScriptedLLM
 
 HOUR = timedelta(hours=1)
-ANA = Scope("ana")
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import sys
 from contextlib import closing
 from itertools import pairwise
 
-import pytest
 from noting import (
     HISTORY,
     agent_of,
@@ -23,15 +22,13 @@ from noting import (
 from tables import each_row
 
 from memoranda import Settings
-from memoranda.learning.llm.model_stages import ClaimsAnswer, instructions
+from memoranda.learning.llm.model_stages import ClaimsAnswer
 from memoranda.model.chat import ChatReply
-from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.usage import Reply, Usage
 from memoranda.notes.model_summarizer import Consolidation
 from memoranda.notes.sync import MOST_FACTS
 from memoranda.testing.models import ScriptedLLM
 
-SHORTEN = instructions("compress").partition("{bytes}")[0]
 # What a process may load and do that has notes and nothing else.
 ALONE = """
 import sys
@@ -97,22 +94,6 @@ def test_the_history_only_grows_and_is_in_no_context(tmp_path):
     assert len(entries) == 3
     assert "Ana lives in Porto" in system_of(asked)
     assert told not in "\n".join(str(message["content"]) for message in asked.messages)
-
-
-@pytest.mark.parametrize("size", [300, MEMORY_BYTES])
-def test_only_notes_that_are_too_long_are_to_be_shortened(tmp_path, size):
-    """S2.06, S2.18: beyond ``notes.max_memory_size`` the model is told to prune, else not."""
-    model = talking()
-    with closing(asking(tmp_path / "a.db", model, max_memory_size=size)) as memory:
-        memory.notes.write_memory(
-            "".join(f"- Room {n} has a window to the sea\n" for n in range(12))
-        )
-        memory.conversation("monday").add("user", "I live in Porto now.")
-        memory.consolidate()
-        (told,) = summaries(model)
-        assert 300 < memory_file(memory).stat().st_size < MEMORY_BYTES
-    assert (SHORTEN in told) is (size == 300)
-    assert (f"shorter than {size} bytes" in told) is (size == 300)
 
 
 class Broken:

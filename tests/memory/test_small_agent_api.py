@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -96,21 +95,6 @@ def test_the_types_of_its_first_version_are_kinds_of_today(robot):
         assert {hit.record.id for hit in hits} == {record.id for record in same}
 
 
-def test_a_profile_of_the_user_is_facts_with_metadata(robot):
-    """S1.34: stored with category and field, found by meaning, by type and by metadata."""
-    memory = robot()
-    for field, text in (
-        ("name", "User prefers to be called Alex"),
-        ("interests", "User is interested in robotics and AI"),
-    ):
-        memory.remember(text, kind="fact", metadata={"category": "user_profile", "field": field})
-    memory.remember("User prefers charging at night", kind="fact")
-    found = memory.search("user preferences", kind="fact", metadata={"category": "user_profile"})
-    assert {hit.record.metadata["field"] for hit in found} == {"name", "interests"}
-    (hit,) = memory.search("user", metadata={"category": "user_profile", "field": "name"})
-    assert hit.record.content == "User prefers to be called Alex"
-
-
 def test_a_model_sees_so_many_turns_as_the_window_has(profile):
     """S1.23, S1.28: the last five stand in each context, and no older one, though it would fit."""
     with Memory(":memory:", settings=profile, embedder=HashEmbedder()) as memory:
@@ -160,25 +144,6 @@ def test_what_the_clean_up_removed_is_in_no_file_of_the_notes(robot, tmp_path):
 def holds(path, text):
     """Return whether a file has these bytes."""
     return path.is_file() and text in path.read_bytes()
-
-
-def test_four_that_start_at_once_remove_each_record_once(tmp_path, profile, clock):
-    """Law 12: whoever comes second finds it done, and neither fails."""
-
-    def start():
-        path = tmp_path / "memory.db"
-        return closing(Memory(path, settings=profile, clock=clock, embedder=HashEmbedder()))
-
-    with start() as memory:
-        ids = [memory.remember(f"Hello {n}", kind="conversation").id for n in range(50)]
-    clock.advance(31 * DAY)
-    with ThreadPoolExecutor(4) as threads:
-        for memory in threads.map(lambda _: start(), range(4)):
-            with memory:
-                pass
-    with start() as memory:
-        actions = [[change.action for change in memory.history(said)] for said in ids]
-        assert actions == [["erase"]] * 50
 
 
 def test_a_clean_up_that_fails_keeps_nobody_from_the_memory(robot, caplog):

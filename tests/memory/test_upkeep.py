@@ -146,24 +146,6 @@ def test_the_doctor_names_a_time_that_cannot_be_read(tmp_path, clock):
 SETTINGS = Settings(embedding={"model": "none"})
 
 
-def expired(path):
-    """Store a context that ended yesterday, and return its id."""
-    clock = FrozenClock(datetime.now(UTC) - timedelta(days=2))
-    with Memory(path, settings=SETTINGS, clock=clock) as memory:
-        return memory.set_context("task", "water the plants").id
-
-
-def test_what_expired_is_retired_when_a_server_starts(tmp_path):
-    """The first request starts the upkeep, which begins with what is past its time (S1.38)."""
-    record = expired(tmp_path / "agent.db")
-    late = LateMemory(str(tmp_path / "agent.db"), user="default", settings=SETTINGS)
-    since = monotonic()
-    while "retire" not in [change.action for change in late.of().memory.history(record)]:
-        assert monotonic() - since < 30
-        Event().wait(0.01)
-    late.close()
-
-
 @pytest.fixture
 def verbs(tmp_path):
     """Give what a model may do with a new memory."""

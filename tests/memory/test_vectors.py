@@ -75,17 +75,6 @@ def test_adding_never_waits_for_a_model(opened):
     assert memory.search("hello")[0].record.content == "hello"
 
 
-def test_the_background_thread_embeds_unasked(opened):
-    """Records get their vectors without anybody searching."""
-    gate = Gate()
-    gate.released.set()
-    memory = opened(embedder=gate)
-    memory.remember("Ana likes tea")
-    assert gate.entered.wait(PATIENCE)
-    memory.close()
-    assert gate.made == 1
-
-
 def test_a_search_embeds_what_is_pending_first(opened):
     """Nothing that was just said is missed; who embeds on request is told how far it is."""
     memory = opened(settings=Settings(**FOREGROUND))
@@ -204,19 +193,6 @@ def test_a_failure_in_the_background_ends_no_thread(opened):
     assert "memoranda-derivations" in [each.name for each in threading.enumerate()]
 
 
-def test_closing_loses_nothing(tmp_path, opened):
-    """What still waits when a memory is closed is embedded when it is next used."""
-    path = tmp_path / "m.db"
-    with Memory(path, user="ana", settings=Settings(embedding={"model": "none"})) as first:
-        first.remember("Ana likes tea")
-        assert first.stats().vectors == "off: switched off (embedding.model = none)"
-        assert first.stats().pending_vectors == 1
-    memory = opened(path)
-    assert memory.stats().pending_vectors == 1
-    assert "vector" in memory.search("tea")[0].why.arms
-    assert memory.verify() == []
-
-
 def test_closing_waits_for_the_batch_at_work(tmp_path):
     """A close in the middle of a batch ends in order, with the batch kept."""
     gate = Gate()
@@ -330,14 +306,4 @@ def test_no_search_and_no_close_waits_for_a_server_in_trouble(server, connect, t
     assert memory.stats().vectors.startswith("off: embedding failed")
     assert memory.stats().pending_vectors
     assert any(check.name == "vectors" and not check.ok for check in memory.doctor())
-    assert timed(memory.close)[0] < CLOSED
-
-
-@pytest.mark.parametrize("trouble", TROUBLES)
-def test_nobody_who_never_searched_waits_at_the_end(server, connect, trouble):
-    """Closing lets go of what the background asks for."""
-    server.play(TROUBLES[trouble])
-    memory = connect()
-    memory.remember("The kiln is in the cellar")
-    assert server.arrived.wait(20)
     assert timed(memory.close)[0] < CLOSED

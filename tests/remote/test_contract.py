@@ -12,13 +12,10 @@ LEFT_OUT = {
     "test_subscribers_hear_each_verb": "needs on()",
     "test_each_message_is_an_episode_that_later_sessions_find": "needs on()",
     "test_what_is_known_is_returned": "needs on()",
-    "test_what_is_not_believed_is_not_known": "needs as_user()",
     "test_what_is_not_given_to_update_stays": "needs as_user()",
     "test_a_neighbour_that_may_not_be_seen_is_not_shown": "needs as_user()",
     "test_pages_go_either_way": "asks for Memory's words about an offset",
     "test_what_cannot_be_an_item_is_refused": "asks for Memory's words about a key",
-    "test_an_index_kept_in_step_equals_one_read_anew": "opens memories of its own",
-    "test_a_memory_lasts_beyond_its_process_part": "opens memories of its own",
 }
 
 for module in (

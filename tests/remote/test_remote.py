@@ -83,6 +83,16 @@ def chat_of(memory):
     return memory.conversation("trip/näch Delft", keep_recent=2)
 
 
+# Filters of a search, each of which leaves out something of what is there, and not all.
+NARROWED = (
+    {"tags": ["home"]},
+    {"session": "trip/näch Delft"},
+    {"exclude_session": "trip/näch Delft"},
+    {"since": MOMENT + timedelta(days=1)},
+    {"until": MOMENT + timedelta(days=1)},
+    {"min_score": 0.3},
+    {"metadata": {"n": [1, {"y": None}]}},
+)
 # What is asked of the memory on the server and of the one beside it.
 QUESTIONS = {
     "get": lambda memory, full: memory.get(full["old"].id),
@@ -96,6 +106,9 @@ QUESTIONS = {
     "search": lambda memory, _: memory.search("Where does Ana live?", limit=3),
     "search items": lambda memory, _: memory.search("Zoë", kind="item", metadata={"a": {"gt": 0}}),
     "search as of": lambda memory, full: memory.search("Ana", as_of=full["old"].created_at),
+    "search by every filter": lambda memory, _: [
+        memory.search("Where does Ana live, and the cat?", limit=9, **each) for each in NARROWED
+    ],
     "history": lambda memory, full: memory.history(full["new"].id),
     "history of nothing": lambda memory, _: memory.history("fact_none"),
     "entity": lambda memory, _: memory.entity("Ana"),

@@ -30,7 +30,6 @@ TICK = timedelta(milliseconds=1)
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
 # What means something in a query language.
 AWKWARD = st.sampled_from(["a.b", "$.a", "a'b", 'a"b', "[0]", "%", "_", "*", "a,b", "ключ"])
-TEXTS = AWKWARD | TEXT.filter(str.strip)
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
