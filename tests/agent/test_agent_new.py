@@ -175,30 +175,6 @@ def test_closing_in_the_middle_loses_nothing(tmp_path):
         assert again.verify() == []
 
 
-def test_a_crash_before_new_keeps_the_session(tmp_path):
-    """A memory that is never closed: the agent that comes back is in the same session.
-
-    An empty session is neither ended nor told, and each name has its own line of sessions.
-    """
-    lost = noting(tmp_path / "a.db")
-    agent = agent_of(lost, session="work")
-    assert agent.process("  /new\n").text == "Session ended."
-    assert agent.chat.id == "work"
-    assert history(lost) == []
-    assert not lost.notes.folder.exists()
-    say(agent, PORTO)
-    with closing(noting(tmp_path / "a.db")) as memory:
-        agent, other = agent_of(memory, session="work"), agent_of(memory, session="home")
-        assert agent.chat.id == "work"
-        assert agent.chat.messages[0].content == PORTO
-        assert "Porto" in agent.process("Where do I live?").text
-        say(other, "I have a dog named Rex.")
-        agent.process("/new")
-        names = [agent_of(memory, session=name).chat.id for name in ("work", "home")]
-        assert [agent.chat.id, other.chat.id] == names == ["work-2", "home"]
-    lost.close()
-
-
 def test_a_memory_without_a_file_has_its_notes_in_every_prompt():
     """Also in the first session: MEMORY.md of a memory in memory alone is in a folder for now."""
     model = talking(always="Nice.")

@@ -3,24 +3,11 @@
 from contextlib import closing
 
 import pytest
-from noting import (
-    MINUTE,
-    PATIENCE,
-    Gate,
-    agent_of,
-    calling,
-    chosen,
-    clock_of,
-    facts,
-    history,
-    noting,
-    talking,
-)
+from noting import MINUTE, agent_of, calling, chosen, clock_of, facts, history, noting, talking
 from provider_rules import problems_openai
 from tables import each_row
 from talks import ALL, lawful
 
-from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.model.chat import ChatReply
 from memoranda.model.usage import Usage
 
@@ -122,20 +109,3 @@ def test_a_call_is_never_parted_from_its_results(tmp_path, keep):
         assert rest <= 25 - keep  # The results of what was called are before the cut, too.
         assert problems_openai(agent.chat.context(budget=ALL).messages) == []
         lawful(agent.chat)
-
-
-def test_a_model_that_stalls_keeps_the_old_messages_raw(tmp_path):
-    """The raw entry holds the last ten of what is consolidated, not of what is kept."""
-    model = Gate(talking(always="I see.", facts_=[ClaimAnswer("The user is here.", ["t1"])]))
-    limits = chosen(**(SMALL | {"consolidation": {"timeout": 0.1}}))
-    with closing(noting(tmp_path / "a.db", settings=limits, llm=model)) as memory:
-        agent = agent_of(memory)
-        said = turns(agent, 11)
-        (raw,) = history(memory)
-        heading, *lines = raw.splitlines()[:-1]
-        assert heading.endswith("[raw-fallback] last 10 of 14 messages:")
-        assert lines[::2] == [f"- user: {text}" for text in said[2:7]]
-        model.go.set()
-        assert memory._services.consolidation.wait(PATIENCE)
-        assert len(history(memory)) == 2
-        assert read_until(memory, "chat") == (13, 13)

@@ -6,13 +6,12 @@ from base64 import b64decode
 from contextlib import closing
 
 import pytest
-from model_server import failing, talked
+from model_server import talked
 from noting import HISTORY, MINUTE, balanced, calling, chosen, clock_of, facts, items, noting, words
 from provider_rules import problems_openai
 from wire_shapes import wire_problems
 
 from memoranda.agent import Agent
-from memoranda.errors import LLMError
 from memoranda.learning.llm.model_stages import ClaimsAnswer
 from memoranda.model.chat import ChatReply
 from memoranda.notes.model_summarizer import Consolidation
@@ -148,25 +147,3 @@ def test_a_pdf_reaches_the_server_now_and_in_a_later_run(server, tmp_path, form)
         assert b64decode(inside.rpartition(",")[2]) == pdf
         assert json.dumps(messages).count("What does it cost?") == 1
         assert wire_problems(server.received[-1]) == []
-
-
-@pytest.mark.parametrize("form", ["openai", "anthropic"])
-def test_what_was_said_to_a_server_that_fails_is_kept(server, tmp_path, form):
-    """The statement stands in the transcript, is found, and the talk goes on well-formed."""
-    model = {"model": getattr(server, form), "api_key": "k", "retries": 0}
-    with closing(noting(tmp_path / "a.db", settings=chosen(llm=model))) as memory:
-        agent = Agent(memory)
-        server.play(failing(500))
-        with pytest.raises(LLMError):
-            agent.process("I moved to Porto.")
-        assert [hit.record.content for hit in memory.search("Porto")] == ["I moved to Porto."]
-        server.play(talked("I see."))
-        assert agent.process("I saw Qix1.").text == "I see."
-        (request,) = server.received
-        assert wire_problems(request) == []
-        assert "I moved to Porto." in json.dumps(request.body["messages"])
-        roles = ["user", "assistant", "user", "assistant"]
-        assert [m.role for m in agent.chat.messages] == roles
-        assert agent.chat.messages[1].content == "(no answer)"
-        said = [record.content for record in memory.records(kind="episode")]
-        assert "(no answer)" not in said  # It stands for words, and says nothing itself.

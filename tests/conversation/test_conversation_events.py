@@ -4,10 +4,8 @@ import logging
 import threading
 
 import pytest
-from effort import examples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tables import each_row
 from talks import EVENTS, PATIENCE, alone, chatter, chosen, fill, heard, remembering, sized, used
 
 from memoranda import errors
@@ -54,19 +52,6 @@ def test_the_limit_is_told_once_each_time_it_is_crossed(sizes, warn, together):
         crossed = before < warn * WINDOW <= after
         assert told == ([(after, WINDOW, round(after / 10, 1))] if crossed else [])
         events.clear()
-
-
-@pytest.mark.slow
-@given(sizes=st.lists(st.integers(6, 60), min_size=40, max_size=80))
-@settings(max_examples=examples(10))
-def test_no_automatic_pruning_comes_unannounced(sizes):
-    """R2.4, workflow 2: who listens hears of the limit before each pruning that it sets off."""
-    chat = alone(context_limit=WINDOW, keep_recent=2)
-    events = heard(chat, "approaching_limit", "pruned")
-    fill(chat, sizes)
-    names = [event.name for event in events]
-    assert set(names[::2]) <= {"approaching_limit"}
-    assert set(names[1::2]) <= {"pruned"}
 
 
 def test_what_happened_is_told_in_order_with_its_subject(chat):
@@ -125,32 +110,6 @@ def test_a_failing_subscriber_hurts_nobody(chat, caplog):
     assert chat.stats().total_messages == 11
     chat.add("user", "All goes on.")
     assert [message.content for message in chat.messages] == ["All goes on."]
-
-
-@each_row("name", EVENTS)
-def test_a_subscriber_may_use_the_conversation(name):
-    """From within an event all verbs work, and what they do is done."""
-    chat, depth = alone(context_limit=WINDOW, keep_recent=2), []
-
-    def answer(event):
-        if depth:
-            return
-        depth.append(event)
-        chat.add("assistant", "A note of the subscriber.")
-        chat.prune(500)
-        chat.context("And now?")
-        depth.append(chat.stats())
-        depth.append(chat.view())
-
-    chat.on(name, answer)
-    worker = threading.Thread(target=everything, args=(chat,), daemon=True)
-    worker.start()
-    worker.join(PATIENCE)
-    assert not worker.is_alive()
-    assert len(depth) == 3
-    said = chat.expand("cut_0-100")
-    assert [m.content for m in said].count("A note of the subscriber.") == 1
-    assert len(said) == 12
 
 
 def test_a_subscriber_may_wait_for_another_thread(tmp_path):

@@ -3,7 +3,7 @@
 import logging
 
 import pytest
-from talks import FINISHED, NEXT, chatter, chosen, fill, heard, lawful, named, remembering, sized
+from talks import FINISHED, NEXT, chosen, fill, heard, lawful, named, remembering, sized
 
 from memoranda import Conversation, errors
 from memoranda.conversation.pruning import ConversationServices, check_limits
@@ -74,30 +74,6 @@ def test_a_message_is_kept_when_its_pruning_fails(error, logged):
     assert len(logged.records) == 1
 
 
-def test_a_pruning_that_goes_on_failing_never_hurts():
-    """A conversation on a full disk goes on within its limits, and prunes when it can again.
-
-    Who asks for a pruning hears of the failure; nothing changed.
-    """
-    chat, transcript = failing(max_messages=99, keep_recent=2)
-    events = heard(chat, "pruned")
-    transcript.prunings_fail = [errors.StoreFull("the disk is full")] * 50
-    fill(chat, [79] * 40)
-    assert (len(chat), chat.prunings) == (40, ())
-    assert chat.context().tokens <= 800
-    before = chat.view()
-    for act in (lambda: chat.prune(150), chat.start_session):
-        with pytest.raises(errors.StoreFull):
-            act()
-        assert (chat.view(), chat.prunings, events) == (before, (), [])
-    transcript.prunings_fail = []
-    fill(chat, [79])
-    [receipt] = chat.prunings
-    assert receipt.messages >= 33
-    assert lawful(chat, 800).pruned == ()
-    assert chat.prune(150) is not None
-
-
 def test_a_task_boundary_is_not_forgotten_when_its_pruning_fails():
     """R6.4: the finished task leaves with the next message, too."""
     chat, transcript = failing(keep_recent=1, settings=chosen(prune_from=0.0))
@@ -111,23 +87,6 @@ def test_a_task_boundary_is_not_forgotten_when_its_pruning_fails():
     chat.add("assistant", "Which of them?")
     assert [receipt.trigger for receipt in chat.prunings] == ["task_boundary"]
     assert chat.view().messages[-2].content == NEXT
-
-
-def test_a_message_that_cannot_be_stored_changes_nothing():
-    """N4.5: no message, no event, no figure; the next attempt finds all as it was."""
-    chat, transcript = failing(max_messages=99)
-    chatter(chat, 6)
-    chat.add("assistant", FINISHED)
-    events, before = heard(chat), (chat.messages, chat.view(), chat.stats())
-    transcript.appends_fail = [errors.StoreFull("the disk is full")] * 2
-    with pytest.raises(errors.StoreFull):
-        chat.add("user", NEXT)
-    with pytest.raises(errors.StoreFull):
-        chat.extend([{"role": "user", "content": sized(400)}] * 3)
-    assert (chat.messages, chat.view(), chat.stats()) == before
-    assert events == []
-    chat.add("user", NEXT)
-    assert [event.name for event in events][:2] == ["added", "task_boundary"]
 
 
 def test_a_full_disk_refuses_the_message_whole(tmp_path):
@@ -146,27 +105,4 @@ def test_a_full_disk_refuses_the_message_whole(tmp_path):
         writer.execute("PRAGMA max_page_count = 1000000")
         chat.add("user", "tea " * 60_000)
         assert len(chat.prunings) == 1
-        assert memory.verify() == []
-
-
-def test_a_store_that_fails_while_it_prunes(tmp_path, logged):
-    """The same on SQLite: the receipt's row cannot be written, the message's could."""
-    with remembering(tmp_path / "m.db") as memory:
-        chat = memory.conversation("c", context_limit=WINDOW, keep_recent=2)
-        fill(chat, [79] * 9)
-        writer = memory._services.store._writer.raw
-        writer.execute(
-            "CREATE TEMP TRIGGER broken BEFORE INSERT ON main.prunings "
-            "BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END"
-        )
-        chat.add("user", sized(79))
-        with pytest.raises(errors.StoreError):
-            chat.prune(300)
-        assert len(chat) == 10
-        assert chat.prunings == ()
-        assert memory.verify() == []
-        assert [type(record.exc_info[1]) for record in logged.records] == [errors.StoreError]
-        writer.execute("DROP TRIGGER broken")
-        chat.add("assistant", sized(12))
-        assert [receipt.trigger for receipt in chat.prunings] == ["automatic"]
         assert memory.verify() == []

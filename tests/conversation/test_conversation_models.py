@@ -128,28 +128,7 @@ def test_every_figure_says_whether_it_is_an_estimate():
     assert chat.messages[0].tokens == meter("unheard-of").message(CHINESE)
 
 
-def test_pruning_starts_at_the_window_of_the_model():
-    """R6.1: the thresholds are shares of the window that the settings give the model."""
-    chat = alone(model="tiny", settings=with_tokens(limits={"tiny": 1_000}))
-    events = heard(chat, "approaching_limit", "pruned")
-    fill(chat, [39] * 20)
-    assert events == []
-    fill(chat, [39])
-    assert events[0].subject.limit == 1_000
-    assert [receipt.trigger for receipt in chat.prunings] == ["automatic"]
-
-
-def test_the_settings_cap_a_context():
-    """R8.2: a budget in tokens, whatever the window; an argument comes first."""
-    own = Settings(conversation={"max_tokens": 700})
-    for arguments, budget in (({}, 700), ({"max_tokens": 800}, 800)):
-        chat = Conversation(model="gpt-4o", settings=own, **arguments)
-        assert chat.context("hello").receipt.budget == budget
-        assert chat.stats().token_limit == budget
-
-
 WINDOW = 1_000
-EXACT = {"tokenizers": {"precise": "o200k_base"}}
 
 
 def calibration(chat):
@@ -249,43 +228,6 @@ def test_rounding_never_exceeds_the_budget(was, actual, budget):
     chat.add("user", sized(max(6, room - REPLY)))
     context = affordable(lambda most: chat.context(budget=most), budget)
     assert context.tokens <= context.receipt.budget
-
-
-def test_an_exact_count_misses_only_what_is_sent_beside():
-    """Where counts are exact the difference is a constant, such as definitions of tools."""
-    settings = Settings(tokens=EXACT, timezone="UTC", embedding={"model": "none"})
-    chat = alone(model="precise", settings=settings, context_limit=WINDOW)
-    chatter(chat, 10)
-    if not chat.stats().exact:
-        pytest.skip("no tokenizer on this machine")
-    tokens = counted(chat)
-    chat.calibrate(tokens + 150)
-    assert calibration(chat) == Calibration(scale=1.0, overhead=150)
-    assert counted(chat) == tokens + 150
-    context = chat.context("And now?", budget=300)
-    assert context.tokens <= 300
-    assert context.receipt.included[-1].what == "calibration"
-    assert context.receipt.included[-1].tokens == 150
-    chat.calibrate(context.tokens - 20)
-    assert calibration(chat).overhead == 130
-
-
-def test_each_report_corrects_the_next_count():
-    """What is near is believed at once; what is far, once it was said twice."""
-    chat = alone(system="You plan trips.")
-    chatter(chat, 20)
-    raw = counted(chat)
-    for factor, shown in (
-        (1.2, 1.2),
-        (1.4, 1.4),
-        (0.3, 1.4),
-        (0.3, 0.3),
-        (1_000, 0.3),
-        (0.35, 0.35),
-    ):
-        counted(chat)
-        chat.calibrate(round(raw * factor))
-        assert counted(chat) == pytest.approx(raw * shown, rel=0.01)
 
 
 def test_triggers_go_by_the_corrected_count():

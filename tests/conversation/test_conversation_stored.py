@@ -1,12 +1,9 @@
 """A conversation in a memory: lasting, found later, recalled from, and never fed on itself."""
 
-from datetime import timedelta
-
 import pytest
 from tables import each_row
 
-from memoranda import Memory, Settings, errors
-from memoranda.testing.clocks import FrozenClock
+from memoranda import Memory, errors
 from memoranda.testing.embedders import HashEmbedder
 
 
@@ -134,20 +131,6 @@ def test_many_broken_fences_cost_no_time(plain):
     text = "<memoranda-memory " * 30_000 + "<memoranda-memory>" * 30_000
     plain.conversation("c").add("user", text)
     assert plain.records(kind="episode")[0].content == text
-
-
-def test_episodes_expire_by_retention_and_the_transcript_stays(opened):
-    """Expiry takes an episode out of what is found and seen, and its text out of no store."""
-    clock = FrozenClock()
-    memory = opened(clock=clock, settings=Settings(timezone="UTC", retention={"episode": "30d"}))
-    chat = memory.conversation("c")
-    chat.add("user", "jasmine tea")
-    clock.advance(timedelta(days=29))
-    assert memory.search("jasmine")
-    clock.advance(timedelta(days=1))
-    assert memory.search("jasmine") == []
-    assert chat.messages == ()
-    assert memory.conversations()[0].messages == 1
 
 
 def test_memory_has_the_room_that_the_conversation_leaves(memory):

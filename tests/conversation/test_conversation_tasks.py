@@ -22,12 +22,6 @@ from memoranda.conversation.selection import BINDING_TOKENS
 from memoranda.model.models import ToolCall
 
 RULE = "Always answer in French, never in English."
-MISTAKE = [
-    ("user", "Rename function 9 in module9.py"),
-    ("assistant", "Error: there is no function 9 in module9.py (404)."),
-    ("user", "No, I meant function 8."),
-    ("assistant", "Renamed function 8."),
-]
 
 
 def refactor(chat, count=8):
@@ -68,39 +62,6 @@ def test_nothing_leaves_at_a_boundary_while_there_is_room():
     chat.add("user", NEXT)
     assert texts(named(events, "task_boundary")) == [NEXT]
     assert chat.prunings == ()
-
-
-def test_what_binds_of_a_finished_task_stays():
-    """R5.3: of the task before its corrected mistake stays, and its rule is quoted."""
-    chat = alone(keep_recent=2, settings=LETTER)
-    chat.add("user", RULE)
-    chat.add("assistant", "D'accord.")
-    refactor(chat)
-    for role, content in MISTAKE:
-        chat.add(role, content)
-    refactor(chat)
-    chat.add("assistant", FINISHED)
-    chat.add("user", NEXT)
-    shown = texts(lawful(chat).messages)
-    assert f"rule: {RULE}" in chat.view().markers[0].text
-    assert {*(content for _, content in MISTAKE), FINISHED, NEXT} <= set(shown)
-    assert not any(text.startswith("Rename the function") for text in shown[:-4])
-    assert len(shown) <= 10
-
-
-def test_the_new_task_is_not_touched_by_the_end_of_the_old():
-    """R5.2: what comes after a boundary stays, also where several tasks end."""
-    chat = alone(keep_recent=2, settings=LETTER)
-    for title in ("tests", "docs", "release"):
-        refactor(chat, 5)
-        chat.add("assistant", FINISHED)
-        chat.add("user", f"Now let's work on the {title}")
-    refactor(chat, 5)
-    shown = texts(lawful(chat).messages)
-    assert [r.trigger for r in chat.prunings] == ["task_boundary"] * 3
-    assert shown[-10:] == texts(chat.messages)[-10:]
-    assert "Now let's work on the release" in shown
-    assert "Now let's work on the docs" not in shown
 
 
 def test_the_caller_can_say_where_a_task_begins():

@@ -308,29 +308,3 @@ def test_two_prunings_at_one_instant_are_one_gap(mine, other, pinned):
             marker.tokens for marker in shown.markers
         ]
     assert one.view() == two.view()
-
-
-def test_two_memories_add_and_prune_at_once(tmp_path):
-    """Nothing is lost, each writer's order is kept, and every view accounts for all messages."""
-    begin = threading.Barrier(2)
-
-    def write(name):
-        with remembering(tmp_path / "m.db") as memory:
-            chat = memory.conversation("c", context_limit=WINDOW, keep_recent=3, max_messages=99)
-            begin.wait(PATIENCE)
-            for number in range(40):
-                chat.add("user", f"{name} {number} " + "word " * 20)
-                seen = places(chat.view(ALL))
-                assert seen == list(range(len(seen)))
-                assert len(seen) > number
-            return chat.id
-
-    with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(write, ("left", "right"))) == ["c", "c"]
-    with remembering(tmp_path / "m.db") as memory:
-        chat = memory.conversation("c", context_limit=WINDOW, keep_recent=3, max_messages=99)
-        for name in ("left", "right"):
-            own = [m.content.split()[1] for m in chat.messages if m.content.startswith(name)]
-            assert own == [str(number) for number in range(40)]
-        assert len(chat.prunings) > 2
-        lawful(chat, 800)

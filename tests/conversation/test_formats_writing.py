@@ -12,7 +12,6 @@ from memoranda.conversation.formats.render import render
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Image, ToolCall
 
-CACHED = {"cache_control": {"type": "ephemeral"}}
 PICTURE = Image("https://x.org/a.png", "high")
 MARKER = marker()
 
@@ -88,22 +87,6 @@ def test_the_chat_form():
     ]
 
 
-@each_row(
-    ("arguments", "sent"),
-    [
-        ('{"a": [1, {"b": null}]}', {"a": [1, {"b": None}]}),
-        ("", {}),
-        ("[1]", {"unparsed_arguments": "[1]"}),
-        ("[" * 100_000, {"unparsed_arguments": "[" * 100_000}),
-    ],
-)
-def test_arguments_are_an_object_for_anthropic(arguments, sent):
-    """What is no JSON object is wrapped in one."""
-    view = [said("user", "x"), calls(ToolCall("i", "f", arguments)), result("r", id="i")]
-    messages = written(view, "anthropic").messages
-    assert messages[1]["content"][0]["input"] == sent
-
-
 def exchanges(ids):
     """Make a user's message and then calls with these ids, each with its result."""
     pairs = [(calls(ToolCall(known, "f")), result("r", id=known)) for known in ids]
@@ -136,16 +119,6 @@ def test_ids_that_are_refused_get_others_that_do_not_change_with_the_view(form):
     for given, sent in zip(odd, ids, strict=True):
         alone = parse_messages(written(exchanges([given]), form).messages)
         assert alone[1].tool_calls[0].id == sent == alone[2].tool_result.call_id
-
-
-def test_pictures_inside_the_message_are_blocks_for_anthropic():
-    """A data URL becomes its media type and its data."""
-    images = (Image("data:image/jpg;base64,AAAA"), PICTURE)
-    [message] = written([said("user", images=images)], "anthropic").messages
-    assert message["content"] == [
-        {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "AAAA"}},
-        {"type": "image", "source": {"type": "url", "url": PICTURE.url}, **CACHED},
-    ]
 
 
 @each_row("form", ["OpenAI", "", None, ["openai"], "gemini"])

@@ -57,15 +57,6 @@ def transcripts(draw):
     return [replace(item, task=named.get(place)) for place, item in enumerate(said)]
 
 
-@given(transcripts())
-def test_tasks_are_the_whole_transcript_in_order(said):
-    """Each message is in one task, none is empty, and the last one ends at the end."""
-    parts = tasks(said)
-    assert [part.start for part in parts] == [0, *[part.end for part in parts[:-1]]][: len(parts)]
-    assert all(part.start < part.end for part in parts)
-    assert (parts[-1].end if parts else 0) == len(said)
-
-
 @given(transcripts(), st.integers(0, 40))
 def test_what_comes_later_changes_no_boundary(said, length):
     """The boundaries of a beginning are those of the whole."""

@@ -13,8 +13,7 @@ from memoranda.conversation.live import LiveMessages
 from memoranda.conversation.selection import Policy, SelectionInput
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.conversation.units import group_units
-from memoranda.conversation.view import view_of
-from memoranda.model.models import Marker, Message, ToolCall, ToolResult
+from memoranda.model.models import ToolCall, ToolResult
 
 BUDGETS = st.integers(20, 6_000)
 
@@ -68,61 +67,6 @@ def test_the_last_request_stays_while_anything_does(messages, budget, policy):
     needed = sum(unit.tokens for at, unit in enumerate(units) if unit.fixed or at in mates)
     if needed <= budget:
         assert units[places[-1]].head in view(messages, budget, policy, METER).messages
-
-
-@given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
-def test_a_call_and_its_results_never_part(messages, budget, policy):
-    """Law 2: each call in a view is answered at once by all its results, and by nothing else."""
-    seen = view(messages, budget, policy, METER).messages
-    index = 0
-    while index < len(seen):
-        message = seen[index]
-        index += 1
-        assert message.tool_result is None
-        waiting = {call.id for call in message.tool_calls}
-        while waiting:
-            answer = seen[index].tool_result
-            assert answer is not None
-            waiting.remove(answer.call_id)
-            index += 1
-
-
-@given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
-def test_what_is_not_shown_is_marked_once(messages, budget, policy):
-    """Law 3: every message is in view, waiting, or under exactly one marker, in its place."""
-    seen = view(messages, budget, policy, METER)
-    found = [message.id for message in (*seen.messages, *seen.waiting)]
-    for marker in seen.markers:
-        under = [item.id for item in messages if marker.first <= item.position <= marker.last]
-        assert len(under) == marker.messages
-        found += under
-    assert sorted(found) == [message.id for message in messages]
-    assert {item.id for item in seen.pruned}.isdisjoint(item.id for item in seen.orphans)
-
-
-@given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
-def test_a_view_is_a_function_of_its_input(messages, budget, policy):
-    """Law 3: the same input gives the same view, and fed in parts it gives it, too."""
-    live = LiveMessages()
-    half = len(messages) // 2
-    live.extend(messages[:half])
-    view_of(SelectionInput(live, policy), budget, METER)
-    live.extend(messages[half:])
-    assert view_of(SelectionInput(live, policy), budget, METER) == view(
-        messages, budget, policy, METER
-    )
-
-
-@given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
-def test_markers_stand_where_messages_are_missing(messages, budget, policy):
-    """A shown marker stands before what came after it, and after what came before."""
-    seen = view(messages, budget, policy, METER)
-    place = -1
-    for entry in seen.entries:
-        if isinstance(entry, Marker):
-            assert entry.first > place
-        elif isinstance(entry, Message) and entry.tool_result is None:
-            place = max(place, entry.position)
 
 
 PAIRED = st.sampled_from(sorted(name for name, each in STRATEGIES.items() if each.pairs))
@@ -191,13 +135,3 @@ def test_calls_and_results_stay_together_or_stay_out(sketch, whole, waiting, orp
     found = group_units(transcript(sketch))
     assert [" ".join(texts(unit.messages)) for unit in found.units] == whole
     assert (texts(found.waiting), sorted(texts(found.orphans))) == (waiting, orphans)
-
-
-def test_a_late_result_mends_what_was_torn():
-    """An orphan is no orphan any more once its counterpart came, however late."""
-    messages = transcript("u c:x u a u r:x")
-    assert texts(group_units(messages[:-1]).orphans) == ["c:x"]
-    found = group_units(messages)
-    assert found.orphans == ()
-    assert texts(unit.head for unit in found.units) == ["u", "c:x", "u", "a", "u"]
-    assert sum(unit.tokens for unit in found.units) == 6

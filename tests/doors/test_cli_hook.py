@@ -84,15 +84,6 @@ def test_the_documented_hooks_save_a_session(event, hook):
     assert kept() == (["I moved to Lisbon.", "How nice!"], [])
 
 
-def test_what_was_said_since_then_is_added(hook, event, tmp_path):
-    """The same event again saves what is new; facts are left to the upkeep."""
-    hook(stdin=event("Stop"))
-    with (tmp_path / f"{SESSION}.jsonl").open("a") as file:
-        file.write(json.dumps(line(2, "user", "Thanks.")) + "\n")
-    assert "saved 1 new message of" in hook(stdin=event())
-    assert kept()[1] == []
-
-
 def test_a_session_without_a_word_is_no_error(hook, event, tmp_path):
     """A transcript that is not there, or empty, means that nothing was said."""
     (tmp_path / "empty.jsonl").touch()

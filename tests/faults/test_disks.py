@@ -2,7 +2,6 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -39,26 +38,6 @@ def test_a_full_disk(open_store, disk):
     assert User(again).everything() != before
 
 
-def test_a_disk_that_fills_up_for_good(open_store, disk):
-    """What was acknowledged before the disk was full is there when the file is opened again."""
-    store = open_store()
-    disk.space = 500_000
-    acknowledged = []
-    with suppress(StoreFull):
-        for number in range(1_000):
-            User(store).remember(f"text {number}")
-            acknowledged.append(f"text {number}")
-    assert User(store).page() == acknowledged
-    assert 5 < len(acknowledged) < 1_000
-    disk.space = 0
-    with suppress(StoreFull):  # the log stays where it is
-        store.close()
-    disk.space = None
-    again = open_store()
-    assert User(again).page() == acknowledged
-    assert again.verify() == []
-
-
 def test_no_space_for_a_new_file(path, open_store, disk):
     """A database that cannot be begun leaves nothing that hinders the next attempt."""
     for space in (0, 100, 5_000, 30_000):
@@ -85,20 +64,6 @@ def test_no_space_to_purge(open_store, disk):
     assert store.get(ANA, [kept.id]) == {kept.id: kept}
     assert store.purge() is None
     assert store.verify() == []
-
-
-def test_a_file_system_that_cannot_be_written(path, open_store, disk):
-    """Opening there is an error that says so, and the file is left as it was."""
-    store = open_store()
-    User(store).remember("tea")
-    store.close()
-    before = path.read_bytes()
-    disk.read_only = True
-    with pytest.raises(StoreReadOnly, match=r"memory\.db"):
-        open_store()
-    assert path.read_bytes() == before
-    disk.read_only = False
-    assert User(open_store()).page() == ["tea"]
 
 
 def test_who_may_only_read_recalls(path):

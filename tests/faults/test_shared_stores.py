@@ -5,10 +5,9 @@ from functools import partial
 import pytest
 from analyzers import PlainNames, WordAnalyzer
 from postgres_server import empty
-from samples import ALL, ANA, BEN, User, moment
+from samples import ANA, BEN, User, moment
 from steps import carry_out, do
 
-from memoranda.errors import UserDeleted
 from memoranda.model.models import Kind
 from memoranda.model.query import Filter, IndexVersion
 from memoranda.store.postgres import PostgresStore
@@ -78,36 +77,3 @@ def test_processes_write_one_key_and_pop_from_one_conversation(start, open_store
     assert sorted(gone) == sorted(f"message {number}" for number in range(5, 2 * TURNS + 5))
     assert len(store.messages(BEN, "trip")) == 2 * TURNS + 5
     assert store.verify() == []
-
-
-def test_a_user_that_another_process_deleted_is_refused(start, open_store, store):
-    """Every use of a memory that was open before raises, and leaves nothing of the user."""
-    User(store).remember("tea")
-    User(store).open_conversation("trip")
-    User(store, BEN).remember("cake")
-
-    def outlive(tell, wait):
-        user = User(open_store()).opened()
-        tell(user.page())
-        wait()
-        for use, call in {
-            "read": user.page,
-            "list": user.conversations,
-            "write": lambda: user.remember("on and on"),
-            "put": lambda: user.put("key", "value", "app"),
-            "say": lambda: user.say("trip", "hello"),
-        }.items():
-            with pytest.raises(UserDeleted):
-                call()
-            tell(use)
-        user.store.close()
-
-    holder = start(outlive)
-    assert holder.hear() == ["tea"]
-    carry_out(store, ANA, [do.delete_user(at=moment(1), erase=True)])
-    holder.go()
-    assert holder.finish() == (0, ["read", "list", "write", "put", "say"])
-    assert store.users() == [BEN.user]
-    assert store.records(ANA, ALL) == []
-    assert User(store, BEN).page() == ["cake"]
-    assert [line for line in store.verify() if "erased text may remain" not in line] == []

@@ -49,15 +49,6 @@ def test_a_scope_allows_what_it_says(served):
         assert "scope write" in told["detail"]
 
 
-def test_another_users_id_is_not_there(ana, ben):
-    """Whatever is asked of it, it is as if there were no such record."""
-    mine = ana.post("/v1/records", json={"content": "Ana likes tea"}).json()["id"]
-    for answer in (ben.get(f"/v1/records/{mine}"), ben.delete(f"/v1/records/{mine}")):
-        require_problem(answer, 404)
-    assert ben.get("/v1/records", params={"after": mine}).status_code == 404
-    assert ana.get(f"/v1/records/{mine}").status_code == 200
-
-
 def test_a_wrong_field_is_named(ana):
     """A field that cannot be used is named with what is wrong with it."""
     told = require_problem(ana.post("/v1/records", json={"content": 5, "colour": "red"}), 422)

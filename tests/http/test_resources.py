@@ -64,45 +64,6 @@ def test_entities_and_facts(ana):
     require(ana.post("/v1/records", json={"content": "Maria S. called"}), 201)
 
 
-def test_a_conversation_from_its_beginning_to_its_end(ana):
-    """Messages go in and come out; what a model sees is built; all of it can be deleted."""
-    chat = "/v1/conversations/trip/2026"
-    messages = [
-        {"role": "user", "content": "I never fly before nine."},
-        {"role": "assistant", "content": "Noted."},
-        {"role": "user", "content": "Book me something."},
-    ]
-    require(ana.put(chat, json={"system": "You plan trips."}))
-    added = require(ana.post(f"{chat}/messages", json={"messages": messages}), 201)
-    assert [each["content"] for each in added] == [each["content"] for each in messages]
-    assert require(ana.get(f"{chat}/dump"))[-3:] == messages
-    assert len(require(ana.get(f"{chat}/messages", params={"n": 1}))) == 1
-    assert len(require(ana.get(f"{chat}/messages", params={"role": "user"}))) == 2
-    assert len(require(ana.get(f"{chat}/window", params={"turns": 1}))) == 1
-    require(ana.put(f"{chat}/messages/{added[0]['id']}/pin", json={"pinned": True}), 204)
-    built = require(ana.post(f"{chat}/context", json={"prompt": "To Porto", "budget": 2_000}))
-    assert built["messages"][0]["role"] == "system"
-    assert built["receipt"]["budget"] == 2_000
-    lines = require(ana.get(f"{chat}/explanation"))["lines"]
-    assert len(lines) == 3
-    given = {
-        "ids": [added[1]["id"]],
-        "messages": [{"role": "assistant", "content": "Not before 9."}],
-    }
-    require(ana.post(f"{chat}/replacements", json=given))
-    popped = require(ana.delete(f"{chat}/messages", params={"n": 1}))
-    assert [each["id"] for each in popped] == [added[2]["id"]]
-    assert require(ana.post(f"{chat}/prune")) is None
-    assert require(ana.get(chat))["total_messages"] == 2
-    listed = require(ana.get("/v1/conversations"))
-    assert "trip/2026" in [each["id"] for each in listed]
-    require(ana.post(f"{chat}/end"), 204)
-    require(ana.post("/v1/consolidate", json={"dry_run": True}))
-    require(ana.post(f"{chat}/clear"), 204)
-    require(ana.delete(chat))
-    require_problem(ana.get(chat), 404)
-
-
 def test_upkeep_and_how_the_memory_is(ana):
     """Each stage runs dry; figures tell nothing of the machine."""
     for stage in ("expire", "decay", "enrich", "reflect", "derive"):

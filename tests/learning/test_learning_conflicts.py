@@ -73,42 +73,6 @@ def test_the_old_value_is_found_behind_the_new_one(moved):
     assert LISBON not in [hit.record.content for hit in then]
 
 
-def test_erasing_what_was_said_erases_what_was_drawn_from_it(memory):
-    """Law 7: the fact goes with its episode, and no trace of its text is left."""
-    talk(memory, "s", "I live in Porto.", "I have a dog named Rex.")
-    memory.consolidate()
-    found = fact(memory, "Porto")
-    receipt = memory.forget(found.source_ids[0], erase=True)
-    assert receipt.derived == (found.id,)
-    assert memory.get(found.id) is None
-    assert contents(memory) == ["The user's dog is called Rex."]
-    assert all("Porto" not in hit.record.content for hit in memory.search("Porto"))
-    assert memory.consolidate().count == 0
-    assert memory.verify() == []
-
-
-def test_what_someone_asked_to_remember_survives_its_later_sources(memory):
-    """Erasing a turn that only said it again takes its credit, and not the fact."""
-    (tool,) = [each for each in memory.tools() if each.name == "store_memory"]
-    stored = tool(content="The user has a dog named Rex.").rpartition("(")[2].strip(")")
-    kept = [memory.remember("The user lives in Porto.").id, stored]
-    clock_of(memory).advance(DAY)
-    talk(memory, "s", "I live in Porto.", "I have a dog named Rex.")
-    memory.consolidate()
-    for each in kept:
-        (source,) = memory.get(each).source_ids
-        memory.forget(source, erase=True)
-        assert memory.get(each).source_ids == ()
-
-
-def test_erasing_the_new_value_lets_the_old_one_stand_alone(moved):
-    """Nothing stands in front of it any more."""
-    old, new = fact(moved, "Porto"), fact(moved, "Lisbon")
-    moved.forget(new.source_ids[0], erase=True)
-    assert (moved.get(new.id), moved.get(old.id).superseded_by) == (None, None)
-    assert moved.verify() == []
-
-
 def test_forgetting_a_fact_does_not_bring_it_back_by_itself(memory):
     """A fact that was taken back is learned again only when it is said again."""
     talk(memory, "s", "I live in Porto.")
@@ -121,22 +85,3 @@ def test_forgetting_a_fact_does_not_bring_it_back_by_itself(memory):
     talk(memory, "again", "I live in Porto.")
     memory.consolidate()
     assert contents(memory) == [PORTO]
-
-
-def test_the_report_says_what_was_done_line_by_line(memory):
-    """A person reads what was new, what was said again and what was replaced."""
-    talk(memory, "one", "I live in Porto.", "I have a dog named Rex.")
-    memory.consolidate()
-    clock_of(memory).advance(DAY)
-    talk(memory, "two", "I live in Lisbon.", "I have a dog named Rex.")
-    old, same = fact(memory, "Porto"), fact(memory, "Rex")
-    report = memory.consolidate()
-    assert dict(report.counts) == {"sessions": 1, "facts": 1, "credited": 1, "superseded": 1}
-    assert str(report) == "consolidate: 1 session, 1 fact, 1 credited, 1 superseded"
-    new = fact(memory, "Lisbon")
-    assert report.lines[:3] == (
-        f"+ {LISBON}",
-        f"- {old.id} is superseded by {new.id}: a later statement took its place",
-        f"= {same.id} was said again",
-    )
-    assert (int(report), report.failed, report.dry_run) == (1, {}, False)

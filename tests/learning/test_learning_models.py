@@ -2,18 +2,16 @@
 
 import json
 from contextlib import closing
-from threading import Event, Thread
+from threading import Event
 
 import pytest
 from learning_talks import PATIENCE, by_hand, contents, fact, remembering, talk
-from model_server import answered, cut_off, failing, raw, said, stalling
-from tables import each_row
+from model_server import answered, said
 
-from memoranda import Settings, services
-from memoranda.errors import ConfigError, LLMError, UnusableAnswer
+from memoranda import Settings
+from memoranda.errors import LLMError, UnusableAnswer
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer
-from memoranda.notes.model_summarizer import Consolidation
 from memoranda.testing.models import ONE_CALL, ScriptedLLM
 
 PORTO = ClaimAnswer("The user lives in Porto, near the river.", ["t1"], confidence=0.9)
@@ -91,17 +89,6 @@ def test_a_model_that_fails_loses_nothing():
         assert contents(memory) == [PORTO.content]
 
 
-def test_a_model_that_fails_on_the_second_page_loses_no_page():
-    """Pages that were learned stay so; the model is not asked about them again."""
-    model = ScriptedLLM([ClaimsAnswer([PORTO]), LLMError("busy"), ClaimsAnswer([])])
-    with closing(with_model(model)) as memory:
-        talk(memory, "s", SAID, *["Hm, that is so."] * 40)
-        assert memory.consolidate().failed
-        assert contents(memory) == [PORTO.content]
-        assert not memory.consolidate().failed
-        assert len(model.asked) == 3
-
-
 # What a model of 135 million parameters answers, until its limit of tokens ends it.
 REPEATING = '{"claims": [{"content": "Hi Ana!", "sources": ["the user"' + ', "the speaker"' * 40
 
@@ -140,24 +127,6 @@ def test_a_model_that_alone_may_read_keeps_no_session_behind_another():
         assert memory.consolidate().failed == {"one": "a loop"}
         assert [info.id for info in memory.sessions(pending=True)] == ["one"]
         assert contents(memory) == [PORTO.content]
-
-
-def test_rules_where_they_are_chosen():
-    """``consolidation.extractor = rules``: the model is not asked; ``llm`` without one fails.
-
-    The report says what to set, and a wrong name is told when the memory is opened.
-    """
-    model = ScriptedLLM()
-    with closing(with_model(model, consolidation={"extractor": "rules"})) as memory:
-        talk(memory, "s", "I live in Porto.")
-        assert memory.consolidate().count == 1
-        assert model.asked == []
-    with closing(with_model(None, consolidation={"extractor": "llm"})) as memory:
-        talk(memory, "s", "I live in Porto.")
-        assert "set llm.model" in memory.consolidate().failed["s"]
-        assert memory.sessions(pending=True)
-    with pytest.raises(ConfigError):
-        remembering(settings=by_hand(llm={"model": "nobody:knows"}))
 
 
 def test_a_claim_that_says_more_than_a_known_value_is_no_repetition():
@@ -208,29 +177,6 @@ def test_end_returns_while_the_model_stalls():
         assert contents(memory) == [PORTO.content]
 
 
-def test_closing_does_not_wait_for_a_model_that_stalls(tmp_path, monkeypatch):
-    """What was asked is given up, the session waits in the file, and the next run learns it."""
-    monkeypatch.setattr(services, "LAST_MOMENTS", 0.5)
-    path = tmp_path / "memory.db"
-    model = Stalling(ScriptedLLM([ClaimsAnswer([PORTO])]))
-    chosen = Settings(timezone="UTC", consolidation={"timeout": 0.05})
-    memory = remembering(path, llm=model, settings=chosen)
-    talk(memory, "s", SAID).end()
-    assert model.begun.wait(PATIENCE)
-    closer = Thread(target=memory.close)
-    closer.start()
-    closer.join(PATIENCE / 2)
-    stuck = closer.is_alive()
-    model.go.set()
-    closer.join(PATIENCE)
-    assert not stuck
-    script = ScriptedLLM({ClaimsAnswer: [ClaimsAnswer([PORTO])], Consolidation: Consolidation("")})
-    with closing(with_model(script, path)) as again:
-        assert [item.id for item in again.sessions(pending=True)] == ["s"]
-        assert again.consolidate().count == 1
-        assert again.verify() == []
-
-
 def drawn(*claims):
     """Return the answer of a server that draws these claims."""
     return answered({"claims": [{"content": text, "sources": ["t1"]} for text in claims]})
@@ -252,23 +198,3 @@ def test_a_real_server(server, form):
         assert server.received[0].path.endswith(path)
         assert SAID in json.dumps(server.received[0].body)
         assert "k" not in memory.stats().llm.split("@")[0].split(":")
-
-
-ACTS = [failing(500), failing(401), cut_off, raw(b"<html>gateway</html>", "text/html"),
-        raw(b'{"choices": []}'), stalling]  # fmt: skip
-
-
-@each_row("act", ACTS)
-def test_a_server_that_fails_in_any_way_loses_nothing(server, act):
-    """The session waits with a reason; when the server is well again, it is learned once."""
-    server.play(act)
-    limits = {"timeout": 0.2 if act is stalling else PATIENCE, "retries": 0}
-    chosen = by_hand(llm={"model": server.openai, "api_key": "k"} | limits)
-    with closing(remembering(settings=chosen)) as memory:
-        talk(memory, "s", SAID)
-        assert memory.consolidate().failed["s"]
-        assert [item.id for item in memory.sessions(pending=True)] == ["s"]
-        server.play(drawn(PORTO.content))
-        if act is not stalling:
-            assert memory.consolidate().failed == {}
-            assert contents(memory) == [PORTO.content]

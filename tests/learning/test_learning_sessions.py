@@ -269,20 +269,6 @@ def test_what_one_agent_heard_is_not_told_to_understand_another_by():
         assert all("It rains." in prompt for prompt in prompts[3:])
 
 
-def test_users_learn_apart(memory):
-    """Law 6: what one user says becomes no fact, credit or session of another."""
-    bo = memory.as_user("bo")
-    talk(memory, "same", PORTO)
-    talk(bo, "same", "I live in Rome.")
-    assert memory.consolidate().count == 1
-    assert facts(bo) == []
-    assert [item.id for item in bo.sessions(pending=True)] == ["same"]
-    bo.consolidate()
-    assert contents(memory) == ["The user lives in Porto."]
-    assert contents(bo) == ["The user lives in Rome."]
-    assert all(item.superseded_by is None for item in (*facts(memory), *facts(bo)))
-
-
 def test_subscribers_hear_of_new_facts_of_their_user_alone(learning):
     """``remembered`` is told for each new fact, and not for what is said again."""
     heard, others = [], []

@@ -8,7 +8,6 @@ from tables import each_row
 
 PORTO = "The user lives in Porto."
 NUTS = "The user is allergic to peanuts."
-FIRST = {PORTO, "I live in Porto."}  # what is told of it where facts are told, and otherwise
 
 
 @pytest.fixture(params=["all", "facts"])
@@ -73,28 +72,6 @@ def test_a_recalled_block_that_comes_back_is_use(memory, role, fenced):
     assert episodes[-1].content.strip() == "What is the weather there?"
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_a_quote_of_what_was_recalled_into_the_talk_is_use(memory, role):
-    """The very words of a recalled fact, in any case, are no new evidence."""
-    before = known(memory)
-    chat = memory.conversation("next")
-    chat.add("user", "Hello.")
-    told = chat.context("Where do I live?", budget=4_000).recall.hits[0].record
-    count = used(memory, told)
-    words = told.content.lower().replace("lives", "lives ").replace("live ", "live  ")
-    say(memory, "next", role, f"As you said: {words}")
-    memory.consolidate()
-    assert known(memory) == before
-    assert used(memory, told) == count + 1
-
-
-def test_a_line_that_memory_never_told_is_someones_own(memory):
-    """Only lines whose contents are known are taken out; what a person noted stays."""
-    own = "- [2026-03-01 10:00, me] The plumber comes at nine."
-    memory.conversation("next").add("user", own)
-    assert memory.records(kind="episode", session="next")[0].content == own
-
-
 def test_saying_it_anew_in_ones_own_words_is_evidence(memory):
     """A person who says again what is known, and quotes nobody, credits the fact."""
     chat = memory.conversation("next")
@@ -104,27 +81,6 @@ def test_saying_it_anew_in_ones_own_words_is_evidence(memory):
     memory.consolidate()
     assert len(known(memory)[PORTO]) > 1
     assert len(known(memory)[NUTS]) == 1
-
-
-def test_sessions_of_repeating_add_nothing(memory):
-    """However often an agent repeats what it recalled, facts and sources stay as they were."""
-    before = known(memory)
-    for number in range(6):
-        chat = memory.conversation(f"again {number}")
-        chat.add("user", "What do you know about me?")
-        context = chat.context("Where do I live, and what am I allergic to?", budget=4_000)
-        told = [hit.record.content for hit in context.recall.hits]
-        assert told
-        chat.add("assistant", ("", "You told me that ")[number % 2] + " ".join(told[:4]))
-        chat.add("user", context.recall.text)
-        chat.add("assistant", "\n".join(context.recall.text.splitlines()[2:-1]))
-        chat.end()
-        clock_of(memory).advance(DAY)
-        memory.consolidate()
-    assert known(memory) == before
-    told = [hit.record for hit in context.recall.hits if hit.record.content in FIRST]
-    assert told
-    assert all(used(memory, record) >= 12 for record in told)
 
 
 def test_what_is_used_does_not_fade(memory):
@@ -137,15 +93,6 @@ def test_what_is_used_does_not_fade(memory):
         memory.decay()
     assert facts(memory)[0].confidence == pytest.approx(strength)
     assert facts(memory)[0].content == PORTO
-
-
-def test_a_context_does_not_store_what_it_recalls(memory):
-    """Asking for a context again and again adds no record."""
-    before = memory.stats().records
-    chat = memory.conversation("next")
-    for _ in range(5):
-        chat.context("Where do I live?", budget=4_000)
-    assert memory.stats().records == before
 
 
 LONG = "Remember that I live in Rome, and the plan is: " + ", then ".join(

@@ -1,69 +1,8 @@
 """Law 6: nothing of one user is found, counted, recalled, changed or heard of by another."""
 
-from datetime import UTC, datetime
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from memoranda import Memory, Settings, errors
-from memoranda.testing.embedders import HashEmbedder
-
-SAID = "The vault code of Maria Santos is swordfish 4711."
-NAMES = st.one_of(
-    st.sampled_from(["ana", "Ana", "ana ", "an", "anaa", "a_a", "%", "*", "ANA", "ána", "u1", "1"]),
-    st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12),
-).filter(lambda name: name.strip())
-QUERIES = st.one_of(
-    st.sampled_from([SAID, "swordfish", "Maria Santos", "u1", "scope : u1", "* OR *", "4711"]),
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1),
-).filter(lambda query: query.strip())
-FILTERS = st.fixed_dictionaries(
-    {},
-    optional={
-        "kind": st.sampled_from(["fact", "episode", "context"]),
-        "session": st.sampled_from(["vault", "other"]),
-        "tags": st.just(["secret"]),
-        "metadata": st.just({"level": 1}),
-        "as_of": st.just(datetime(2050, 1, 1, tzinfo=UTC)),
-        "limit": st.integers(1, 1_000),
-    },
-)
-
-
-@pytest.fixture(scope="module")
-def house():
-    """One store in which ana keeps a secret of every kind."""
-    with Memory(
-        ":memory:", user="ana", embedder=HashEmbedder(), settings=Settings(timezone="UTC")
-    ) as memory:
-        for kind in ("fact", "episode", "context", "reflection"):
-            memory.remember(
-                SAID, kind=kind, tags=["secret"], metadata={"level": 1}, session="vault"
-            )
-        memory.set_context("code", "swordfish")
-        memory.conversation("vault", system="Guard it.").add("user", SAID)
-        memory.embed_pending()
-        yield memory
-
-
-@given(name=NAMES, query=QUERIES, filters=FILTERS)
-def test_no_name_query_or_filter_reaches_another_users_memory(house, name, query, filters):
-    """Whatever a user is called and asks, only what is theirs is found, counted or recalled."""
-    other = house.as_user(name)
-    if name == "ana":
-        return
-    assert other.search(query, **filters) == []
-    assert other.recall(query).hits == ()
-    assert other.recall(query).text == ""
-    assert other.records() == []
-    assert sum(other.stats().records.values()) == 0
-    assert other.stats().newest is None
-    assert other.stats().pending_vectors == 0
-    assert other.conversations() == []
-    assert other.entity("Maria Santos") is None
-    assert other.entities() == []
-    assert other.get_context("code") is None
+from memoranda import errors
 
 
 def test_an_agent_sees_its_own_records_and_those_of_no_agent(memory):

@@ -89,20 +89,6 @@ def test_who_waited_for_another_writer_knows_what_that_one_stored(location):
         assert memory.verify() == []
 
 
-def test_the_first_fact_of_a_user_is_stored_once_when_two_say_it_at_once(location):
-    """Who comes second finds the user that the first one makes, and then the fact."""
-    with closing(remembering(location)) as memory, connected(location) as other:
-        with ThreadPoolExecutor(1) as thread:
-            with memory._services.store.write(memory._scope) as tx:
-                tx.carry_out([memory._records.plan(Draft(content=TEXT))])
-                waiting = thread.submit(memory.remember, TEXT)
-                while not other.execute(WAITING).fetchone()[0]:
-                    pass
-            assert waiting.result().content == TEXT
-        assert contents(memory) == [TEXT]
-        assert memory.verify() == []
-
-
 def test_a_new_record_is_stored_by_one_statement(location):
     """Unless the user, or a record with the same text, has a part in it."""
     with closing(remembering(location)) as memory:

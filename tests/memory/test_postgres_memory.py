@@ -36,20 +36,6 @@ def test_a_backup_is_left_to_the_server(location, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_dropped_connection_is_made_anew(postgres, location):
-    """Whatever the server drops between two calls, the next call goes on."""
-    with closing(remembering(location)) as memory:
-        memory.remember("Ana likes tea")
-        with connected(postgres) as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
-                "WHERE datname LIKE 'memory_%' AND pid <> pg_backend_pid()"
-            )
-        assert [record.content for record in memory.records()] == ["Ana likes tea"]
-        memory.remember("Ana likes coffee")
-        assert len(memory.records()) == 2
-
-
 def test_where_nothing_can_be_written_all_is_read(location):
     """On a standby: search, recall, contexts, entities, tools; what waits for a vector, too."""
     with closing(remembering(location)) as memory:

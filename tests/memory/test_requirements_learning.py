@@ -9,12 +9,10 @@ import pytest
 from learning_talks import DAY, START, by_hand, clock_of, contents, facts, remembering, talk
 
 from memoranda import Settings
-from memoranda.entities.model_names import NamedThings
 from memoranda.learning import reflection as reflect
 from memoranda.learning.consolidation_plan import SUPERSEDED
 from memoranda.learning.consolidator import PAGE
 from memoranda.maintenance.service import A_NIGHT, FEW
-from memoranda.testing.models import ScriptedLLM
 
 HOUR = timedelta(hours=1)
 
@@ -65,23 +63,6 @@ def test_an_entity_has_all_that_is_known_of_it(memory):
     assert (found.name, found.type, found.aliases) == ("Melanie", "person", ("Mel",))
     assert found.mention_count == len(found.records) >= 3
     assert "Berlin" in found.summary
-
-
-def test_the_strategies_are_those_of_the_specification():
-    """S4.36, S4.39: fast is regex alone; accurate adds spaCy and the model, where set up."""
-    usual = Settings().entities
-    assert (usual.fast, usual.accurate) == ("regex", "regex, spacy, llm")
-    with closing(remembering(llm=ScriptedLLM({NamedThings: NamedThings()}))) as memory:
-        assert memory.stats().names == {"fast": ("regex",), "accurate": ("regex", "llm")}
-        assert set(memory.stats().missing) == {"spacy"}
-
-
-def test_without_any_other_provider_names_are_still_found(memory):
-    """S4.04: what is not set up is told, and the rules go on alone."""
-    memory.remember("Rita moved to Lisbon")
-    assert memory.entity("Rita").type == "person"
-    assert memory.stats().names == {"fast": ("regex",), "accurate": ("regex",)}
-    assert all("set " in remedy for remedy in memory.stats().missing.values())
 
 
 def test_completion_of_a_session_is_recorded(memory):

@@ -122,18 +122,6 @@ def test_whatever_a_model_raises_or_gives_the_last_words_are_kept(tmp_path, deed
         assert ["[raw-fallback]" in entry.text for entry in memory.notes.history()] == [True]
 
 
-def test_the_window_of_the_specification_is_fifty_messages(tmp_path):
-    """S2.26: at fifty messages nothing happens; beyond them the oldest are consolidated."""
-    with closing(noting(tmp_path / "a.db", settings=chosen())) as memory:
-        agent = agent_of(memory, silent())
-        for number in range(25):
-            agent.process(f"Good evening number {number}.")
-        assert (len(agent.chat), memory.notes.history()) == (50, [])
-        agent.process("And one more.")
-        (entry,) = memory.notes.history()
-        assert "turns=0-39" in entry.text
-
-
 def test_the_three_settings_of_the_specification(tmp_path):
     """S2.34: maxMemorySize, consolidationTimeout and memoryWindow, with the seed's defaults."""
     default = Settings()

@@ -72,39 +72,6 @@ def test_an_unchanged_text_is_not_written(notes):
     assert notes._files.stamp("NONE.md") is None
 
 
-def test_permissions_and_owner_stay(notes):
-    """A file that is replaced has the permissions and the owner that a person gave it."""
-    notes.write_memory("a")
-    path = notes.folder / "MEMORY.md"
-    path.chmod(0o664)
-    if os.geteuid() == 0:
-        os.chown(path, 1234, 1235)
-    before = path.stat()
-    assert notes.write_memory("b")
-    after = path.stat()
-    assert (after.st_mode, after.st_uid, after.st_gid) == (
-        before.st_mode,
-        before.st_uid,
-        before.st_gid,
-    )
-
-
-def test_swap_looks_again_at_the_last_moment(notes, monkeypatch):
-    """An editor that saves while the new file is being written to the disk loses nothing."""
-    notes.write_memory("a")
-    path = notes.folder / "MEMORY.md"
-    fsync = os.fsync
-
-    def saved_meanwhile(descriptor):
-        path.write_text("by hand", "utf-8")
-        fsync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", saved_meanwhile)
-    assert notes._files.swap("MEMORY.md", "a", "b") is False
-    assert notes.read_memory() == "by hand"
-    assert visible(notes.folder) == ["MEMORY.md"]
-
-
 def test_a_file_that_is_not_utf8(notes):
     """What cannot be read as UTF-8 is named with its place, and stays; entries come after it."""
     notes.write_memory("a")
@@ -132,20 +99,6 @@ def test_names_are_plain(tmp_path):
                 call(name)
 
 
-def test_arguments_that_cannot_be_used(notes, tmp_path):
-    """What is no folder, no size in whole bytes, or no text that a file can hold."""
-    for folder in ("", "  ", None, 3, b"notes", "a\0b", "~no-such-user-here/x"):
-        with pytest.raises(InvalidInput, match=r"folder|path"):
-            Notes(folder)
-    for size in (0, -1, 1.5, True, "8192"):
-        with pytest.raises(InvalidInput, match=r"max_memory_size=.* must be a whole number"):
-            Notes(tmp_path, max_memory_size=size)
-    for content in ("a\x00", "\ud800", b"a", None):
-        with pytest.raises(InvalidInput, match="content"):
-            notes.write_memory(content)
-    assert not notes.folder.exists()
-
-
 def test_the_size_is_counted_in_bytes(notes, tmp_path):
     """MEMORY.md is too large when it has more bytes than the limit, not more characters."""
     assert notes.max_memory_size == MEMORY_BYTES
@@ -158,18 +111,6 @@ def test_the_size_is_counted_in_bytes(notes, tmp_path):
     assert small.is_over("1") is False
     with pytest.raises(InvalidInput, match="surrogate"):
         small.is_over("\ud800")
-
-
-def test_the_folder_is_the_same_from_everywhere(tmp_path, monkeypatch):
-    """A relative folder stays where it was when the process goes elsewhere; ~ is the home."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    notes = Notes(Path("mine"))
-    monkeypatch.chdir("/")
-    notes.write_memory("a")
-    assert notes.folder == tmp_path / "mine"
-    assert (tmp_path / "mine" / "MEMORY.md").exists()
-    assert Notes("~/mine").folder == tmp_path / "home" / "mine"
 
 
 # Links

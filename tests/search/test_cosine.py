@@ -103,33 +103,6 @@ def test_the_setting_is_the_least_score_of_a_search():
         assert min(hit.score for hit in every) < 0.3
 
 
-def test_only_what_may_be_seen_and_is_believed_is_found():
-    """Kind, metadata, tags and user bound it; forgotten, corrected and superseded stay out."""
-    clock = FrozenClock(START)
-    with closing(opened(clock=clock, retention={"episode": "30d"})) as memory:
-        memory.remember("tea for Ana", kind="conversation", session="s", tags=["drink"])
-        fact = memory.remember("tea for Ana", metadata={"n": 1})
-        memory.as_user("bo").remember("tea for Ana")
-        gone, wrong = memory.remember_many(["Ana likes green tea", "Ana likes black tea"])
-        for session, text in (("a", "I live in Porto."), ("b", "I live in Rome.")):
-            memory.conversation(session).add("user", text)
-            memory.consolidate()
-            clock.advance(DAY)
-        assert len(memory.search("tea for Ana", limit=50, min_score=0.5)) == 4
-        assert [hit.record for hit in memory.search("tea", metadata={"n": 1})] == [fact]
-        assert memory.search("tea", metadata={"n": True}) == []
-        assert [hit.record.session_id for hit in memory.search("tea", tags=["drink"])] == ["s"]
-        home = memory.search("Where does the user live?", kind="fact", limit=1)[0].record
-        assert home.content == "The user lives in Rome."
-        memory.forget(gone.id)
-        right = memory.correct(wrong.id, "Ana likes white tea")
-        clock.advance(30 * DAY)
-        now = [hit.record for hit in memory.search("Ana likes tea", limit=50, min_score=0.2)]
-        assert now == [right, fact]
-        hits = memory.search("The user lives in Porto", kind="fact", limit=50)
-        assert "The user lives in Porto." not in [hit.record.content for hit in hits]
-
-
 def test_while_the_model_is_away_the_words_stand_in_and_why_says_so(caplog):
     """Law 8: the arm is named, a line is logged, stats tell why; then the cosine is back."""
     model = Failing()

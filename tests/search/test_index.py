@@ -1,6 +1,5 @@
 """The index in memory: kept in step with the store, and no larger than allowed."""
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
@@ -13,9 +12,8 @@ from hypothesis.extra.numpy import arrays
 
 from memoranda import Memory, Settings
 from memoranda.model.models import Scope
-from memoranda.search.index import NO_NUMBER, IndexCache, QuantizedVectors, UserIndex
+from memoranda.search.index import IndexCache, QuantizedVectors, UserIndex
 from memoranda.store import sqlite
-from memoranda.store.sql.index_reads import KINDS, NEVER
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 
@@ -36,31 +34,6 @@ def store(memory):
     return memory._services.store
 
 
-def test_rows_hold_what_ranking_needs(memory, store):
-    """Each record is a row in the order of recording, with numbers for its names."""
-    memory.remember("a fact", confidence=0.5)
-    for n in range(2):
-        memory.remember(f"turn {n}", kind="episode", session="s", role="user")
-    memory.set_context("k", "v")
-    rows = UserIndex().rows(store, SCOPE)
-    table = rows.table
-    assert len(rows) == 4
-    assert table["kind"].tolist() == [KINDS[k] for k in ("fact", "episode", "episode", "context")]
-    assert table["length"].tolist() == [6, 6, 6, 1]
-    session = rows.names["session"]["s"]
-    assert table["session"].tolist() == [NO_NUMBER, session, session, NO_NUMBER]
-    assert table["speaker"].tolist()[1] == rows.names["speaker"]["user"]
-    assert table["until"].tolist()[:3] == [NEVER] * 3
-    assert table["until"][3] < NEVER
-    assert table["confidence"].tolist() == [0.5, 1, 1, 1]
-    assert np.all(np.diff(table["ordinal"]) > 0)
-    beside = [rows.beside[row, side] for row, side in ((1, 1), (2, 1), (2, 0), (0, 1))]
-    assert beside == [2, -1, 1, -1]
-    ordinals = table["ordinal"].tolist()
-    assert rows.found([ordinals[1], 10_000, -5, ordinals[0]])[0].tolist() == [1, 0]
-    assert rows.found([])[0].tolist() == []
-
-
 def test_rows_handed_out_stay_what_they_were(memory, store):
     """A search that goes on with older rows is not disturbed by newer ones."""
     index = UserIndex()
@@ -71,24 +44,6 @@ def test_rows_handed_out_stay_what_they_were(memory, store):
     assert (len(before), len(after)) == (1, 201)
     assert index.rows(store, SCOPE) is after
     assert before.table["ordinal"][0] == after.table["ordinal"][0]
-
-
-def test_vectors_come_when_they_are_made_and_go_with_their_record(memory, store):
-    """A row without a vector has zeros; after an erasure neither row nor vector is left."""
-    index = UserIndex()
-    first = memory.remember("one")
-    assert not index.rows(store, SCOPE).vectors.codes.any()
-    memory.embed_pending()
-    vectors = index.rows(store, SCOPE).vectors
-    assert vectors.codes.shape == (1, 16)
-    assert np.linalg.norm(vectors.dequantize(0)) == pytest.approx(1, abs=1e-2)
-    second = memory.remember("two")
-    assert index.rows(store, SCOPE).vectors.codes.any(axis=1).tolist() == [True, False]
-    memory.forget(first.id, erase=True)
-    rows = index.rows(store, SCOPE)
-    found = store.get(SCOPE, rows.table["ordinal"].tolist())
-    assert [record.id for record in found.values()] == [second.id]
-    assert (len(rows.vectors.codes), rows.vectors.codes.any()) == (1, False)
 
 
 @settings(max_examples=examples(10), deadline=None)
@@ -178,26 +133,3 @@ def test_each_user_has_an_index_and_the_cache_keeps_those_asked_last(memory, sto
     assert small.of("ana") is not first
     small.clear()
     assert len(small.of("eve").rows(store, Scope("eve"))) == 3
-
-
-def test_threads_may_read_while_records_come(memory, store):
-    """Rows grow and never shrink or mix while others write."""
-    index, stop = UserIndex(), threading.Event()
-
-    def read():
-        last = 0
-        while not stop.is_set():
-            rows = index.rows(store, SCOPE)
-            assert len(rows) >= last
-            assert len(rows.table) == len(rows.vectors.codes) == len(rows.surroundings.order)
-            last = len(rows)
-        return last
-
-    with ThreadPoolExecutor(3) as pool:
-        readers = [pool.submit(read) for _ in range(3)]
-        for n in range(40):
-            memory.remember(f"record {n}")
-        memory.embed_pending()
-        stop.set()
-        assert all(reader.result(30) <= 40 for reader in readers)
-    assert len(index.rows(store, SCOPE)) == 40

@@ -95,15 +95,6 @@ def test_what_replaced_a_fact_goes_before_it_and_so_does_its_turn(memory, told):
     assert hits[1].record.superseded_by == new.id
 
 
-def test_who_asks_for_the_past_gets_no_precedence(memory, told):
-    """A question about how it was leaves the order as it is."""
-    supersede(memory, told[1])
-    question = "Where did Ana live before?"
-    assert found(memory, question=question) == found(
-        memory, question=question, without={"precedence"}
-    )
-
-
 def test_a_replacement_that_is_about_something_else_is_not_raised(memory):
     """A wrong verdict on two facts does not put the answer to another question first."""
     turns = [turn("My essay on Kafka is 2400 words long."), turn("My essay on Woolf is long.")]

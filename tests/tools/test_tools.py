@@ -504,17 +504,6 @@ def test_sessions_and_facts_of_others_cannot_be_worked_on(memory):
     assert contents(memory) == ["Ana lives in Porto."]
 
 
-def test_an_agents_tools_see_what_the_agent_sees(memory):
-    """What is of one agent is neither told to another nor saved for all."""
-    tutor = memory.as_user("ana", agent="tutor")
-    tools_of(tutor)["store_memory"](content="Ana struggles with fractions.")
-    assert contents(memory.as_user("ana", agent="coach")) == []
-    assert "fractions" not in tools_of(memory.as_user("ana", agent="coach"))["search_memories"](
-        query="fractions"
-    )
-    assert "fractions" in tools_of(tutor)["search_memories"](query="fractions")
-
-
 def test_the_tools_of_an_asynchronous_memory_are_awaited():
     """The same tools, each awaited; name, description and schema are the same."""
 

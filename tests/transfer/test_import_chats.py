@@ -127,19 +127,6 @@ def test_an_export_whole_as_it_was_sent_is_no_error_of_a_strict_import(plain, tm
     assert "files that hold no talk (user.json): 1" in report.left_out
 
 
-def test_a_conversation_that_went_on_adds_the_rest(plain, tmp_path):
-    """A later export, with longer, changed and new conversations, adds what it has more."""
-    path = tmp_path / "conversations.json"
-    begun = [node("r", None), node("1", "r", "One"), node("2", "1", "Two", role="assistant")]
-    plain.import_(written(path, [chatgpt(*begun, current="2")]))
-    longer = [*begun, node("3", "2", "Three"), node("2b", "1", "Two again", role="assistant")]
-    plain.import_(written(path, [chatgpt(*longer, current="3"), TRIP | {"conversation_id": "c2"}]))
-    assert [words for _, words in said(plain, "c1")] == ["One", "Two", "Three"]
-    report = plain.import_(written(path, [chatgpt(*longer, current="2b")]))
-    assert (report.messages, report.skipped) == (1, 1)
-    assert [words for _, words in said(plain, "c1")] == ["One", "Two", "Three", "Two again"]
-
-
 def test_what_cannot_be_read_of_an_export_is_named_and_passed_over(plain, tmp_path):
     """The report says where it stands and why; all others come in, also those beside it."""
     bad_time = chatgpt(node("q", None, "Hi", create_time="soon"), current="q", conversation_id="c2")

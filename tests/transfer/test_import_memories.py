@@ -43,25 +43,6 @@ GRAPH = [
 FACTS = {"Ana Prado works at Acme", "Ana Prado: lives in Lisbon", "Ana Prado: has a dog"}
 
 
-@pytest.mark.parametrize("shape", [MEMORIES, {"results": MEMORIES, "relations": [{}, {}]}])
-def test_memories_of_mem0_are_facts_of_their_users(opened, tmp_path, wordless, shape):
-    """Each keeps its metadata and time, and goes to the user and agent that it names."""
-    ana = opened(tmp_path / "m.db", embedder=None, settings=wordless)
-    path = written(tmp_path / "mem0.json", shape)
-    report = ana.import_(path)
-    assert (report.format, report.records, report.users) == ("mem0", 3, ("ana", "bob"))
-    fact, poet = ana.records(kind="fact")
-    assert (fact.content, fact.origin, fact.tags) == ("Is vegetarian", "import:mem0", ("food",))
-    assert fact.event_time == datetime(2026, 2, 1, 16, tzinfo=UTC)
-    assert fact.trust == "agent"
-    assert dict(fact.metadata) == {"source": "chat", "mem0_id": "m1", "mem0_run_id": "r1"}
-    assert (poet.agent, poet.source_role, poet.trust) == ("poet", "assistant", "agent")
-    (other,) = ana.as_user("bob").records()
-    assert (other.content, other.event_time.hour) == ("Likes Porto", 8)
-    assert "records that hold secrets: 1" in report.left_out
-    assert report.skipped == 1  # It stands twice in the file.
-
-
 def test_a_memory_of_mem0_keeps_its_end(plain, opened, tmp_path):
     """A day ends with the day of the user, a moment at once; then it is found no more."""
     noon, midnight = datetime(2026, 2, 1, 12, tzinfo=UTC), datetime(2026, 2, 2, tzinfo=UTC)

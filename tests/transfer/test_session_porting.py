@@ -1,12 +1,11 @@
 """One conversation as a file of JSON Lines: into a memory, and out of it."""
 
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
-from file_samples import START, every, opened, written
+from file_samples import START, opened, written
 
-from memoranda.errors import InvalidInput, NotFound
+from memoranda.errors import InvalidInput
 
 CREATED = "2026-02-27T14:30:00.123Z"
 HEAD = {"_type": "metadata", "key": "telegram:42", "createdAt": CREATED, "lastConsolidated": 1}
@@ -38,33 +37,6 @@ def trip(memory):
     return chat
 
 
-def told(chat):
-    """What a conversation says, but for ids, pins and weights."""
-    messages = chat._transcript.messages(cleared=True)
-    plain = {"id": "", "record_id": None, "pinned": False, "importance": None, "position": None}
-    return [replace(item, **plain) for item in messages], chat.system
-
-
-def test_a_conversation_goes_out_and_comes_in_the_same(tmp_path):
-    """Store, file and another store: messages, settings and creation."""
-    path = tmp_path / "out.jsonl"
-    with opened() as one, opened(user="ana") as two:
-        chat = trip(one)
-        assert len(chat.prunings) == 1
-        with pytest.raises(NotFound, match="no conversation 'nothing' for user 'noa'"):
-            one.export(path, conversation="nothing")
-        report = export(one, path)
-        assert (report.format, report.messages, report.records) == ("session", 45, 0)
-        back = two.import_(path)
-        assert (back.format, back.messages, back.skipped) == ("session", 45, 0)
-        assert told(two.conversation("trip")) == told(chat)
-        (before,), (after,) = one.conversations(), two.conversations()
-        assert after.created_at == before.created_at
-        assert (after.model, after.context_limit) == ("gpt-4o", 9_000)
-        assert two.search("ferry")[0].record.session_id == "trip"
-        assert two.verify() == []
-
-
 def test_a_file_goes_on_by_itself(tmp_path):
     """What is added to the exported file is what the memory lacks at the next import."""
     path = tmp_path / "trip.jsonl"
@@ -77,26 +49,6 @@ def test_a_file_goes_on_by_itself(tmp_path):
         assert (report.messages, report.skipped) == (1, 45)
         chat = memory.conversation("trip")
         assert chat.messages[-1].content == "one more thing"
-
-
-def test_a_file_of_the_specification_is_recognised(tmp_path):
-    """Metadata first: a session, under its key and with its creation; each message an episode."""
-    path = written(tmp_path, "any name.jsonl", HEAD, HI, {**DONE, "content": " "}, DONE)
-    before = path.read_bytes()
-    with opened() as memory:
-        report = memory.import_(path)
-        assert (report.format, report.messages) == ("session", 2)
-        (info,) = memory.conversations()
-        assert info.id == "telegram:42"
-        assert info.created_at == datetime(2026, 2, 27, 14, 30, 0, 123_000, tzinfo=UTC)
-        first, second = memory.conversation("telegram:42").messages
-        assert (first.content, second.content) == ("Where is the ferry?", "Quay 4.")
-        assert second.timestamp == first.timestamp == datetime.fromisoformat(HI["timestamp"])
-        assert min(first.tokens, second.tokens) > 0
-        assert [item.content for item in every(memory)] == ["Where is the ferry?", "Quay 4."]
-        assert memory.import_(path).messages == 0
-    assert path.read_bytes() == before
-    assert [entry.name for entry in tmp_path.iterdir()] == ["any name.jsonl"]
 
 
 def test_another_conversation_of_that_name_is_left_alone(tmp_path):

@@ -11,7 +11,7 @@ from memoranda.model.chat import ChatModel, ChatReply, ToolSpec
 from memoranda.model.models import ToolCall
 from memoranda.model.ports import LanguageModel
 from memoranda.model.usage import Usage
-from memoranda.testing.models import ChatTurn, ModelRequest, ScriptedLLM
+from memoranda.testing.models import ModelRequest, ScriptedLLM
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object"})
 CALL = ToolCall("c1", "look", '{"q": 1}')
@@ -79,26 +79,6 @@ def test_answers_and_replies_can_be_made_of_what_was_asked():
     model = ScriptedLLM({Word: lambda asked: Word(asked.prompt.upper()), ChatReply: reply})
     assert ask(model, prompt="hey").value == Word("HEY")
     assert chat(model, "x", tools=[LOOK]).text == "x look"
-
-
-def test_words_are_told_in_pieces():
-    """A listener hears the words one by one, and together they are the reply."""
-    text = "  Two  words\n\nand 例え 😀 "
-    on_text = []
-    assert chat(ScriptedLLM([text]), on_text=on_text.append).text == text == "".join(on_text)
-    assert len(on_text) == 6
-    assert chat(ScriptedLLM([CALL]), on_text=on_text.append).text == ""
-    assert len(on_text) == 6
-
-
-def test_turns_are_remembered_as_they_were():
-    """What is done to the messages afterwards does not change what was asked."""
-    model = ScriptedLLM({ChatReply: "Hi."})
-    messages = [{"role": "user", "content": [{"type": "text", "text": "a"}]}]
-    asyncio.run(model.chat(messages, tools=[LOOK]))
-    messages[0]["content"][0]["text"] = "b"
-    said = {"role": "user", "content": [{"type": "text", "text": "a"}]}
-    assert model.chatted == [ChatTurn((said,), (LOOK,))]
 
 
 @each_row("call", [ask, chat])
