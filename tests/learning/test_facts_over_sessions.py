@@ -13,12 +13,17 @@ def test_what_was_told_last_holds_and_what_it_ends_does_not(said, holds, over):
     # What a later sentence only names ends, whatever it is known of.
     I work at Bistro Lupo. / I quit Bistro Lupo last night. | | The user works at Bistro Lupo
     I'm a nurse. / I retired last Friday! | | works as a nurse
+    My colleague is Tyrone. / And Tyrone quit to join the navy. | | colleague is called Tyrone
+    You may call me Mrs Kerr. / Just call me Val. | Call me Val | Mrs Kerr
+    Puedes llamarme Paco. / Puedes llamarme Fran. | Fran | Paco
     I'm engaged. / Mia and I broke up. | | The user is engaged
     I hate jazz. / I love jazz now. | | does not like jazz
     # Another part of a list, what others gave up, and what is only asked end nothing.
     We keep six alpacas and two donkeys. / Sold the alpacas at the spring fair.
     | The user keeps two donkeys |
     My dentist is Dr Roe. / My landlord is Tom Fry. | The user's dentist is called Dr Roe |
+    My colleague is Tyrone. / Tyrone quit smoking. | The user's colleague is called Tyrone |
+    I live in Leeds. / We live in Fargo, basically. | The user lives in Leeds |
     I play the cello. / My brother quit the cello. | The user plays the cello |
     I work at Lupo. / My dinner at Lupo is over. | The user works at Lupo |
     I live in Leeds. / Should I be done with Leeds? | The user lives in Leeds |

@@ -87,6 +87,14 @@ def test_what_was_forgotten_meanwhile_is_not_learned_again(memory):
     assert consolidated(memory, chat) == []
 
 
+def test_what_is_typed_without_apostrophes_is_kept_once(memory):
+    """It is read in the turn as it is at the end of the session."""
+    chat, _ = listening(memory)
+    chat.add("user", "dont ever suggest energy drinks to me")
+    consolidated(memory, chat)
+    assert facts(memory) == ["Don't ever suggest energy drinks to me."]
+
+
 @each_row
 def test_what_is_refused_says_why(memory, text, why):
     """Nothing is kept, and the receipt tells the reason, and no secret.

@@ -48,9 +48,7 @@ def test_data_is_read_once_and_cannot_be_changed():
     assert patterns.load("xx", "dates") is data
     # In a plain list a number sign begins a comment, and an underscore joins.
     assert patterns.words_of("names") == {"Ana", "Ben", "Cid Li"}
-    assert patterns.WordLists("dates").days == {"uno"}
-    with pytest.raises(AttributeError, match="nights"):
-        _ = patterns.WordLists("dates").nights
+    assert patterns.word_list("dates", "days") == {"uno"}
     assert (patterns.languages_with("dates"), patterns.languages_with("else")) == (("xx",), ())
 
 

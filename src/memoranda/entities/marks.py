@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from memoranda.model.models import Mention
 from memoranda.text.calendar import calendar_numbers
-from memoranda.text.patterns import LanguageData, WordLists, compile_pattern, is_word
+from memoranda.text.patterns import LanguageData, compile_pattern, is_word, word_list
 
 # What stands in names and around them, by what it tells.
-names = WordLists("names")
+names = partial(word_list, "names")
 
 
 def _month_names() -> Iterable[str]:
@@ -90,7 +91,7 @@ def _is_genuine(kind: str, mark: str) -> bool:
     """Refuse colours, preprocessor lines and doubtful dates."""
     if kind == "hashtag":
         body = mark[1:]
-        if body in names.code_words or body.isdecimal():
+        if body in names("code_words") or body.isdecimal():
             return False
         colour = _HEX.fullmatch(body) is not None
         return not (colour and (any(c.isdigit() for c in body) or len(set(body.lower())) == 1))

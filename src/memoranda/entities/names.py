@@ -112,7 +112,7 @@ def means(name: str, type: str, known: str, known_type: str) -> bool:
 
 def _initials(folded: str) -> str:
     """Return the initials of a name of several words, without the small ones; else nothing."""
-    weighty = [word[0] for word in _WORD.findall(folded) if word not in names.joiners]
+    weighty = [word[0] for word in _WORD.findall(folded) if word not in names("joiners")]
     return "".join(weighty) if len(weighty) in INITIALS else ""
 
 
@@ -121,14 +121,14 @@ def _thing(folded: str) -> str:
     words = folded.replace(",", " ").split()
     if len(words) > 1 and words[0] == "the":
         words = words[1:]
-    while len(words) > 1 and words[-1].rstrip(".") in names.legal_forms:
+    while len(words) > 1 and words[-1].rstrip(".") in names("legal_forms"):
         words.pop()
     return " ".join(words) or folded
 
 
 def _person(folded: str) -> list[str]:
     """Return the words of a person's name, without titles."""
-    return [word for word in _WORD.findall(folded) if word not in names.titles]
+    return [word for word in _WORD.findall(folded) if word not in names("titles")]
 
 
 def _nicknames(given: str) -> set[str]:

@@ -91,7 +91,7 @@ class RuleExtractor:
 
 def _find_names(text: str) -> Iterator[Mention]:
     """Yield the names of each line; shouted lines have none."""
-    german = len(names.german_words.intersection(text[:400].split())) > 1
+    german = len(names("german_words").intersection(text[:400].split())) > 1
     for line in _LINE.finditer(text):
         tokens = _split_words(line[0], line.start())
         long = [token.name for token in tokens if len(token.name) > 1]
@@ -121,7 +121,7 @@ def _split_words(line: str, offset: int) -> list[WordToken]:
         elif tokens:
             # The full stop of "Dr." and of an initial ends no sentence.
             previous = tokens[-1].name
-            stop = gap == ". " and (len(previous) == 1 or previous.lower() in names.titles)
+            stop = gap == ". " and (len(previous) == 1 or previous.lower() in names("titles"))
             opens = not stop and _START.search(gap) is not None
         tokens.append(WordToken(name, offset + begin, gap, ending is not None, opens))
         before = match.end()
@@ -140,7 +140,7 @@ def _known_names() -> frozenset[str]:
 @cache
 def _names_in_lower_case() -> frozenset[str]:
     """Return the well-known names that need no capital: they are no words."""
-    return _known_names() - words_of("names_and_words") - names.joiners
+    return _known_names() - words_of("names_and_words") - names("joiners")
 
 
 @cache
@@ -149,13 +149,13 @@ def _date_words() -> frozenset[str]:
     weekdays = calendar_numbers("weekdays", "en", "de")
     months = {**calendar_numbers("months", "en", "de"), **calendar_numbers("short_months", "en")}
     days = {*weekdays, *(f"{day}s" for day in calendar_numbers("weekdays", "en"))}
-    return names.holidays.union(months, days, calendar_numbers("short_weekdays", "en"))
+    return names("holidays").union(months, days, calendar_numbers("short_weekdays", "en"))
 
 
 @cache
 def _beside_names() -> frozenset[str]:
     """Return the words in small letters with which no name begins."""
-    return names.joiners | _date_words()
+    return names("joiners") | _date_words()
 
 
 def is_everyday(word: str) -> bool:
@@ -165,7 +165,7 @@ def is_everyday(word: str) -> bool:
     people note all but eight.
     """
     low = word.lower()
-    in_list = low in names.demonyms or low in _date_words()
+    in_list = low in names("demonyms") or low in _date_words()
     return in_list or f" {low}".encode() in load_sketch("o200k_base").levels
 
 
@@ -196,7 +196,7 @@ def _capitalized_runs(tokens: Sequence[WordToken]) -> Iterator[tuple[int, int]]:
     for place, token in enumerate(tokens):
         fits, initial = _can_name(tokens, place), token.gap == ". " and not token.opens
         joined = run and not tokens[place - 1].possessive and (token.gap in {" ", " & "} or initial)
-        if joined and (fits or token.name in names.joiners):
+        if joined and (fits or token.name in names("joiners")):
             run.append(place)
             continue
         if run:
@@ -229,7 +229,7 @@ def _mention(
     if first > last or tokens[first].name[0].isdigit():
         return None
     start, end = tokens[first].start, tokens[last].end
-    title = first > 0 and tokens[first - 1].low in names.titles
+    title = first > 0 and tokens[first - 1].low in names("titles")
     single, is_name = first == last, _is_single_name if first == last else _is_phrase
     if not (title or is_name(tokens[first : last + 1], strict=strict)):
         return None
@@ -250,7 +250,7 @@ def _trim(tokens: Sequence[WordToken], first: int, last: int) -> tuple[int, int]
 def _stands_before(tokens: Sequence[WordToken], first: int, last: int) -> bool:
     """Return whether the first word of a run is no part of the name in it."""
     token = tokens[first]
-    if token.low in _beside_names() or (first < last and token.low in names.titles):
+    if token.low in _beside_names() or (first < last and token.low in names("titles")):
         return True
     words = [each.low for each in tokens[first : last + 1]]
     known = any(" ".join(words[:count]) in places() for count in (2, 3)) or words[1:2] == ["of"]
@@ -260,7 +260,7 @@ def _stands_before(tokens: Sequence[WordToken], first: int, last: int) -> bool:
 def _is_single_name(tokens: Sequence[WordToken], *, strict: bool) -> bool:
     """Return whether one capitalised word is a name."""
     token, word, low = tokens[0], tokens[0].name, tokens[0].low
-    if len(word) == 1 or low in _date_words() or low in names.titles:
+    if len(word) == 1 or low in _date_words() or low in names("titles"):
         return False
     if _INNER_CAPITAL.fullmatch(word) or low in _known_names():
         return True
@@ -270,10 +270,10 @@ def _is_single_name(tokens: Sequence[WordToken], *, strict: bool) -> bool:
 
 def _is_phrase(tokens: Sequence[WordToken], *, strict: bool) -> bool:
     """Refuse phrases of everyday words alone ("Happy Birthday"), and whole headlines."""
-    parts = [token for token in tokens if token.name not in names.joiners]
+    parts = [token for token in tokens if token.name not in names("joiners")]
     if (strict and len(parts) >= _HEADLINE) or all(len(part.name) == 1 for part in parts):
         return False
-    ends = names.place_ends | names.organization_ends
+    ends = names("place_ends") | names("organization_ends")
     known = " ".join(part.low for part in parts) in places()
     return any(map(_may_name, parts)) or known or (parts[-1].low in ends and not strict)
 
@@ -295,13 +295,13 @@ def _type_of(tokens: Sequence[WordToken], first: int, last: int) -> str:
         ("location", low in places()),
         ("organization", low in organizations()),
         ("project", low in products()),
-        ("organization", several and end in names.organization_ends),
-        ("location", several and end in names.place_ends),
+        ("organization", several and end in names("organization_ends")),
+        ("location", several and end in names("place_ends")),
         ("person", whole and run[0].low in given_names()),
         ("project", inner),
-        ("person", before in names.person_before),
-        ("organization", before in {"at", "for"} and nearby & names.work),
-        ("location", before in names.place_prepositions and nearby & names.motion),
+        ("person", before in names("person_before")),
+        ("organization", before in {"at", "for"} and nearby & names("work")),
+        ("location", before in names("place_prepositions") and nearby & names("motion")),
         ("person", full),
     )
     return next((kind for kind, holds in rules if holds), "other")

@@ -29,6 +29,12 @@ EDGE = _ENDS + " \t\n\"'`*_\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u300
 _LAST_LETTER = compile_pattern(r"([^\W\d_])(?:[\W_]|$)")
 
 
+def bare_words(text: str) -> list[str]:
+    """Return the words of a text in small letters, without marks around them."""
+    words = (word.strip(EDGE) for word in text.casefold().split())
+    return [word for word in words if word]
+
+
 class PatternTable(dict[str, Any]):
     """The entries of one table of a data file; each of its patterns is compiled at its first use.
 

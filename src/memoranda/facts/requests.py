@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from memoranda.facts.forms import FormSet
-from memoranda.facts.language import PatternTable, language_of, languages_in
+from memoranda.facts.language import PatternTable, bare_words, language_of, languages_in
 from memoranda.facts.reader import INSTRUCTION, FactStatement, read_facts
 from memoranda.facts.stance import may_open
 from memoranda.facts.values import stems, value_key
@@ -245,9 +245,7 @@ def find_withheld(text: str) -> tuple[int, int] | None:
 
 def is_aside(text: str, language: str) -> bool:
     """Return whether a sentence beside an instruction sets no task: thanks, or a reason."""
-    opening = [word.strip(_TIDY) for word in text.casefold().split()]
-    known = language_of(language).words["openings"]
-    idle = all(not word or word in known for word in opening)
+    idle = language_of(language).words["openings"].issuperset(bare_words(text))
     return idle or language_of(language).requests.fits("aside", text)
 
 

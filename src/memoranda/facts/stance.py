@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from memoranda.facts.forms import compile_form
-from memoranda.facts.language import EDGE, Language
+from memoranda.facts.language import EDGE, Language, bare_words
 
 _OPENS = frozenset(EDGE) - {" ", "\t", "'", "_", "\u2019"}
 _BREAKS = _OPENS | {" ", "\t"}
@@ -64,7 +64,7 @@ def _opens(language: Language, sentence: str, match: Any) -> bool:
     before = sentence[:start].rstrip()
     if named.get("bare") is not None and not _may_leave_out(language, before):
         return False
-    words = _bare_words((named.get("named") or "").replace("\u2019", " "))
+    words = bare_words((named.get("named") or "").replace("\u2019", " "))
     lists = language.words
     no_names = lists["unclear"] | lists["openings"] | language.function_words
     if words and words[0] in no_names:
@@ -80,7 +80,7 @@ def _may_leave_out(language: Language, before: str) -> bool:
 
     It may where it opens the sentence, or where the one before it has that subject.
     """
-    words = _bare_words(before)
+    words = bare_words(before)
     told = [word for word in words if word not in language.words["openings"]]
     joins = before[-1:] in _OPENS or not {*words[-1:]}.isdisjoint(language.words["joining"])
     plain = {word.partition("\u2019")[0] for word in words}
@@ -104,7 +104,7 @@ def _last_place(language: Language, name: str, text: str) -> int:
 
 
 def _is_frame(language: Language, segment: str) -> bool:
-    return language.words.fits("frames", " ".join(_bare_words(segment)))
+    return language.words.fits("frames", " ".join(bare_words(segment)))
 
 
 def _leads(language: Language, segment: str, *, joins: bool = False) -> bool:
@@ -115,7 +115,7 @@ def _leads(language: Language, segment: str, *, joins: bool = False) -> bool:
         segment: the part.
         joins: whether nothing parts it from the clause: then it must only lead into that.
     """
-    lists, words = language.words, _bare_words(segment)
+    lists, words = language.words, bare_words(segment)
     if _is_frame(language, segment):
         return True
     if lists.fits("doubt", segment) or not {*lists["reports"]}.isdisjoint(words):
@@ -132,9 +132,3 @@ def _leads(language: Language, segment: str, *, joins: bool = False) -> bool:
     first = words[0].partition("\u2019")[0]
     own = segment.strip(EDGE)[:1].isupper() or first in language.function_words
     return not joins and len(words) > (1 if own else _CLAUSE_WORDS)
-
-
-def _bare_words(text: str) -> list[str]:
-    """Return the words of a text in small letters, without marks around them."""
-    words = (word.strip(EDGE) for word in text.casefold().split())
-    return [word for word in words if word]

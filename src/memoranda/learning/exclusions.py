@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
+from memoranda.facts.language import bare_words
 from memoranda.facts.requests import find_withheld
 from memoranda.facts.values import value_key
 from memoranda.learning.claims import Turn
 from memoranda.learning.sentences import cut_out, english, english_words, own_sentences
 from memoranda.text.limits import MOST_READ
-from memoranda.text.patterns import WordLists
+from memoranda.text.patterns import word_list
 
-_WORDS = WordLists("stance")
-_EDGE = " \t\n.,;:!?\"'()-"
+_WORDS = partial(word_list, "stance")
 _POINTS_AHEAD = frozenset({"next", "following", "about", "going"})
 
 
@@ -35,8 +36,8 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
             said = turn.text[:MOST_READ].replace("\u2019", "'").replace("\u2018", "'")
             withheld = find_withheld(said)
             bare = withheld is not None and _is_idle(said[: withheld[0]] + said[withheld[1] :])
-            words = {word.strip(_EDGE) for word in said.lower().split()}
-            back = bare and bool(words & _WORDS.points_back) and not words & _POINTS_AHEAD
+            words = set(bare_words(said))
+            back = bare and bool(words & _WORDS("points_back")) and not words & _POINTS_AHEAD
             if back or english("unsaid").search(said):
                 talk.unsay(place)
                 withheld = withheld or (0, 0)
@@ -54,9 +55,7 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
 
 def _is_idle(text: str) -> bool:
     """Return whether a text says nothing by itself."""
-    return all(
-        not word.strip(_EDGE) or word.strip(_EDGE) in _WORDS.idle for word in text.lower().split()
-    )
+    return _WORDS("idle").issuperset(bare_words(text))
 
 
 @dataclass(slots=True)

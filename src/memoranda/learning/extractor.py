@@ -74,8 +74,7 @@ class RuleFactExtractor:
 
     def read(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> PageReading:
         """Return the claims of a page of turns, and the changes that it tells; as ``extract``."""
-        read = (replace(each, text=write_out(each.text[:MOST_READ])) for each in (*before, *page))
-        around = blank_exclusions(list(read))
+        around = _open_turns([*before, *page])
         claims: list[Claim] = []
         changes: list[tuple[Turn, str]] = []
         last: dict[str, FactStatement] = {}
@@ -98,7 +97,7 @@ class RuleFactExtractor:
             return [], [RefusedRequest("", WITHHELD)]
         if not turn.person or not asks_to_keep(turn.text):
             return [], []
-        *earlier, open_turn = blank_exclusions([*before, turn])
+        *earlier, open_turn = _open_turns([*before, turn])
         reading = read_requests(open_turn, earlier, list(own_sentences(open_turn.text)))
         claims = {each.content.casefold(): self._claim(each, turn) for each in reading.drafts}
         return list(claims.values()), reading.refused
@@ -264,6 +263,12 @@ class _TurnReader:
             return shown, said
         lead = f"{person}'s" if who in {"his", "her"} else person
         return lead + shown[end:], lead + said[end:]
+
+
+def _open_turns(turns: Sequence[Turn]) -> list[Turn]:
+    """Return turns as they are read: with their apostrophes, and without what is excluded."""
+    read = (replace(each, text=write_out(each.text[:MOST_READ])) for each in turns)
+    return blank_exclusions(list(read))
 
 
 def find_event_time(

@@ -80,12 +80,12 @@ class SpeakerLabels:
         """Return how sure it is that a label is the name of somebody who speaks; 0 if it is not."""
         label = _label(found)
         words, bracketed = label.split(), found["plain"] is None
-        roles = _FORMS.words("roles") | names.person_before
+        roles = _FORMS.words("roles") | names("person_before")
         if all(word.casefold() in roles or word.isdigit() for word in words):
             return _MAYBE
         if is_given_name(words[0]) and not any(map(str.islower, words[1:])):
             return _SURE
-        titled = words[0].lower().rstrip(".") in names.titles
+        titled = words[0].lower().rstrip(".") in names("titles")
         if not titled and any(map(is_no_name, words)):
             return 0
         if self._count[label.casefold()] > 1 or (bracketed and label[0].isupper()):

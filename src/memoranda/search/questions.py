@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 
 import numpy as np
@@ -38,7 +38,7 @@ from memoranda.search.index import UNREAD, Mask, Places, Rows
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.languages import DEFAULT
-from memoranda.text.patterns import LanguageData, WordLists, compile_pattern, load
+from memoranda.text.patterns import LanguageData, compile_pattern, load, word_list
 from memoranda.text.sentences import sentence_texts
 from memoranda.text.small_talk import states_nothing
 from memoranda.text.terms import fold, normalize, stop_words
@@ -47,7 +47,7 @@ FEW_WORDS = 2
 LONGEST_QUESTION = 200  # characters of a question without its mark
 
 _TOPIC = "questions"
-_WORDS = WordLists(_TOPIC)
+_WORDS = partial(word_list, _TOPIC)
 _ASKS = ("?", "\uff1f", "\u061f")
 # Around a question.
 _EDGE = " .\t\n\"'”’»)]*_"
@@ -76,7 +76,7 @@ def is_keyword(question: str) -> bool:
 def names_assistant(question: str) -> bool:
     """Return whether a question asks for what the assistant said: "What did you suggest?"."""
     words = question.casefold().replace("’", "'").rstrip("?").split()
-    return not _WORDS.assistant_words.isdisjoint(words) and _WORDS.own_words.isdisjoint(words)
+    return not _WORDS("assistant_words").isdisjoint(words) and _WORDS("own_words").isdisjoint(words)
 
 
 @dataclass(frozen=True)

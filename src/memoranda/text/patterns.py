@@ -121,25 +121,11 @@ def words_of(topic: str, *codes: str) -> frozenset[str]:
     return frozenset(word.replace("_", " ") for word in found)
 
 
-class WordLists:
-    """The word lists of a topic over all languages, as attributes: ``names.titles``.
-
-    Each is a set, put together from the arrays of that name in every ``<code>/<topic>.toml``
-    when it is first used.
-    """
-
-    def __init__(self, topic: str) -> None:
-        """Stand for the files of a topic, which are not read yet."""
-        self._topic = topic
-
-    def __getattr__(self, name: str) -> frozenset[str]:
-        """Read a list, and keep it."""
-        files = [load(code, self._topic) for code in languages_with(self._topic)]
-        words = frozenset(word for file in files for word in file.get(name, ()))
-        if not words:
-            raise AttributeError(f"no language has {name} in its {self._topic}.toml")
-        setattr(self, name, words)
-        return words
+@cache
+def word_list(topic: str, name: str, *codes: str) -> frozenset[str]:
+    """Return the words of the arrays of a name in ``<topic>.toml`` of some languages, or of all."""
+    files = (load(code, topic) for code in codes or languages_with(topic))
+    return frozenset(word for file in files for word in file.get(name, ()))
 
 
 class LanguageData:
@@ -171,7 +157,7 @@ class LanguageData:
 
     def words(self, name: str) -> frozenset[str]:
         """Return the words of a list as a set."""
-        return _words(self._code, self._topic, name)
+        return word_list(self._topic, name, self._code)
 
     def mapping(self, name: str) -> Mapping[str, str]:
         """Return a table of words and what stands for them."""
@@ -202,11 +188,6 @@ class LanguageData:
         found = self.pattern(name)
         setattr(self, name, found)
         return found
-
-
-@cache
-def _words(code: str, topic: str, name: str) -> frozenset[str]:
-    return frozenset(load(code, topic)[name])
 
 
 def _frozen(value: Any) -> Any:

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from operator import attrgetter, ne
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
 from memoranda.text.linear_patterns import LinearMatch, LinearPattern
-from memoranda.text.patterns import WordLists, any_of, compile_pattern, expand, load, words_of
+from memoranda.text.patterns import any_of, compile_pattern, expand, load, word_list, words_of
 from memoranda.text.terms import lower_in_place
 
 # What stands for a secret.
 HIDDEN = "[…]"
-_WORDS = WordLists("secrets")
+_WORDS = partial(word_list, "secrets")
 
 
 class SecretSpan(NamedTuple):
@@ -199,7 +199,7 @@ def _count_digits(code: str) -> int:
 def _is_reference(lowered: str, start: int, end: int) -> bool:
     """Return whether words beside a code say that it is an order number, a commit or the like."""
     around = f"{lowered[max(0, start - _AROUND) : start]} {lowered[end : end + _AROUND]}"
-    return not _WORDS.references.isdisjoint(around.translate(_NO_SIGNS).split())
+    return not _WORDS("references").isdisjoint(around.translate(_NO_SIGNS).split())
 
 
 def _is_in_address(text: str, start: int) -> bool:
@@ -231,17 +231,17 @@ _VALUE = compile_pattern(
 )
 # A login, which is a name, a slash between blanks, and the password.
 _LOGIN = compile_pattern(
-    lambda: rf"\b{any_of(_WORDS.logins)}\s?[:=]\s?\S{{1,60}}\s/\s(\S*[a-z]\S*[^\s.])"
+    lambda: rf"\b{any_of(_WORDS('logins'))}\s?[:=]\s?\S{{1,60}}\s/\s(\S*[a-z]\S*[^\s.])"
 )
 # A password before its name: "tulip22 is my password".
 _GIVEN_BEFORE = compile_pattern(
     lambda: (
-        rf"([^\s{_MARKS}]+){_QUOTES}?\s{any_of(_WORDS.verbs)}\s{any_of(_WORDS.whose)}\s"
-        rf"(?:\S+\s+){{0,3}}{any_of(_WORDS.passwords)}\b"
+        rf"([^\s{_MARKS}]+){_QUOTES}?\s{any_of(_WORDS('verbs'))}\s{any_of(_WORDS('whose'))}\s"
+        rf"(?:\S+\s+){{0,3}}{any_of(_WORDS('passwords'))}\b"
     )
 )
 # What ends a value of plain words.
-_JOINING = compile_pattern(lambda: rf"(?:^|\s){any_of(_WORDS.joining)}(?:\s|$)", re.IGNORECASE)
+_JOINING = compile_pattern(lambda: rf"(?:^|\s){any_of(_WORDS('joining'))}(?:\s|$)", re.IGNORECASE)
 # How the values are written that have figures.
 _NUMBER = compile_pattern(r"\s{0,3}[\"'#*]{0,2}([A-Za-z]{0,2}[0-9](?:[ -]?[0-9]){2,23})")
 _CLAUSE = compile_pattern(r"[^.,;:!?()\n\"“”«»]{1,240}")
@@ -259,17 +259,17 @@ _LONG = 16  # from so many characters on, a value of letters alone is a key
 @cache
 def _names(*labels: str) -> LinearPattern:
     """Return the pattern of the names with some labels, each a group, in lower case."""
-    groups = (f"(?P<{label}>{any_of(getattr(_WORDS, label))})" for label in labels)
+    groups = (f"(?P<{label}>{any_of(_WORDS(label))})" for label in labels)
     return compile_pattern("|".join(groups).replace(r"\s+", r"[\s_-]?"))
 
 
 @cache
 def _joint() -> LinearPattern:
     """Return the pattern of what joins a name to its value, in lower case."""
-    of = rf"(?:\s{any_of(_WORDS.of)}(?:\s[^\s.,;:!?=]{{1,30}}){{1,4}}?|\s?\([^()\n]{{1,60}}\))?"
-    verb = rf"(?:\s{any_of(_WORDS.verbs)}|['’]s)\s?:?\s(?:{any_of(_WORDS.still)}\s)?"
+    of = rf"(?:\s{any_of(_WORDS('of'))}(?:\s[^\s.,;:!?=]{{1,30}}){{1,4}}?|\s?\([^()\n]{{1,60}}\))?"
+    verb = rf"(?:\s{any_of(_WORDS('verbs'))}|['’]s)\s?:?\s(?:{any_of(_WORDS('still'))}\s)?"
     sign = rf"\s{{0,3}}(?:,\s?{_QUOTES}value{_QUOTES}\s?)?(?::=|=>|[{_SIGNS_OF_VALUE}])"
-    unspaced = rf"\s?{any_of(_WORDS.unspaced_verbs)}\s?"
+    unspaced = rf"\s?{any_of(_WORDS('unspaced_verbs'))}\s?"
     return compile_pattern(rf"{_QUOTES}{{0,2}}{of}(?:{sign}|{verb}|{unspaced})")
 
 
@@ -330,7 +330,7 @@ def _is_call(value: str) -> bool:
 def _is_value(value: str, label: str, *, joined: bool) -> bool:
     """Return whether what stands behind a name is no word of a sentence."""
     figures, letters = _count_digits(value), any(map(str.isalpha, value))
-    if len(value) < _LEAST[label][not joined] or value.lower() in _WORDS.no_values:
+    if len(value) < _LEAST[label][not joined] or value.lower() in _WORDS("no_values"):
         return False
     if label == "passwords" and joined:
         return figures > 0 or (letters and any(sign in _SIGNS for sign in value[:-1]))
@@ -360,12 +360,12 @@ def _is_phrase(said: str) -> bool:
     if not parts or not all(part.replace("'", "").replace("’", "").isalpha() for part in parts):
         return False
     # "correct horse battery staple" is a password, "correct" is not.
-    endings = tuple(_WORDS.no_endings)
-    told = sum(part in _WORDS.no_values or part.endswith(endings) for part in parts)
+    endings = tuple(_WORDS("no_endings"))
+    told = sum(part in _WORDS("no_values") or part.endswith(endings) for part in parts)
     return (
         told <= (len(parts) >= _MANY)
         and words_of("function_words", *_SPOKEN).isdisjoint(parts)
-        and not any(part in getattr(_WORDS, label) for label in LABELLED for part in parts)
+        and not any(part in _WORDS(label) for label in LABELLED for part in parts)
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
-from memoranda.text.patterns import WordLists, compile_pattern
+from memoranda.text.patterns import compile_pattern, word_list
 from memoranda.text.sentences import sentence_texts
 
-_SAID = WordLists("small_talk")
+_SAID = partial(word_list, "small_talk")
 _WORD = compile_pattern(r"[^\W_]+(?:['’-][^\W_]+)*")
 _ASKS = ("?", "\uff1f", "\u061f")
 _EXCLAIMS = ("!", "\uff01")
@@ -26,7 +26,7 @@ MOST = 12
 def is_small_talk(text: str) -> bool:
     """Return whether a text only greets, thanks or agrees: memory has nothing to say to it."""
     words = _words(text)
-    return bool(words) and all(word in _SAID.words for word in words)
+    return bool(words) and all(word in _SAID("words") for word in words)
 
 
 @lru_cache(maxsize=4_096)  # A search looks at the same turns again and again.
@@ -43,11 +43,11 @@ def _is_empty(sentence: str) -> bool:
         return True
     words = _words(sentence)
     if sentence.endswith(_ASKS):
-        return not (words and _CLAUSES.search(sentence)) or words[0] in _SAID.asking
+        return not (words and _CLAUSES.search(sentence)) or words[0] in _SAID("asking")
     if not sentence.endswith(_EXCLAIMS) or any(map(str.isdigit, sentence)):
         return False
     plain = sentence.casefold().replace("'", "’")
-    return len(words) <= FEW or (len(words) <= MOST and plain.startswith(tuple(_SAID.openers)))
+    return len(words) <= FEW or (len(words) <= MOST and plain.startswith(tuple(_SAID("openers"))))
 
 
 def _words(text: str) -> list[str]:
