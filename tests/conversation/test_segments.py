@@ -270,52 +270,6 @@ a: Added.
 u: LGTM
 a: Great!
 """,
-    """\
-u: I'm writing my master's thesis on urban heat islands. Help me structure it.
-a: Introduction, related work, method, results, discussion.
-u: Let's start with the introduction.
-a: Here is a draft of the introduction.
-u: Good, next chapter: related work.
-a: I drafted three pages on related work.
-u: Cite Oke 1982.
-a: Cited.
-u: Now let's turn to the method.
-a: The method chapter describes the sensors.
-u: Chapter 3 is finished. Now the results.
-a: Please give me the figures.
-u: Mean difference 2.4 K, maximum 6.1 K.
-a: Added to the results.
-u: Let's move on to the discussion.
-a: The discussion compares with other cities.
-u: Add the limitations, please.
-a: Done.
-u: New section after that: policy implications.
-a: Section 5.3 is written.
-u: Let's focus on trees there.
-a: It now argues for street trees.
-u: Next on my list is the abstract.
-a: Here is an abstract of 200 words.
-u: Shorten it.
-a: 150 words now.
-u: That chapter is complete. What about the conclusion?
-a: A draft of the conclusion follows.
-u: Begin with the research question.
-a: Changed.
-u: Let's do the bibliography next.
-a: 34 entries, APA style.
-u: My supervisor wants a different title.
-a: "Cooling the City" perhaps?
-u: Ok. Let's discuss the figures.
-a: Figure 2 needs a legend.
-u: Add it.
-a: Added.
-u: On to the appendix.
-a: The appendix lists the sensors.
-u: Check the whole thing for typos.
-a: 23 typos corrected. The review is done.
-u: Great, now the acknowledgements.
-a: Here they are.
-""",
 )
 
 

@@ -4,8 +4,6 @@ import pytest
 
 from memoranda import Memory
 
-THINGS = ["boat", "cat", "house", "piano", "car", "garden", "lamp", "ladder", "kettle", "drum"]
-
 
 @pytest.fixture
 def prefix():
@@ -50,26 +48,6 @@ def test_alone_it_prints_the_file_and_where_it_is(run, told, file, monkeypatch):
     monkeypatch.setenv("MEMORANDA_NOTES__MAX_MEMORY_SIZE", "256")
     file.write_text(f"{file.read_text()}\n{'My own words. ' * 30}\n")
     assert "too long" in run().stderr
-
-
-def test_what_is_written_again_is_told(run, file):
-    """Many lines that are gone at once are written again, until it was meant."""
-    remember(*(f"Ana owns a {thing}" for thing in THINGS))
-    text = run("show").stdout
-    left = "\n".join(line for line in text.splitlines() if not line.startswith("- "))
-    file.write_text(left)
-    assert run().stderr.count("--accept-removals") == 1
-    assert len(facts()) == len(THINGS)
-    assert file.read_text() == text
-    file.write_text(
-        ""
-    )  # A file that was lost, rather than everything it knows: so says the advice.
-    lost = run("sync", "--accept-removals")
-    assert "not the heading" in lost.stderr + lost.stdout
-    assert len(facts()) == len(THINGS)
-    file.write_text(left)
-    assert f"{len(THINGS)} forgotten" in run("sync", "--accept-removals").stdout
-    assert facts() == []
 
 
 def test_what_was_changed_by_hand_is_read_and_told(run, told, file):

@@ -214,15 +214,3 @@ def test_the_doctor_is_well_after_each_remedy_and_fails_with_a_fault(run, checks
     monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "local")
     monkeypatch.setenv("MEMORANDA_EMBEDDING__FOLDER", "no-models")
     run("doctor", code=1)
-
-
-def test_the_doctor_counts_on_a_language_model_without_asking_it(checks, monkeypatch):
-    """Without one some names are not found; that nothing listens at its address is not noticed."""
-    found = checks()
-    assert found["names"]["ok"] is None
-    for setting in ("entities.spacy_model", "llm.model"):
-        assert setting in found["names"]["remedy"]
-    pytest.importorskip("pydantic_ai")
-    monkeypatch.setenv("MEMORANDA_LLM__MODEL", "openai:small@http://127.0.0.1:9/v1")
-    monkeypatch.setenv("MEMORANDA_ENTITIES__ACCURATE", "regex, llm")
-    assert checks()["names"]["ok"] is True

@@ -10,7 +10,6 @@ from memoranda.entities.pipeline import REMEDIES, EntityPipeline, EntityReading,
 from memoranda.entities.rules import RuleExtractor
 from memoranda.errors import ConfigError, LLMError
 from memoranda.model.models import Mention
-from memoranda.model.ports import EntityExtractor
 
 TEXT = "Ana Bell met Bo in Rio"
 STRATEGIES = {"fast": ("regex",), "accurate": ("regex", "spacy", "llm")}
@@ -135,15 +134,6 @@ def test_the_order_of_a_strategy_is_the_preference():
     pipeline = EntityPipeline(providers, {"a": ("regex", "llm"), "b": ("llm", "regex")})
     assert pipeline.read("a", TEXT).mentions == [PERSON]
     assert pipeline.read("b", TEXT).mentions == [PLACE]
-
-
-def test_a_pipeline_is_an_extractor():
-    """By its strategy ``fast``."""
-    pipeline = EntityPipeline({"regex": RuleExtractor()}, STRATEGIES)
-    fast: EntityExtractor = pipeline
-    text = "Ana wrote to ana@example.com in Lisbon"
-    assert fast.extract(text) == RuleExtractor().extract(text)
-    assert pipeline.read("accurate", text).mentions == fast.extract(text)
 
 
 @each_row("error", [ValueError("bad tensor"), LLMError("too slow")])

@@ -6,13 +6,8 @@ what a scripted model does not say.
 
 import json
 import re
-import socket
-import subprocess
-import sys
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlsplit
 
 import pytest
 from benchmarks.local_model import LONGEST
@@ -24,7 +19,6 @@ from memoranda.agent.session import (
     ChatSession,
     ConversationChanged,
     Notice,
-    RequestFailed,
     TextPiece,
 )
 from memoranda.errors import UnusableAnswer
@@ -172,31 +166,6 @@ def test_an_answer_that_is_stopped_leaves_the_next_one_alone(opened, model):
     assert isinstance(last, AnswerFinished), last
 
 
-def test_lines_of_a_pipe_get_one_answer_each(model, tmp_path):
-    """``memoranda chat --json``: a real process, a line for a line, exit code 0."""
-    path = tmp_path / "config.toml"
-    path.write_text(
-        f'timezone = "UTC"\n[embedding]\nmodel = "none"\n[agent]\ntools = "none"\n'
-        f'[llm]\nmodel = "{model}"\ntimeout = {PATIENCE}\n[consolidation]\ntimeout = {PATIENCE}\n'
-    )
-    command = [sys.executable, "-m", "memoranda", "--db", str(tmp_path / "a.db"), "chat", "--json"]
-    done = subprocess.run(  # noqa: S603 - our own command
-        command,
-        input="".join(f"{each}\n" for each in LINES[:2]),
-        capture_output=True,
-        encoding="utf-8",
-        env={"MEMORANDA_CONFIG": str(path), "NO_PROXY": "127.0.0.1"},
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [each["usage"]["answer"]["requests"] for each in answers if each["text"]] == [1, 1]
-    with Memory(tmp_path / "a.db", settings=settings_for(None)) as memory:
-        spoken = [each.content for each in memory.conversation("chat").by_role("user")]
-        assert spoken == [*LINES[:2]]
-
-
 def test_whatever_it_calls_comes_back_as_one_message(opened, serve):
     """Each call has its result, in one line where it failed; no word of it is the person's."""
     with serve(64, greedy=True) as name:
@@ -254,16 +223,6 @@ def test_the_insight_of_a_week_tells_nothing_new(opened, model):
     check_used(memory, "reflect")
 
 
-def test_names_are_in_the_text(opened, model):
-    """Enriching finds no name that a record does not hold."""
-    memory = opened(model, entities={"accurate": "regex, llm"})
-    said = "my sister moved to a village near lisbon with a friend called wilma."
-    memory.remember(said)
-    memory.enrich()
-    assert all(each.name.casefold() in said for each in memory.entities())
-    check_used(memory, "enrich")
-
-
 @dataclass
 class Weather:
     """The weather of a day."""
@@ -301,21 +260,3 @@ def test_a_limit_of_a_few_tokens_loses_nothing(opened, serve):
         assert "raw-fallback" not in memory.notes.history()[0].text
         used = [each.usage for each in memory.usage() if each.stage == "consolidate"]
         assert [(each.requests, each.failures) for each in used] == [(2, 2)]
-
-
-def test_a_server_that_went_away_loses_nothing(opened, serve):
-    """It is told in one line, what was said is kept, and the session waits for the model."""
-    with serve() as name:
-        chat = ChatSession(opened(name, consolidation={"timeout": PATIENCE}))
-    address = urlsplit(name.partition("@")[2])
-    with closing(socket.socket()) as probe:
-        assert probe.connect_ex((address.hostname, address.port)) != 0
-    *_, last = chat.send(LINES[0])
-    assert isinstance(last, RequestFailed), last
-    assert "start the server" in str(last.error)
-    assert "\n" not in str(last.error)
-    spoken = [each.content for each in chat.agent.chat.messages]
-    assert spoken == [LINES[0], NO_ANSWER]
-    chat.agent.end()
-    memory = chat.agent.memory
-    assert [info.id for info in memory.sessions(pending=True)] == ["chat"]

@@ -4,18 +4,14 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from analyzers import PlainNames, WordAnalyzer
 from hypothesis import example, given
 from hypothesis import strategies as st
-from samples import ANA, User, insert, record
-from steps import carry_out
+from samples import record
 
 from memoranda.maintenance.service import cutoffs, plan_expiry
 from memoranda.model.changes import Retire
 from memoranda.model.models import Kind
-from memoranda.model.query import Filter, Subset
 from memoranda.records.drafts import Retention
-from memoranda.store.sqlite import SqliteStore
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -113,30 +109,3 @@ def test_cutoffs_miss_nothing(zone, ages, now):
     everything = [item for each in records.values() for item in each]
     assert len(actions(older, retention, now)) == len(older)
     assert len(actions(everything, retention, now)) == len(older)
-
-
-def test_a_store_forgets_nothing_twice(tmp_path):
-    """In a real store: stored for ever, ended by a new policy, and then there is nothing to do."""
-    store = SqliteStore(tmp_path / "m.db", analyzer=WordAnalyzer(), names=PlainNames())
-    born, now = NOW, NOW + 31 * DAY
-    items = [
-        record("an old talk", id="ep_old", kind=Kind.EPISODE, created_at=born),
-        record("a fact", id="fact_old", created_at=born),
-        record("today", id="ctx_old", kind=Kind.CONTEXT, created_at=born, valid_until=born + DAY),
-    ]
-    carry_out(store, ANA, [insert(item) for item in items])
-
-    def hour():
-        records = store.records(ANA, Filter(now=now, retired=True, subset=Subset.ENDED))
-        for kind, before in cutoffs(MONTH, now).items():
-            records += store.records(ANA, Filter(now=now, kinds=(kind,), recorded_before=before))
-        carry_out(store, ANA, actions(records, MONTH, now))
-        return kinds(records, MONTH, now)
-
-    assert hour() == {Kind.EPISODE: 1, Kind.CONTEXT: 1}
-    assert hour() == {}
-    assert User(store).found("ep_old").valid_until == now
-    assert User(store).found("ctx_old").valid_until == born + DAY
-    assert User(store).found("fact_old").valid_until is None
-    assert store.history(ANA, "ep_old")[-1].reason == "expired: episode is kept for 30 days"
-    store.close()

@@ -116,17 +116,6 @@ def test_the_size_is_counted_in_bytes(notes, tmp_path):
 # Links
 
 
-def test_the_folder_may_be_a_link(tmp_path):
-    """A link to the folder, even to one that does not exist yet, is as good as the folder."""
-    (tmp_path / "link").symlink_to(tmp_path / "real", target_is_directory=True)
-    notes = Notes(tmp_path / "link")
-    notes.write_memory("a")
-    notes.append_history("b")
-    assert visible(tmp_path / "real") == ["HISTORY.md", "MEMORY.md"]
-    assert (tmp_path / "link").is_symlink()
-    assert Notes(tmp_path / "real").read_memory() == "a"
-
-
 def test_what_is_no_file_of_the_folder_is_neither_read_nor_written(tmp_path):
     """A link, a folder, a pipe: it is named, and not waited for."""
     outside = tmp_path / "outside"

@@ -145,16 +145,6 @@ def test_a_setting_of_its_own_wins_wherever_it_was_set(written, monkeypatch, sub
                 assert {other: value(settings, other) for other in others} == others
 
 
-def test_the_section_can_come_from_anywhere(written, monkeypatch):
-    """A file of TOML, the environment, an argument; of two that say it the usual one wins."""
-    written('[memory]\npath = "/toml"\ncleanup_interval = 60\n', "agent.toml")
-    assert Settings().location == "chroma:///toml"
-    monkeypatch.setenv("MEMORANDA_MEMORY__PATH", "/environment")
-    assert Settings().location == "chroma:///environment"
-    settings = Settings(memory={"path": "/argument"})
-    assert (settings.location, settings.schedule.expire) == ("chroma:///argument", "60s")
-
-
 def test_a_mistake_in_the_section_is_told(written, subtests):
     """What is unknown names what is known, what is wrong says what it should be."""
     for line, message in [

@@ -6,7 +6,6 @@ import difflib
 import heapq
 import json
 import textwrap
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from string import ascii_lowercase
 from time import process_time
@@ -17,7 +16,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tables import each_row
 
-from memoranda.tokens import estimate
 from memoranda.tokens.estimate import ENCODINGS, EstimatedCounter, pieces, whole
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -173,17 +171,6 @@ def seconds(text):
     start = process_time()
     assert len(text) / 128 <= EstimatedCounter().count(text) <= 4 * len(text)
     return process_time() - start
-
-
-def test_threads_that_count_at_once_agree(monkeypatch, samples):
-    """The first counts of a process, from eight threads, with few words known, are equal."""
-    text = "".join(samples.values())
-    expected = EstimatedCounter().count(text)
-    monkeypatch.setattr(estimate, "KNOWN_WORDS", 100)
-    estimate.load.cache_clear()
-    with ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(EstimatedCounter().count, [text] * 8)) == {expected}
-    estimate.load.cache_clear()
 
 
 WHOLE = st.text(st.characters(exclude_categories=["Cs"]))
