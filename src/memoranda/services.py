@@ -82,13 +82,12 @@ class Services:
         clock: Clock | None,
     ) -> None:
         """Open the store at ``location`` and build what works on it."""
-        require_attributes(settings, "settings", "embedding", "retention")
         require_attributes(embedder, "embedder", "name", "dimensions", "embed")
         require_attributes(None if isinstance(llm, str) else llm, "llm", "name", "ask")
         require_attributes(clock, "clock", "now")
         from memoranda.settings.settings import Settings  # noqa: PLC0415 - see the module
 
-        self.settings = chosen = settings or Settings()
+        self.settings = chosen = Settings.of(settings)
         self.zone = chosen.zone
         self.events = Events(*EVENTS)
         self.clock = CheckedClock(clock or SystemClock())

@@ -24,8 +24,7 @@ from terminal_codes import CODES
 
 from memoranda import Memory
 from memoranda.agent.session import ChatSession
-from memoranda.cli.chat import AnswerWriter, TerminalChat, open_prompt
-from memoranda.cli.chat_commands import MEANINGS
+from memoranda.cli.chat import MEANINGS, AnswerWriter, TerminalChat, open_prompt
 from memoranda.cli.chat_prompt import TerminalPrompt
 from memoranda.cli.command import Command, Session
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 import io
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
 from memoranda.agent import session as chats
 from memoranda.agent.agent import STAGE
-from memoranda.cli.chat_commands import EXIT, HINT, MEANINGS, RUN
+from memoranda.agent.commands import describe_command
 from memoranda.cli.command import (
     FAILED,
     ChatName,
@@ -36,9 +36,12 @@ from memoranda.cli.command import (
 )
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.memory import Memory
+from memoranda.model.notes import MEMORY_FILE
 from memoranda.model.usage import add_up
 from memoranda.rendering.chat import describe_changes, describe_start, show_event
-from memoranda.rendering.layout import safe_text
+from memoranda.rendering.conversations import SPANS, show_budget, show_figures, show_message
+from memoranda.rendering.layout import Display, details, safe_text, table
+from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.plain import escape_controls, one_line
 from memoranda.serving.signals import ending_signals
 
@@ -46,6 +49,16 @@ if TYPE_CHECKING:  # A pipe does without its library.
     from memoranda.cli.chat_prompt import TerminalPrompt
 
 PIPE_WIDTH = 100
+EXIT = "/exit"
+HINT = "/expand shows them"
+KEYS = {
+    "Alt+Enter": "another line",
+    "Ctrl+C": "stop an answer; clear the line; on an empty one, leave",
+    "Ctrl+D": "leave",
+    "Ctrl+R": "look for something you said before",
+}
+
+Shown = Iterator[RenderableType]
 
 commands = typer.Typer()
 
@@ -220,29 +233,28 @@ class AnswerWriter:
         """Write nothing yet."""
         self.written, self._line = "", ""
         self._console = console
-        self._live = self._make_live()
-
-    def _make_live(self) -> Live:
-        """Return what draws the line that grows, once; a line that is done needs the next one."""
-        return Live(console=self._console, auto_refresh=False, transient=True)
+        self._live = Live(console=console, auto_refresh=False, transient=True)
 
     def write(self, piece: str) -> None:
         """Show a piece of the answer."""
         self.written += piece
         shown = escape_controls(piece.replace("\r", "").replace("\t", "    "))
         *whole, self._line = (self._line + shown).split("\n")
-        if whole:
-            self._live.stop()
-            self._console.print(Text("\n".join(whole)), soft_wrap=not self._console.is_terminal)
-            self._live = self._make_live()
-        if self._line and self._console.is_terminal:
+        if self._console.is_terminal:
             self._live.start()
-            self._live.update(Text(self._line), refresh=True)
+        self._live.update(Text(self._line), refresh=not whole)
+        if whole:
+            self._print("\n".join(whole))
 
     def close(self) -> None:
         """End the line that grows."""
+        self._live.stop()
         if self._line:
-            self.write("\n")
+            self._print(self._line)
+        self._line = ""
+
+    def _print(self, text: str) -> None:
+        self._console.print(Text(text), soft_wrap=not self._console.is_terminal)
 
 
 def describe_json(event: chats.AnswerFinished) -> dict[str, Any]:
@@ -263,3 +275,47 @@ def describe_json(event: chats.AnswerFinished) -> dict[str, Any]:
             "background": add_up(each for each in event.spending if each.stage != STAGE),
         }
     return found
+
+
+# The commands that stand beside those of the chat session
+
+
+def _memory(talk: chats.ChatSession, view: Display, _words: str) -> Shown:
+    """Show MEMORY.md: what is known, and where you can edit it."""
+    notes = talk.agent.memory.notes
+    for line in show_markdown(notes.read_memory() or "nothing is noted yet"):
+        yield from view.wrap(line)
+    yield safe_text(str(notes.folder / MEMORY_FILE), "dim")
+
+
+def _context(talk: chats.ChatSession, view: Display, words: str) -> Shown:
+    """Show what a model is sent, and what is in view; with WORDS, if you said them."""
+    yield from show_budget(talk.agent.context(words or None).receipt, view)
+    yield Text()
+    yield from show_figures(talk.agent.chat.explain(), view)
+
+
+def _expand(talk: chats.ChatSession, view: Display, words: str) -> Shown:
+    """Show what left the view; with a PLACE, the messages there."""
+    chat = talk.agent.chat
+    for message in chat.expand(words) if words else ():
+        yield from show_message(message, view)
+    if not words:
+        yield table(chat.explain().markers, SPANS, view, empty="nothing has left the view")
+
+
+def _help(talk: chats.ChatSession, _view: Display, _words: str) -> Shown:
+    """This list."""
+    yield details({f"  {name}": does for name, does in {**talk.meanings, **KEYS}.items()})
+
+
+# What each command does, as its docstring says; each yields what to show.
+RUN: dict[str, Callable[[chats.ChatSession, Display, str], Shown]] = {
+    "/context": _context,
+    "/expand": _expand,
+    "/memory": _memory,
+    "/help": _help,
+}
+MEANINGS = {name: describe_command(run) for name, run in RUN.items()} | {
+    EXIT: "leave; the session stays"
+}

@@ -16,9 +16,10 @@ from typer import Argument
 from memoranda.cli.command import CommandGroup, Session, command, make_group, read_input, write_json
 from memoranda.cli.options import DryRun, Yes
 from memoranda.errors import InvalidInput
-from memoranda.integrations.clients import ConfigEdit, clients, plan_install
+from memoranda.integrations.clients import clients, plan_install
 from memoranda.integrations.hooks import Event, answer_event, find_transcript, parse_event
 from memoranda.memory import Memory
+from memoranda.model.checks import refuse_unknown
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import pluralize
 from memoranda.store.locations import place
@@ -59,7 +60,7 @@ def install(
             message = "a password would stand in the settings of another program"
             raise InvalidInput(f"{message}; use memoranda config set location, or PGPASSWORD")
         options += ["--db", location]
-    _edit(session, client, plan_install(_known(client), options), dry_run=dry_run, yes=yes)
+    _edit(session, client, options, dry_run=dry_run, yes=yes)
 
 
 @command(commands, "uninstall")
@@ -71,19 +72,15 @@ def uninstall(
     Examples:
         memoranda uninstall claude-code
     """
-    _edit(session, client, plan_install(_known(client), None), dry_run=dry_run, yes=yes)
-
-
-def _known(client: str) -> str:
-    if client not in clients():
-        raise InvalidInput(f"client {client!r:.80} is unknown; write one of {', '.join(clients())}")
-    return client
+    _edit(session, client, None, dry_run=dry_run, yes=yes)
 
 
 def _edit(
-    session: Session, client: str, edits: Sequence[ConfigEdit], *, dry_run: bool, yes: bool
+    session: Session, client: str, options: Sequence[str] | None, *, dry_run: bool, yes: bool
 ) -> None:
     """Show what changes, ask, and write it."""
+    refuse_unknown([client], clients(), "client")
+    edits = plan_install(client, options)
     form = [{"path": edit.path, "diff": edit.diff()} for edit in edits]
     if not edits:
         session.show(form, safe_text(f"nothing changes: {client} is set up so already"))

@@ -38,8 +38,6 @@ if TYPE_CHECKING:  # Help is printed without them.
 
 Handler = Callable[[int, FrameType | None], None]
 Function = TypeVar("Function", bound=Callable[..., None])
-# Seconds that the main thread waits at once: a signal just before a wait is seen when it ends.
-SIGNAL_WAIT = 1.0
 FAILED = 1
 # What stands for the record that was stored last; characters that the beginning of an id has at
 # least, and ids that are named where several begin so.
@@ -186,8 +184,8 @@ class Session(typer.Context):
             self.note(existing.NOTHING_YET)
         return memory
 
-    def find_id(self, memory: Memory, text: str) -> str:
-        """Return the id that a text stands for: an id, the beginning of one alone, or ``last``.
+    def find_id(self, text: str) -> tuple[Memory, str]:
+        """Return the memory, and the id that a text stands for: an id, its beginning, or ``last``.
 
         A text that stands for none is returned as it is.
 
@@ -196,16 +194,17 @@ class Session(typer.Context):
         """
         from memoranda.memory import scope_of, services_of  # noqa: PLC0415 - as above
 
+        memory = self.memory()
         if text == LAST:
             newest = memory.records(newest_first=True, limit=MOST_NAMED)
             # A person means what was said or stored, not an insight that was written since.
-            return next((each.id for each in newest if each.kind != "reflection"), text)
+            return memory, next((each.id for each in newest if each.kind != "reflection"), text)
         if len(text) < SHORTEST_ID:
-            return text
+            return memory, text
         found = services_of(memory).store.ids(scope_of(memory), text, limit=MOST_NAMED)
         if len(found) > 1:
             raise InvalidInput(f"several ids begin with {text}: {', '.join(found)}; write one")
-        return found[0] if found else text
+        return memory, found[0] if found else text
 
     def show(self, value: Any, *rendered: RenderableType, indent: int | None = 2) -> None:
         """Print ``value`` as JSON where that is wanted, otherwise what was rendered."""

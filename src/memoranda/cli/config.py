@@ -67,16 +67,15 @@ def explain_(session: Session, name: Name) -> None:
         memoranda config explain conversation.strategy
     """
     found = configure.explain(name)
-    known = bool(found.source)
     rows = {
         "meaning": found.meaning,
-        "value": safe_text(format_value(found.value), "bold") if known else None,
-        "from": found.source if known else None,
+        "value": safe_text(format_value(found.value), "bold") if found.source else None,
+        "from": found.source,
         "default": format_value(found.default),
         "takes": found.type,
         "environment": found.variable,
     }
-    session.show(found, safe_text(found.name, "bold cyan"), details(rows.items()))
+    session.show(found, safe_text(found.name, "bold cyan"), details(rows))
     if found.problem is not None:
         session.warn(found.problem)
 

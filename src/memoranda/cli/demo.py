@@ -110,7 +110,7 @@ def tell(
     now = memory.correct(old.record.id, change["to"])
     (then,) = memory.search(change["ask"], kind="fact", limit=1, as_of=before)
     found = {"asked": change["ask"], "now": now.content, "a day ago": then.record.content}
-    yield "A fact changes; nothing is overwritten", found, [details(found.items())]
+    yield "A fact changes; nothing is overwritten", found, [details(found)]
 
     clock.advance(LATER)
     new = story["conversation"]

@@ -71,8 +71,8 @@ def show(session: Session, id: options.RecordId) -> None:
     Examples:
         memoranda facts show fact_01JD…
     """
-    memory = session.memory()
-    found = memory.trace_fact(session.find_id(memory, id))
+    memory, fact = session.find_id(id)
+    found = memory.trace_fact(fact)
     session.show(found, *known.show_provenance(found, session.view))
 
 

@@ -12,12 +12,13 @@ from typer import Argument, Option
 from memoranda.cli import options
 from memoranda.cli.command import Command, Kept, Session, command, declare_options, read_words
 from memoranda.errors import InvalidInput
-from memoranda.memory import Memory, scope_of, services_of
-from memoranda.model.models import Kind
+from memoranda.memory import Memory, services_of
+from memoranda.model.models import Kind, Record
 from memoranda.rendering import records as drawing
 from memoranda.rendering.forms import explain_hit
-from memoranda.rendering.layout import LONGEST, safe_text
+from memoranda.rendering.layout import LONGEST, safe_text, table
 from memoranda.rendering.plain import one_line, pluralize
+from memoranda.serving.existing import require_record
 from memoranda.text.secrets import HIDDEN
 
 commands = typer.Typer()
@@ -165,8 +166,7 @@ def correct(session: Session, id: options.RecordId, text: options.Words) -> None
     Examples:
         memoranda correct fact_01JD… "Ana is vegan since March"
     """
-    memory = session.memory()
-    old = session.find_id(memory, id)
+    memory, old = session.find_id(id)
     record = memory.correct(old, read_words(text))
     session.show(record, safe_text(f"corrected: {record.id} replaces {old}"))
 
@@ -178,8 +178,8 @@ def confirm(session: Session, id: options.RecordId) -> None:
     Examples:
         memoranda confirm fact_01JD…
     """
-    memory = session.memory()
-    record = memory.confirm(session.find_id(memory, id))
+    memory, found = session.find_id(id)
+    record = memory.confirm(found)
     session.show(record, safe_text(f"confirmed {record.id}"))
 
 
@@ -201,32 +201,31 @@ def forget(
         memoranda forget fact_01JD… --erase --yes
         memoranda forget --namespace app/settings --key theme
     """
-    memory = session.memory()
-    place = _place(session, memory, id, namespace, key)
+    memory, found = _existing(session, id, namespace, key)
     if erase:
-        found = services_of(memory).records(scope_of(memory)).existing(**place)
         question = f"Erase this for good? {one_line(found.content, LONGEST)}"
         session.require_yes(question, "nothing was erased", yes=yes)
-    receipt = memory.forget(**place, erase=erase)
+    receipt = memory.forget(found.id, erase=erase)
     done, end = ("erased", "") if erase else ("forgotten", "; history and as-of still know it")
     session.show_erasure(receipt, f"{done} {receipt.id}", end)
     if not erase:
         session.note(f"to remove its text, too: memoranda forget {receipt.id} --erase")
 
 
-def _place(
-    session: Session, memory: Memory, id: str | None, namespace: str | None, key: str | None
-) -> dict[str, Any]:
-    """Return what names a record: its id, or namespace and key.
+def _existing(
+    session: Session, id: str | None, namespace: str | None, key: str | None
+) -> tuple[Memory, Record]:
+    """Return the memory, and the record of an id, or of namespace and key.
 
     Raises:
-        InvalidInput: nothing does, or both do.
+        InvalidInput: nothing names it, or both do.
+        NotFound: there is none.
     """
     if (id is None) == (key is None):
         message = "name a record by its id, as memoranda list shows it, or an item by --key"
         raise InvalidInput(f"{message} and --namespace")
-    found = None if id is None else session.find_id(memory, id)
-    return {"id": found, "namespace": _parts(namespace), "key": key}
+    memory, known = session.find_id(id or "")
+    return memory, require_record(memory, known or id, namespace=_parts(namespace), key=key)
 
 
 @command(commands, "search", FilterCommand)
@@ -330,9 +329,7 @@ def show(
         memoranda show fact_01JD…
         memoranda show --namespace app/settings --key theme
     """
-    memory = session.memory()
-    place = _place(session, memory, id, namespace, key)
-    found = services_of(memory).records(scope_of(memory)).existing(**place)
+    _, found = _existing(session, id, namespace, key)
     session.show(found, drawing.show_record(found, session.view))
 
 
@@ -353,7 +350,7 @@ def list_(
     """
     where = read_filters(session)
     found = session.memory().records(limit=limit, offset=offset, newest_first=newest_first, **where)
-    session.show(found, drawing.show_records(found, session.view))
+    session.show(found, table(found, drawing.RECORDS, session.view, empty="no records"))
 
 
 @command(commands, "history")
@@ -363,9 +360,8 @@ def history(session: Session, id: options.RecordId) -> None:
     Examples:
         memoranda history fact_01JD…
     """
-    memory = session.memory()
-    record = session.find_id(memory, id)
+    memory, record = session.find_id(id)
     found = memory.history(record)
     if not found:
-        services_of(memory).records(scope_of(memory)).existing(record)  # It says what to do.
-    session.show(found, drawing.show_changes(found, session.view))
+        require_record(memory, record)  # It says what to do.
+    session.show(found, table(found, drawing.CHANGES, session.view))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime
 from functools import partial
@@ -18,31 +18,23 @@ from rich.text import Text
 from typer import Argument, Option
 
 from memoranda.cli import options
-from memoranda.cli.command import (
-    FAILED,
-    SIGNAL_WAIT,
-    CommandGroup,
-    Session,
-    command,
-    handle_signals,
-    make_group,
-)
+from memoranda.cli.command import FAILED, CommandGroup, Session, command, handle_signals, make_group
 from memoranda.maintenance.audit import Audit, audit_foreign
 from memoranda.maintenance.schedule import StoreWorker
 from memoranda.maintenance.service import STAGES, parse_stages
 from memoranda.memory import Memory, services_of
 from memoranda.model.reports import Check, StageReport
-from memoranda.rendering.audit import show_audit
 from memoranda.rendering.layout import Column, Display, safe_text, table
 from memoranda.rendering.memory_stats import show_stats
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.store.locations import MEMORY, file_of, place
 
-FACTS, ACTIONS = 200, 8  # lines of a consolidation and of a stage that are shown
+# Lines of a consolidation, of a stage and of the ids of a finding that are shown.
+FACTS, ACTIONS, IDS_SHOWN = 200, 8, 3
 DRY = "dry run, nothing was changed"
 RESULTS = {True: "ok", False: "FAIL", None: "note"}
-# What ends a worker.
-ENDINGS = (signal.SIGINT, signal.SIGTERM)
+# What ends a worker; seconds that are waited at once: a signal just before is seen then.
+ENDINGS, SIGNAL_WAIT = (signal.SIGINT, signal.SIGTERM), 1.0
 Clock = Callable[[], datetime]
 
 
@@ -51,6 +43,16 @@ def _show_check(check: Check, _: Display) -> Text:
     return found.append(f"\n{check.remedy}", "bold") if check.remedy else found
 
 
+FAULTS = (
+    Column("kind", "kind"),
+    Column("found", "count", number=True),
+    Column("what mends it", lambda fault, _: fault.remedy if fault.count else "", "dim"),
+)
+EXAMPLES = (
+    Column("example", "example"),
+    Column("why", "why", "yellow"),
+    Column("records", lambda finding, _: Text("\n".join(finding.ids[:IDS_SHOWN])), whole=True),
+)
 CHECKS = (
     Column("check", "name"),
     Column("", lambda check, _: RESULTS[check.ok]),
@@ -98,6 +100,18 @@ def audit(
     """
     found = session.memory().audit() if source is None else _audit_foreign(session, source)
     session.show(found, *show_audit(found, session.view, limit))
+
+
+def show_audit(found: Audit, view: Display, limit: int) -> Iterator[RenderableType]:
+    """Yield how much of what is wrong, the remedies, and ``limit`` examples of each kind."""
+    faults = sum(fault.count for fault in found.faults)
+    entries = pluralize(found.entries, "entry", "entries")
+    yield safe_text(f"{entries}, {pluralize(faults, 'fault')} found", "bold")
+    yield table(found.faults, FAULTS, view)
+    for fault in found.faults:
+        if fault.count and limit:
+            yield safe_text(f"\n{fault.kind}", "bold")
+            yield table(fault.findings[:limit], EXAMPLES, view)
 
 
 def _audit_foreign(session: Session, source: Path) -> Audit:

@@ -16,21 +16,13 @@ from typing import NamedTuple
 
 from memoranda.conversation.formats.render import render
 from memoranda.conversation.live import ConversationState, room_of
-from memoranda.conversation.markers import reference, rounded
+from memoranda.conversation.markers import rounded
 from memoranda.conversation.pruning import MemoryNotes
 from memoranda.conversation.selection import Policy, SelectionInput
 from memoranda.conversation.signals import refers_to_earlier
 from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall
-from memoranda.model.models import (
-    NO_RECALL,
-    Context,
-    ContextReceipt,
-    Marker,
-    Message,
-    Recall,
-    ReceiptLine,
-)
+from memoranda.model.models import Context, ContextReceipt, Marker, Message, Recall, ReceiptLine
 from memoranda.model.notes import MEMORY_FILE, line_of, lines_of
 from memoranda.model.ports import RecallRequest, TokenCounter
 from memoranda.text.recalled import FENCE, escape_fence
@@ -42,16 +34,8 @@ RECALL_LEAST = 400  # tokens that memory may take where the view leaves them
 PROMPT_SHARE = 1 / 16  # of a full context is kept free for a prompt that is not added yet
 
 
-class SystemText(NamedTuple):
-    """A text in the message of the system prompt, and why it is there."""
-
-    name: str
-    text: str
-    why: str
-
-
 class PromptSection(NamedTuple):
-    """A part of the system prompt that gives way, line by line, where the budget is small.
+    """A part of the message of the system prompt; most give way where the budget is small.
 
     Attributes:
         name: what it is, as receipts say it.
@@ -62,11 +46,11 @@ class PromptSection(NamedTuple):
 
     name: str
     why: str
-    share: float
-    note: str
+    share: float = 1.0
+    note: str = ""
 
-    def fit(self, said: str, most: int, counter: TokenCounter) -> SystemText | None:
-        """Return as much of ``said`` as ``most`` tokens hold, fenced as data; ``None`` if no line.
+    def fit(self, said: str, most: int, counter: TokenCounter) -> str:
+        """Return as many lines of ``said`` as ``most`` tokens hold, fenced as data; or nothing.
 
         Blank lines between others are kept.
         """
@@ -85,9 +69,10 @@ class PromptSection(NamedTuple):
             # A longer part takes no fewer tokens, but for a few where words join: none is
             # counted on.
             count = bisect_right(range(1, count), most, key=tokens)
-        return SystemText(self.name, text(count), self.why) if count else None
+        return text(count) if count else ""
 
 
+SYSTEM = PromptSection("system prompt", "always kept")
 INSTRUCTIONS = PromptSection(
     "instructions",
     "lasting instructions of the user, as far as they fit",
@@ -157,7 +142,7 @@ class ContextBuilder:
         # Added before it was asked for: once is enough.
         self._added = last if last and last.content == request.prompt else None
         self._prompt = None if self._added else request.prompt
-        self._beside = self._changing(NO_RECALL)
+        self._beside = self._changing("")
         self._asked = self._beside + (self._meter.message(self._prompt) if self._prompt else 0)
         self._given = given = SelectionInput(state.live, policy)
         # Of whole units: with a pinned result comes its call. An orphan is never sent.
@@ -165,7 +150,7 @@ class ContextBuilder:
         self._fixed = sum(unit.tokens for unit in given.units if unit.fixed) + more
         self._essential = sum(given.units[index].tokens for index in given.essential)
         system = state.info.system
-        self._system = [SystemText("system prompt", system, "always kept")] if system else []
+        self._system = [(SYSTEM, system)] if system else []
         self._head = self._count_head()
         says = (INSTRUCTIONS, request.memory.instructions), (NOTES, self._untold(request.memory))
         for section, text in says:
@@ -173,7 +158,7 @@ class ContextBuilder:
                 rounded(self._whole * section.share), self._free - max(self._fixed, self._essential)
             )
             if fitting := section.fit(text, room, self._meter.counter):
-                self._system.append(fitting)
+                self._system.append((section, fitting))
                 self._head = self._count_head()
 
     def _untold(self, memory: MemoryNotes) -> str:
@@ -221,13 +206,15 @@ class ContextBuilder:
         if room <= 0 or not question:
             return None
         seen = frozenset(item.record_id for item in self.view.messages if item.record_id)
-        lines = lines_of("\n".join(each.text for each in self._system))
+        lines = lines_of("\n".join(text for _, text in self._system))
         cleared = self._state.info.start > 0 and refers_to_earlier(question)
         return RecallRequest(question, room, seen, lines, self._meter.counter, cleared=cleared)
 
     def count(self, memory: Recall) -> int:
         """Return the tokens of a request with so much memory, or as much of it as there is room."""
-        recalled = min(self._changing(memory) - self._beside, max(0, self._free - self.view.tokens))
+        recalled = min(
+            self._changing(memory.text) - self._beside, max(0, self._free - self.view.tokens)
+        )
         return self._state.billed(self._head + self._asked + recalled + self.view.tokens)
 
     @property
@@ -235,7 +222,7 @@ class ContextBuilder:
         """The tokens of what a request carries beside system prompt and messages."""
         return self._head - (self._state.head - self._state.carried) + self._beside
 
-    def build(self, memory: Recall = NO_RECALL) -> Context:
+    def build(self, memory: Recall) -> Context:
         """Return the context of the conversation, with the recalled memory in it.
 
         Only that can make it exceed the budget.
@@ -264,17 +251,17 @@ class ContextBuilder:
             self.view.entries,
             form=self._asks.form,
             system=_join(self._system) or None,
-            recalled=self._text_beside(memory) or None,
+            recalled=self._text_beside(memory.text) or None,
             prompt=self._prompt,
         )
         return Context(rendered.messages, tokens, receipt, memory, rendered.system)
 
-    def _text_beside(self, memory: Recall) -> str:
+    def _text_beside(self, recalled: str) -> str:
         """Return what changes from turn to turn and stands with the newest message."""
-        return GLUE.join(text for text in (memory.text, self._asks.beside) if text)
+        return GLUE.join(text for text in (recalled, self._asks.beside) if text)
 
-    def _changing(self, memory: Recall) -> int:
-        text = self._text_beside(memory)
+    def _changing(self, recalled: str) -> int:
+        text = self._text_beside(recalled)
         return self._meter.message(text) if text else 0
 
     def _left_out(self) -> list[ReceiptLine]:
@@ -284,7 +271,7 @@ class ContextBuilder:
             out.append(ReceiptLine("expired messages", 0, EXPIRED))
         for gap in self._state.live.gaps:
             many = f"{gap.messages} messages" if gap.messages != 1 else "1 message"
-            where = reference(gap.first, gap.last)
+            where = f"cut_{gap.place}"
             out.append(ReceiptLine(many, gap.tokens, f"pruned: {gap.why}", where))
         return out + [_line(message, why) for message, why in self.view.left_out]
 
@@ -292,16 +279,16 @@ class ContextBuilder:
         """Return the parts of the context, in order."""
         included: list[ReceiptLine] = []
         taken = 0
-        for count, (name, _, why) in enumerate(self._system, 1):  # Together they are one message.
+        for count, (section, _) in enumerate(self._system, 1):  # Together they are one message.
             tokens = self._meter.message(_join(self._system[:count]))
-            included.append(ReceiptLine(name, tokens - taken, why))
+            included.append(ReceiptLine(section.name, tokens - taken, section.why))
             taken = tokens
         included.append(ReceiptLine("tools", self._asks.tools, "their definitions"))
         included += [self._entry(entry) for entry in self.view.entries]
         answer = f"records that answer the prompt: {len(memory.hits)}"
         prompt = self._meter.message(self._prompt) if self._prompt else 0
         included += [
-            ReceiptLine("memory", self._changing(memory) - self._beside, answer),
+            ReceiptLine("memory", self._changing(memory.text) - self._beside, answer),
             ReceiptLine("beside", self._beside, "changes from turn to turn"),
             ReceiptLine("prompt", prompt, "always kept"),
             ReceiptLine("reply", self._meter.format.reply, "opens the model's answer"),
@@ -319,8 +306,8 @@ class ContextBuilder:
         return _line(entry, why)
 
 
-def _join(texts: Sequence[SystemText]) -> str:
-    return GLUE.join(each.text for each in texts)
+def _join(parts: Sequence[tuple[PromptSection, str]]) -> str:
+    return GLUE.join(text for _, text in parts)
 
 
 def _line(message: Message, why: str) -> ReceiptLine:

@@ -48,24 +48,9 @@ from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall, InvalidInput, NotFound
 from memoranda.facts.requests import asks_memory
 from memoranda.model.chat import ToolSpec
-from memoranda.model.checks import (
-    clean,
-    known,
-    limited,
-    list_arguments,
-    require_attributes,
-    several,
-)
+from memoranda.model.checks import clean, known, limited, list_arguments, named, several
 from memoranda.model.events import Callback, Events
-from memoranda.model.models import (
-    NO_RECALL,
-    Calibration,
-    Context,
-    Marker,
-    Message,
-    NewMessage,
-    Pruning,
-)
+from memoranda.model.models import NO_RECALL, Context, Marker, Message, NewMessage, Pruning
 from memoranda.model.ports import ConversationOptions, MessageOptions
 from memoranda.model.query import Filter
 from memoranda.settings.settings import Settings
@@ -99,8 +84,7 @@ class Conversation:
         self, *, settings: Settings | None = None, **options: Unpack[ConversationOptions]
     ) -> None:
         """Start a conversation that lives as long as this object."""
-        require_attributes(settings, "settings", "conversation", "tokens")
-        chosen = settings or Settings()
+        chosen = Settings.of(settings)
         services = ConversationServices(catalog=Catalog(**dict(chosen.tokens)))
         limits = check_limits(chosen.conversation, **options)
         self._begin(Transcript.alone("conversation", CLOCK.now(), options), limits, services)
@@ -445,7 +429,7 @@ class Conversation:
             BudgetTooSmall: system prompt, tools, pinned messages and prompt alone do not fit.
             InvalidInput: an argument cannot be used.
         """
-        asked = None if prompt is None else clean(prompt, "prompt")
+        asked = named(prompt, "prompt")
         if tools is not None:
             self.count_tools(tools)
         with self._lock:
@@ -458,7 +442,7 @@ class Conversation:
             memory = recall(wanted, Filter(now=self._services.clock.now()))
         built = builder.build(memory)
         if built.tokens > built.receipt.budget:  # R9.5: memory gives way.
-            built = builder.build()
+            built = builder.build(NO_RECALL)
         with self._lock:
             self._recalled, self._beside = built.recall, beside
             self._counted = room_of(state.info.calibration, built.tokens)
@@ -625,6 +609,5 @@ class Conversation:
 
     def recount(self) -> None:
         """Count all messages anew, for another model than they were counted for."""
-        self._transcript.update(calibration=Calibration())
         meter, known = self._states.read().meter, self._transcript.messages(cleared=True)
         self._transcript.recount({each.id: count_message(meter, each) for each in known})

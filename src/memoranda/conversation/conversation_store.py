@@ -156,7 +156,11 @@ class ConversationStore:
         clean(id, "id")
         try:
             if erase:
-                return records.erase(self._learned(id), conversation=id)
+                said = Filter.at_any_time(kinds=(Kind.EPISODE,), session=id)
+                whole = records.scope.whole_user
+                ids = [each.id for each in records.store.records(whole, said)]
+                learned = records.store.learned_from(whole, ids)
+                return records.erase([*ids, *learned], conversation=id)
             with records.store.write(records.scope) as tx:
                 done = tx.delete_conversation(id, at=records.now(), erase=False)
         except NotFound as error:
@@ -164,13 +168,6 @@ class ConversationStore:
         receipt = ForgetReceipt.of(id, done, erased=False)
         records.events.emit("forgotten", receipt)
         return receipt
-
-    def _learned(self, id: str) -> list[str]:
-        """Return the episodes of a conversation, and what was learned from these alone."""
-        store, scope = self.records.store, self.records.scope.whole_user
-        said = Filter.at_any_time(kinds=(Kind.EPISODE,), session=id)
-        ids = [each.id for each in store.records(scope, said)]
-        return [*ids, *store.learned_from(scope, ids)]
 
     def _services(self, id: str, *, session: str | None) -> ConversationServices:
         """Return what a conversation works with; ``session`` is its name where it is stored."""

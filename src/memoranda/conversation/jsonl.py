@@ -16,7 +16,7 @@ import json
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,8 @@ FIRST_LINE = 2  # of the messages: the metadata are line 1
 # The keys of the lines, and the fields that they have.
 SETTINGS = ("created_at", "system", "model", "context_limit", "ended_at")
 INFO = {"key": "id", **{to_camel(name): name for name in SETTINGS}, "clearedBefore": "start"}
-SAID = (
-    "role", "content", "timestamp", "id", "tokens", "importance", "pinned", "images", "task", "raw",
-    "part", "tool_calls", "tool_result",
-)  # fmt: skip
-FIELDS = {to_camel(name): name for name in SAID}
+UNWRITTEN = ("position", "record_id")
+FIELDS = {to_camel(it.name): it.name for it in fields(Message) if it.name not in UNWRITTEN}
 ALWAYS = ("content", "importance")  # are written also where they are empty or 0
 Json = dict[str, Any]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import ceil
+from operator import attrgetter
 
 from memoranda.conversation.markers import mark_gaps
 from memoranda.conversation.particulars import MOST, merge_ranked, rank_particulars
@@ -18,23 +19,12 @@ from memoranda.conversation.signals import Signals, signals
 from memoranda.conversation.summary import find_binding, limit_lines, quote_binding
 from memoranda.conversation.transcript import Transcript, place_of
 from memoranda.conversation.units import Grouping, group_units
-from memoranda.model.models import (
-    Calibration,
-    ConversationInfo,
-    Message,
-    MessageSpan,
-    PrunedSpan,
-    Pruning,
-)
+from memoranda.model.models import Calibration, ConversationInfo, Message, PrunedSpan, Pruning
 from memoranda.tokens.calibration import limit_to_tools
 from memoranda.tokens.catalog import Catalog, ChatMeter
 
+start_of = attrgetter("first")  # the position of the first message of a span
 RECENT = 40  # messages of a run whose particulars are looked for
-
-
-def start_of(span: MessageSpan) -> int:
-    """Return the position of the first message of a span."""
-    return span.first
 
 
 def runs_of(

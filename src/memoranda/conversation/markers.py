@@ -28,11 +28,6 @@ PLACES = compile_pattern(r"\s*#?(\d{1,15})(?:-#?(\d{1,15}))?\s*")
 SPAN = tuple(each.name for each in fields(MessageSpan))
 
 
-def reference(first: int, last: int) -> str:
-    """Return the id of a marker: ``cut_12-26``, or ``cut_12`` for one message."""
-    return f"cut_{first}" if first == last else f"cut_{first}-{last}"
-
-
 def marked_positions(marker: object) -> tuple[int, int]:
     """Return the first and last position that a marker, its id or a text with it stands for.
 
@@ -53,7 +48,7 @@ def marked_positions(marker: object) -> tuple[int, int]:
 
 def make_marker(gap: PrunedSpan, meter: ChatMeter) -> Marker:
     """Return the marker of a gap, with what it costs."""
-    name = reference(gap.first, gap.last)
+    name = f"cut_{gap.place}"
     noun = "message" if gap.messages == 1 else "messages"
     since, until = (f"{at.astimezone(UTC):%Y-%m-%d %H:%M}" for at in (gap.since, gap.until))
     when = since if since == until else f"{since} to {until.removeprefix(since[:11])}"

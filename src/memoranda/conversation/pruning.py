@@ -49,18 +49,16 @@ class Limits:
     """The limits of one conversation, checked (see :class:`memoranda.Conversation`).
 
     Attributes:
-        max_tokens: the cap of a context, as the caller or the settings gave it (requirement R8.2).
         policy: how a view is chosen.
-        settings: all else.
+        settings: all else, with what the caller gave in place of what the settings say.
     """
 
-    max_tokens: int | None
     policy: Policy
     settings: ConversationSettings
 
     def budget(self, window: int) -> int:
         """Return how many tokens a context may take in a window of so many."""
-        return self.max_tokens or max(1, int(window * self.settings.budget_share))
+        return self.settings.max_tokens or max(1, int(window * self.settings.budget_share))
 
     def cap(self, window: int) -> int:
         """Return the tokens to which thresholds, warnings and figures refer.
@@ -78,19 +76,16 @@ def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOpt
         InvalidInput: one cannot; the message says which.
     """
     refuse_unknown(given, ConversationOptions.__annotations__, "argument")
-
-    def number(name: str) -> int | None:
-        value = given.get(name)
-        return None if value is None else limited(value, name)
-
-    recent, strategy = number("keep_recent") or settings.keep_recent, given.get("strategy")
+    numbers = ("max_tokens", "max_messages", "keep_recent")
+    wanted = {name: value for name, value in given.items() if name in numbers and value is not None}
+    chosen = settings.model_copy(update={name: limited(wanted[name], name) for name in wanted})
+    strategy, recent = given.get("strategy"), chosen.keep_recent
     policy = Policy(
-        strategy=find_strategy(settings.strategy if strategy is None else strategy),
-        max_messages=max(number("max_messages") or settings.max_messages, recent),
+        strategy=find_strategy(chosen.strategy if strategy is None else strategy),
+        max_messages=max(chosen.max_messages, recent),
         keep_recent=recent,
     )
-    most = number("max_tokens") or settings.max_tokens
-    return Limits(most, policy, settings)
+    return Limits(policy, chosen)
 
 
 CLOCK = CheckedClock(SystemClock())

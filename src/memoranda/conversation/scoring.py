@@ -42,7 +42,7 @@ def score(message: Message, signals: Signals) -> float:
         return 1.0
     parts = [
         (0.3, bool(message.tool_calls)),
-        (0.2, message.role == "tool" or message.tool_result is not None),
+        (0.2, message.role == "tool"),
         (0.2, signals.directive),
         (0.3, signals.error),
         (0.2, signals.correction),
@@ -90,9 +90,5 @@ def redundant(messages: Sequence[Message]) -> list[bool]:
         told = message.content if answers or len(message.content) >= SUBSTANCE else ""
         key = (told, made, answers, message.images)
         keys.append((message.role, *key) if any(key) and message.role != "system" else None)
-    seen: set[object] = {None}
-    found = []
-    for each in reversed(keys):
-        found.append(each is not None and each in seen)
-        seen.add(each)
-    return found[::-1]
+    last = {key: index for index, key in enumerate(keys)}
+    return [key is not None and last[key] > index for index, key in enumerate(keys)]

@@ -42,21 +42,19 @@ def start_of_task(
     It is empty where nobody gives one. Of the messages before only the last ``LOOK_BACK`` are
     needed, and what comes later changes nothing.
 
-    Only a user's message begins one, and a system message with a marker; one that the caller
-    names begins with any message but a tool's.
+    Only a user's message begins one; one that the caller names begins with any message but a
+    tool's.
     """
     if message.role == "tool":
         return None
     if message.task is not None:
         return message.task
-    if message.role == "assistant" or all(each.role == "system" for each in before):
+    if message.role != "user" or all(each.role == "system" for each in before):
         return None
     said = read(message)
     if said.explicit:
         first = message.content.strip().partition("\n")[0]
         return first.lstrip("#* ")[:LONGEST_TITLE]
-    if message.role != "user":
-        return None
     leans = said.references or said.error or said.correction
     turns = said.opening and not leans and is_completed(before, read)
     begins = said.announcement or turns or _changes_subject(message, said, before)

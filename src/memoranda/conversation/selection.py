@@ -223,11 +223,10 @@ class Selection:
 
     def __init__(self, given: SelectionInput, room: int) -> None:
         """Start with what must stay of ``room`` tokens."""
-        units, self.kept = given.units, dict(given.essential)
-        self.tokens = room - sum(units[index].tokens for index in self.kept)
-        held = sum(len(units[index].messages) for index in self.kept)
-        self.messages = max(given.policy.messages - held, 0)
-        self._given = given
+        self._given, self.kept = given, dict[int, str]()
+        tokens, messages = self.cost(given.essential)
+        self.tokens, self.messages = room - tokens, max(given.policy.messages - messages, 0)
+        self.kept |= given.essential
 
     def cost(self, group: Iterable[int]) -> tuple[int, int]:
         """Return the tokens and messages that a group adds."""

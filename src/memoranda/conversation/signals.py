@@ -5,12 +5,17 @@ message is worth, what stays when others leave, and where tasks begin. They are 
 and forms, without a model. Where a text is not understood there is no signal, rather than a
 wrong one.
 
+Outputs of tools and programs tell by their form that something failed (R4.2): an error message
+begins a line, or stands in a form that nothing else has. A JSON object is judged by its top-level
+members alone, because the texts in it may say anything.
+
 What people say stands in ``languages/<code>/signals.toml``, as forms for each signal; the README
 there explains them. A text is read sentence by sentence in plain writing (:func:`write_plain`).
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -21,9 +26,9 @@ from itertools import chain
 from math import inf
 from typing import Any, NamedTuple
 
-from memoranda.conversation.failures import begins_with_failure, says_failed, shows_failure
 from memoranda.facts.forms import FormFragments, FormSet, compile_form
 from memoranda.model.models import Message
+from memoranda.text.linear_patterns import LinearMatch
 from memoranda.text.patterns import (
     LanguageData,
     any_of,
@@ -227,9 +232,8 @@ def signals(message: Message) -> Signals:
     if message.role in {"user", "assistant"}:
         found = signals_of(message.content, message.role)
         return replace(found, casual=False) if message.tool_calls or message.images else found
-    result = message.tool_result
-    if message.role == "tool" or result is not None:
-        marked = result is not None and result.is_error
+    if message.role == "tool":
+        marked = message.tool_result is not None and message.tool_result.is_error
         return Signals(error=marked or says_failed(message.content))
     return NONE
 
@@ -285,3 +289,55 @@ def _count_sentences(plain: str, found: Iterable[SignalPlace]) -> Counter[str]:
             names -= _UNASKED if "request" in names else _UNASKED_ALONE
         said.update(names)
     return said
+
+
+# What failed
+
+_LINES = 300  # lines that are looked at
+_ROOM = 400  # characters of a line that are looked at
+_VALUE = 40  # characters of a member of a JSON object that are looked at
+_BARE = str.maketrans("", "", "_-")
+_JSON = ("{", "[{", '["')  # how JSON begins, or what is left of it
+
+_FAILURES = LanguageData("mul", "failures")
+_HINT = _FAILURES.pattern("hint", 0)
+_PRINTED = _FAILURES.pattern("printed", 0)
+_ANYWHERE = _FAILURES.pattern("anywhere", re.MULTILINE)
+_FAILED = _FAILURES.pattern("whole")
+_MEMBER = _FAILURES.pattern("member")
+_NOTHING = _FAILURES.pattern("nothing")
+
+
+def shows_failure(text: str) -> bool:
+    """Return whether a text has lines in it that a program printed because something failed."""
+    if not _HINT.search(text.lower()):
+        return False
+    lines = (line.strip() for line in text.split("\n", _LINES) if line)
+    printed = any(map(begins_with_failure, lines))
+    return printed or any(not found["code"] for found in _ANYWHERE.finditer(text))
+
+
+def says_failed(result: str) -> bool:
+    """Return whether the result of a tool says that the call failed."""
+    text = result.lstrip()
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        cut = text.startswith(_JSON)
+        return _fails(_FAILED.match(text)) or (not cut and shows_failure(text))
+    members = value.items() if isinstance(value, dict) else ()
+    texts = (f"{name.translate(_BARE)}={member!s:.{_VALUE}}" for name, member in members)
+    return any(_fails(_MEMBER.match(text)) for text in texts)
+
+
+def _fails(found: LinearMatch | None) -> bool:
+    """Return whether a form of failure was found, with no value that says that nothing failed."""
+    return found is not None and (found["value"] is None or not _NOTHING.match(found["value"]))
+
+
+def begins_with_failure(text: str) -> bool:
+    """Return whether a text as a whole is an error message."""
+    found = _PRINTED.match(text[:_ROOM].lstrip())
+    subject = found["subject"] if found else None
+    denied = subject and subject.split()[0] in _FAILURES.words("no_subjects")
+    return found is not None and not denied

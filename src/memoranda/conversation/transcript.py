@@ -16,8 +16,9 @@ from weakref import finalize
 from memoranda.entities.names import RuleNameMatcher
 from memoranda.errors import NotFound
 from memoranda.model.changes import RecordAccess, RecordChange, StoredRecord
-from memoranda.model.checks import content_hash, limited, named
+from memoranda.model.checks import clean, content_hash, limited
 from memoranda.model.models import (
+    Calibration,
     ConversationInfo,
     ForgetReceipt,
     Kind,
@@ -69,7 +70,7 @@ class Transcript:
     dry_run: bool = False
 
     @classmethod
-    def alone(cls, id: str, at: datetime, given: ConversationOptions | None = None) -> Self:
+    def alone(cls, id: str, at: datetime, given: ConversationOptions) -> Self:
         """Begin a conversation that belongs to no memory, and lasts as long as this object.
 
         Args:
@@ -83,7 +84,7 @@ class Transcript:
         store = SqliteStore(MEMORY, analyzer=TermAnalyzer(), names=RuleNameMatcher())
         transcript = cls(store, ALONE, id)
         finalize(transcript, store.close).atexit = False
-        transcript.open(given or {}, at)
+        transcript.open(given, at)
         return transcript
 
     def open(self, given: ConversationOptions, at: datetime) -> bool:
@@ -99,13 +100,13 @@ class Transcript:
         Raises:
             InvalidInput: an argument cannot be stored, or another agent has that conversation.
         """
-        limit = given.get("context_limit")
-        values: dict[str, Any] = {
-            "system": named(given.get("system"), "system"),
-            "model": named(given.get("model"), "model"),
-            "context_limit": None if limit is None else limited(limit, "context_limit"),
+        checks: dict[str, Callable[[object, str], Any]]
+        checks = {"system": clean, "model": clean, "context_limit": limited}
+        new = {
+            name: checks[name](value, name)
+            for name, value in given.items()
+            if name in checks and value is not None
         }
-        new = {name: value for name, value in values.items() if value is not None}
         known = self.store.conversations(self.scope, self.id).get(self.id)
         if known is not None and replace(known, **new) == known:
             return False
@@ -244,8 +245,9 @@ class Transcript:
                 tx.add_pruning(self.id, pruning)
 
     def recount(self, tokens: Mapping[str, int]) -> None:
-        """Set the token counts of messages, by their ids."""
+        """Set the token counts of messages, by their ids; a provider's own counts are forgotten."""
         with self._write() as tx:
+            tx.update_conversation(self.id, calibration=Calibration())
             tx.set_token_counts(self.id, tokens)
 
     def update(self, **changes: Any) -> None:

@@ -7,7 +7,7 @@ a unit of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -100,15 +100,12 @@ def group_units(messages: Iterable[Message]) -> Grouping:
     )
 
 
-def _answers(messages: Iterable[Message]) -> Iterator[list[Message]]:
-    """Yield messages one by one, but the items of one answer together."""
-    answer: list[Message] = []
+def _answers(messages: Iterable[Message]) -> list[list[Message]]:
+    """Return messages one by one, but the items of one answer together."""
+    answers: list[list[Message]] = []
     for message in messages:
-        if answer and continues(answer[-1], message):
-            answer.append(message)
-            continue
-        if answer:
-            yield answer
-        answer = [message]
-    if answer:
-        yield answer
+        if answers and continues(answers[-1][-1], message):
+            answers[-1].append(message)
+        else:
+            answers.append([message])
+    return answers

@@ -13,11 +13,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate
 
 from memoranda.conversation.formats.parse import replace_result
 from memoranda.conversation.live import LiveMessages, merge_spans, runs_of, span_of
-from memoranda.conversation.markers import mark_gaps, reference
+from memoranda.conversation.markers import mark_gaps
 from memoranda.conversation.selection import NEWEST, Policy, Selection, SelectionInput
 from memoranda.conversation.transcript import place_of
 from memoranda.conversation.units import Unit, unit_of
@@ -216,7 +217,7 @@ def _squeeze(given: SelectionInput, room: int, meter: ChatMeter) -> Kept:
     left = room - _tokens_of(kept)
 
     def least(group: Iterable[int]) -> int:
-        return sum(_shortest_tokens(units[index]) for index in group)
+        return _tokens_within((units[index] for index in group), SHORTEST)
 
     groups = [[index for index in group if index not in kept] for group in _leaving_order(given)]
     if given.last_request is not None and least(groups[-1]) > left:
@@ -224,7 +225,8 @@ def _squeeze(given: SelectionInput, room: int, meter: ChatMeter) -> Kept:
     while groups and sum(map(least, groups)) > left:
         groups.pop(0)
     going = [index for group in groups for index in group]
-    cap = _longest_kept([units[index] for index in going], left)
+    shortened = partial(_tokens_within, [units[index] for index in going])
+    cap = SHORTEST + bisect_right(range(SHORTEST + 1, left + 1), left, key=shortened)
     for index in going:
         short = unit_of(_shorten(item, cap, meter) for item in units[index].messages)
         kept[index] = short, must[index]
@@ -252,24 +254,10 @@ def _can_shorten(message: Message) -> bool:
     return message.raw is None or replace_result(message.raw, "") is not None
 
 
-def _shortest_tokens(unit: Unit) -> int:
-    """Return the tokens of a unit after all tool results in it that can be were shortened."""
-    return sum(
-        min(item.tokens, SHORTEST) if _can_shorten(item) else item.tokens for item in unit.messages
-    )
-
-
-def _longest_kept(units: Iterable[Unit], budget: int) -> int:
-    """Return the largest length to which tool results must be cut so that all fits."""
-    messages = [item for unit in units for item in unit.messages]
-    left = budget - sum(item.tokens for item in messages if not _can_shorten(item))
-    sizes = sorted(item.tokens for item in messages if _can_shorten(item))
-    for index, size in enumerate(sizes):
-        share = left // (len(sizes) - index)
-        if size > share:
-            return max(share, SHORTEST)
-        left -= size
-    return max(sizes, default=0)
+def _tokens_within(units: Iterable[Unit], cap: int) -> int:
+    """Return the tokens of units after all tool results in them that can be were cut to ``cap``."""
+    every = (item for unit in units for item in unit.messages)
+    return sum(min(item.tokens, cap) if _can_shorten(item) else item.tokens for item in every)
 
 
 def _shorten(message: Message, cap: int, meter: ChatMeter) -> Message:
@@ -281,7 +269,7 @@ def _shorten(message: Message, cap: int, meter: ChatMeter) -> Message:
     while True:
         head = int(kept * HEAD_SHARE)
         end = text[len(text) - kept + head :]
-        cut = f"... [{len(text) - kept} characters removed] ... (expand {reference(place, place)})"
+        cut = f"... [{len(text) - kept} characters removed] ... (expand cut_{place})"
         content = f"{text[:head]}\n{cut}\n{end}"
         tokens = meter.message(content)
         if tokens <= cap or kept == 0:

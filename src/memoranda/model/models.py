@@ -284,6 +284,11 @@ class MessageSpan:
     until: datetime
     why: str
 
+    @property
+    def place(self) -> str:
+        """The positions, as ``Conversation.expand`` takes them: ``12-26``, or ``12``."""
+        return f"{self.first}" if self.first == self.last else f"{self.first}-{self.last}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrunedSpan(MessageSpan):

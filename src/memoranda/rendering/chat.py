@@ -39,7 +39,7 @@ def show_event(event: chats.ChatEvent, view: Display, hint: str) -> Iterator[Ren
         case chats.CostReport(spending):
             yield show_usage(spending, view, "no model was asked since this session began")
         case chats.ModelList(models):
-            yield details(models.items())
+            yield details(models)
             yield from view.wrap(CHOOSE_MODEL if models else NO_MODEL, "dim")
         case chats.RequestFailed(error):
             yield from view.wrap(format_error(error))

@@ -11,17 +11,8 @@ from rich.text import Text
 
 from memoranda.conversation.conversation_store import ConversationOverview
 from memoranda.conversation.explain import SHOWN, ExplainedMessage, MessageState, ViewExplanation
-from memoranda.conversation.markers import reference
 from memoranda.conversation.pruning import ContextUsage
-from memoranda.model.models import (
-    Context,
-    ContextReceipt,
-    Message,
-    MessageSpan,
-    Pruning,
-    ReceiptLine,
-    ToolCall,
-)
+from memoranda.model.models import Context, ContextReceipt, Message, Pruning, ReceiptLine, ToolCall
 from memoranda.rendering.layout import Column, Display, details, safe_text, table
 from memoranda.rendering.plain import join, one_line, pluralize
 
@@ -127,13 +118,8 @@ def show_message(message: Message, view: Display) -> Iterator[Text]:
 # Receipts
 
 
-def _place(span: MessageSpan, _: Display) -> str:
-    """Return the positions of messages as ``12-26``, which ``expand`` takes."""
-    return reference(span.first, span.last).removeprefix("cut_")
-
-
 SPANS = (
-    Column("place", _place, "bold", number=True),
+    Column("place", "place", "bold", number=True),
     Column("messages", "messages", number=True),
     Column("tokens", "tokens", number=True),
     Column("since", "since", whole=True),
@@ -150,7 +136,7 @@ def show_receipt(done: Pruning, view: Display, *, dry: bool = False) -> Iterator
         "strategy": done.strategy,
         "tokens": f"{done.tokens:,} freed, {done.before:,} before, {done.after:,} after",
     }
-    yield details(rows.items())
+    yield details(rows)
     yield table(done.cuts, SPANS, view)
 
 
@@ -247,4 +233,4 @@ def show_figures(found: ViewExplanation, view: Display) -> Iterator[RenderableTy
         "last pruning": figures.last_prune and view.minute(figures.last_prune),
         "tokens": f"exact, by {found.counter}" if figures.exact else found.counter,
     }
-    yield details(rows.items())
+    yield details(rows)

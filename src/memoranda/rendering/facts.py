@@ -11,7 +11,7 @@ from rich.text import Text
 from memoranda.maintenance.facts import BELIEVED, Fact, Provenance
 from memoranda.rendering.layout import LONGEST, Column, Display, safe_text, table
 from memoranda.rendering.plain import join, one_line
-from memoranda.rendering.records import NAME, show_changes
+from memoranda.rendering.records import CHANGES, NAME
 
 SHORT = 80
 
@@ -50,4 +50,4 @@ def show_provenance(found: Provenance, view: Display) -> Iterator[RenderableType
     yield Text("\nsaid in", "bold")
     yield table(found.sources, SOURCES, view, empty="no turn: it was stored as it is")
     yield Text("\nhistory", "bold")
-    yield show_changes(found.history, view)
+    yield table(found.history, CHANGES, view)

@@ -63,14 +63,17 @@ class Display:
 
     def cell(self, value: Any, style: str = "") -> RenderableType:
         """Return a value as it stands in a table."""
-        if isinstance(value, datetime):
-            value = self.minute(value)
-        elif isinstance(value, Mapping):
-            value = ", ".join(f"{key}={each}" for key, each in value.items())
-        elif isinstance(value, tuple | list):
-            value = ", ".join(map(str, value))
-        elif isinstance(value, int | float):
-            value = f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
+        match value:
+            case datetime():
+                value = self.minute(value)
+            case Mapping():
+                value = ", ".join(f"{key}={each}" for key, each in value.items())
+            case tuple() | list():
+                value = ", ".join(map(str, value))
+            case int():
+                value = f"{value:,}"
+            case float():
+                value = f"{value:.2f}"
         if isinstance(value, str):
             return safe_text(self.brief(value), style)
         return Text() if value is None else value
@@ -130,12 +133,12 @@ def table(
     return Text(empty, "dim") if empty is not None and not made.row_count else made
 
 
-def details(rows: Iterable[tuple[str, Any]]) -> Table:
+def details(rows: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Table:
     """Return names and values side by side; what is ``None`` or an empty text is left out."""
     made = Table.grid(padding=(0, 2))
     made.add_column(style="dim", no_wrap=True)
     made.add_column(overflow="fold")
-    for name, value in rows:
+    for name, value in rows.items() if isinstance(rows, Mapping) else rows:
         if value is not None and value != "":
             made.add_row(Text(name), safe_text(value) if isinstance(value, str) else value)
     return made

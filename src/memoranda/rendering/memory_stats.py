@@ -45,7 +45,7 @@ def show_stats(found: MemoryStats, view: Display) -> Iterator[RenderableType]:
         "size": decimal(found.size),
         "location": found.location,
     }
-    yield details(rows.items())
+    yield details(rows)
     if found.usage:
         yield Text("\nuse of language models", "bold")
         yield show_usage(found.usage, view)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from memoranda.model.models import Change, Entity, ForgetReceipt, Hit, Record
+from memoranda.model.models import Entity, ForgetReceipt, Hit, Record
 from memoranda.rendering.forms import INNER, form_of
 from memoranda.rendering.layout import Column, Display, details, safe_text, table
 from memoranda.rendering.plain import join, one_line, pluralize
@@ -77,12 +77,7 @@ def show_reasons(hit: Hit, view: Display) -> RenderableType:
         "before": view.brief(why.before or ""),
         "after": view.brief(why.after or ""),
     }  # fmt: skip
-    return details(rows.items())
-
-
-def show_records(found: Sequence[Record], view: Display) -> RenderableType:
-    """Return a page of records."""
-    return table(found, RECORDS, view, empty="no records")
+    return details(rows)
 
 
 def show_record(found: Record, view: Display) -> RenderableType:
@@ -95,16 +90,11 @@ def show_record(found: Record, view: Display) -> RenderableType:
     return Group(safe_text(found.content, "bold"), details(rest))
 
 
-def show_changes(found: Sequence[Change], view: Display) -> RenderableType:
-    """Return the history of a record, oldest first."""
-    return table(found, CHANGES, view)
-
-
 def show_entity(found: Entity, view: Display) -> RenderableType:
     """Return the profile of an entity with its newest records."""
     many = pluralize(found.mention_count, "record")
     rows = {found.type: found.name, "also called": ", ".join(found.aliases), "in": many}
-    return Group(details(rows.items()), Text(), show_records(found.records, view))
+    return Group(details(rows), Text(), table(found.records, RECORDS, view, empty="no records"))
 
 
 def list_erased(receipt: ForgetReceipt) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field
 
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 
@@ -41,11 +41,7 @@ class FoundMemory(StoredMemory):
 class FoundMemories(Result):
     """What answers a query, best first."""
 
-    # Its schema stands here whole: a client takes a third longer to check results by a reference.
-    result: Annotated[
-        list[FoundMemory],
-        WithJsonSchema({"type": "array", "items": FoundMemory.model_json_schema()}),
-    ]
+    result: list[FoundMemory]
 
 
 class ForgottenMemory(Result):

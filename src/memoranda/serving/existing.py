@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from memoranda.errors import NotFound
-from memoranda.memory import Memory, services_of
+from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.checks import nearest
 from memoranda.model.models import Entity, Record
 from memoranda.store.locations import file_of
@@ -64,12 +64,8 @@ def require_record(
     Raises:
         NotFound: there is none; another user's is as if it were not there.
     """
-    found = memory.get(id, namespace=namespace, key=key)
-    if found is None:
-        item = f"item {key!r:.80} in {tuple(namespace)!r:.80}"
-        what = item if id is None else f"record {id!r:.80}"
-        raise NotFound(f"there is no {what} for user {memory.user!r}")
-    return found
+    records = services_of(memory).records(scope_of(memory))
+    return records.existing(id, namespace=namespace, key=key)
 
 
 def require_entity(memory: Memory, name: str) -> Entity:

@@ -18,7 +18,7 @@ from pydantic_settings import EnvSettingsSource, SettingsError
 from tzlocal import get_localzone
 
 from memoranda.errors import ConfigError
-from memoranda.model.checks import nearest
+from memoranda.model.checks import nearest, require_attributes
 from memoranda.model.passwords import hide_password
 from memoranda.settings.fields import (
     DELIMITER,
@@ -61,6 +61,16 @@ class Settings(AllSettings):
             found = (_explain_error(each, levels) for each in error.errors(include_url=False))
             raise ConfigError(f"settings: {'; '.join(found)}") from None
         _refuse_variables()
+
+    @classmethod
+    def of(cls, given: Settings | None) -> Settings:
+        """Return the settings that were given, or those of file and environment.
+
+        Raises:
+            InvalidInput: something else was given.
+        """
+        require_attributes(given, "settings", "embedding", "retention", "conversation", "tokens")
+        return given or cls()
 
     def with_values(self, **groups: Mapping[str, Any]) -> Self:
         """Return settings with other values in some groups; nothing checks these."""

@@ -153,7 +153,8 @@ class AgentTools:
         if len(json_text(metadata or {}, "metadata")) > LONGEST_METADATA:
             raise InvalidInput("metadata has too many characters; put what is long into content")
         text, asking = self._new(content, metadata), self._request()
-        is_plain = memory_type == "fact" and not (metadata or valid_until)
+        is_fact = memory_type == "fact"
+        is_plain, fades = is_fact and not (metadata or valid_until), is_fact and asking is None
         for kept in self._kept_of(asking) if is_plain else ():
             if says_no_more(text, f"{kept.content} {self.records.scope.user}"):
                 return ToolOutput(kept, f"Known already as {kept.id}.")
@@ -165,10 +166,10 @@ class AgentTools:
             valid_until=self._parse_moment(valid_until, "valid_until"),
             role=ROLE,
             origin=ORIGIN,
-            decay_rate=self.decay_rate if asking is None and memory_type == "fact" else 0.0,
+            decay_rate=self.decay_rate if fades else 0.0,
         )
         draft = admit_draft(draft, self.secrets)
-        if self.approve and memory_type == "fact" and asking is None:
+        if self.approve and fades:
             insert = plan_proposal(self.records, draft)
         else:
             insert = self.records.plan(draft, unless_known=True)

@@ -50,10 +50,8 @@ class MemorandaApp(App[None]):
     ENABLE_COMMAND_PALETTE = False
     TITLE = "memoranda"
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            Binding(f"f{number}", f"show('{name}')", name.title(), show=number == 1, priority=True)
-            for number, name in enumerate(SHOWN, 1)
-        )
+        Binding(f"f{number}", f"show('{name}')", name.title(), show=number == 1, priority=True)
+        for number, name in enumerate(SHOWN, 1)
     ]
 
     def __init__(self, runtime: ChatRuntime) -> None:

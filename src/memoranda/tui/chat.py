@@ -30,14 +30,12 @@ from memoranda.rendering.chat import describe_start, format_spending, show_event
 from memoranda.rendering.conversations import alert_of, format_call
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import DOT, escape_controls, one_line
-from memoranda.tui.commands import SCREENS
+from memoranda.tui.commands import SCREENS, make_help, make_welcome
 from memoranda.tui.context import ContextScreen
-from memoranda.tui.help import make_help, make_welcome
 from memoranda.tui.layout import ConfirmScreen, EditScreen, OverlayScreen, make_text
 from memoranda.tui.lists import ListPanel
 from memoranda.tui.runtime import BUSY, ChatRuntime
-from memoranda.tui.settings import SettingsPanel
-from memoranda.tui.sources import FactsPanel, HistoryPanel, SearchPanel
+from memoranda.tui.sources import FactsPanel, HistoryPanel, SearchPanel, SettingsPanel
 
 LAST_STRETCH = 30  # messages that are shown when a conversation opens
 MOST_ENTRIES = 100  # entries of the log: with many, each drawing takes long; F4 has the others
@@ -137,7 +135,7 @@ class ChatScreen(Screen[None]):
             about = safe_text(f"in {notes.folder}; a line that you take out is forgotten")
             text = notes.read_memory()
             return EditScreen(MEMORY_FILE, about, text, notes.write_memory, many_lines=True)
-        return OverlayScreen("Help", make_text(make_help(self.runtime)))
+        return OverlayScreen("Help", make_text(make_help(self.runtime.chat)))
 
     def _warn(self, error: Exception) -> None:
         self.notify(one_line(str(error)), severity="warning", markup=False)
@@ -175,7 +173,7 @@ class ChatScreen(Screen[None]):
         self._show_status()
         self._read_stats()
         if isinstance(self.app.screen, ContextScreen):
-            self.app.screen.reload()
+            self.app.screen.panel.reload()
 
     @work(group="state", exclusive=True)
     async def _read_stats(self) -> None:
@@ -189,18 +187,15 @@ class ChatScreen(Screen[None]):
         if self._state is None:
             return  # It is still being read.
         session, stats = self._state
-        share = stats.total_tokens / stats.token_limit
-        colour, alert = alert_of(share)
+        colour, alert = alert_of(stats.total_tokens / stats.token_limit)
         about = "" if stats.exact else "~"
-        line = Text(one_line(session, NAME_WIDTH), "bold")
         used = f"{about}{stats.total_tokens:,} of {stats.token_limit:,} tokens"
-        line.append(DOT + used, "not bold")
-        line.append(f" {stats.percent_used:.0f} %{alert}", colour if alert else "not bold")
-        for part in filter(None, (self._spent, self.runtime.doing)):
-            line.append(DOT + part)
-        # Last, as it may be long, and is cut where there is no room.
-        line.append(DOT + one_line(self.runtime.agent.model or "memory alone"), "not bold")
-        self._status.update(line)
+        share = f" {stats.percent_used:.0f} %{alert}", colour if alert else ""
+        # The model comes last, as it may be long, and is cut where there is no room.
+        model = one_line(self.runtime.agent.model or "memory alone")
+        rest = (DOT + part for part in (self._spent, self.runtime.doing, model) if part)
+        name = one_line(session, NAME_WIDTH), "bold"
+        self._status.update(Text.assemble(name, DOT, used, share, *rest))
 
     async def add(self, *entries: Widget) -> None:
         """Add entries at the end of the log."""

@@ -8,10 +8,9 @@ from typing import ClassVar
 
 from rich.console import Group, RenderableType
 from rich.text import Text
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.widgets import Footer, Static, TabbedContent, TabPane
+from textual.widgets import Static, TabbedContent, TabPane
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ExplainedMessage
@@ -78,21 +77,14 @@ class ContextScreen(OverlayScreen):
 
     def __init__(self, runtime: ChatRuntime) -> None:
         """Show nothing yet."""
-        super().__init__("Context")
-        self._panel = ContextPanel(runtime)
-
-    def compose(self) -> ComposeResult:
-        """Yield title, tabs and keys."""
-        yield Static("Context", id="heading")
-        with TabbedContent():
-            yield TabPane("1 Budget", VerticalScroll(Static("reading…")), id="budget")
-            yield TabPane("2 Messages", self._panel, id="messages")
-            yield TabPane("3 Memory", VerticalScroll(Static("reading…")), id="memory")
-        yield Footer(compact=True)
-
-    def reload(self) -> None:
-        """Read the state and show it; the cursor stays where it is."""
-        self._panel.reload()
+        self.panel, tabs = ContextPanel(runtime), TabbedContent()
+        super().__init__("Context", tabs)
+        for pane in (
+            TabPane("1 Budget", VerticalScroll(Static("reading…")), id="budget"),
+            TabPane("2 Messages", self.panel, id="messages"),
+            TabPane("3 Memory", VerticalScroll(Static("reading…")), id="memory"),
+        ):
+            tabs.compose_add_child(pane)
 
     def on_list_panel_filled(self) -> None:
         """Show what was read together with the messages."""
@@ -100,7 +92,7 @@ class ContextScreen(OverlayScreen):
         self.query_one("#memory Static", Static).update(Group(*self._show_memory()))
 
     def _show_budget(self) -> Iterator[RenderableType]:
-        found, built, view = self._panel.found, self._panel.built, self._panel.view
+        found, built, view = self.panel.found, self.panel.built, self.panel.view
         if isinstance(built, Context):
             yield from show_budget(built.receipt, view)
         else:
@@ -111,10 +103,10 @@ class ContextScreen(OverlayScreen):
         yield safe_text(found.told, "dim")
 
     def _show_memory(self) -> Iterator[RenderableType]:
-        built, notes = self._panel.built, self._panel.notes
+        built, notes = self.panel.built, self.panel.notes
         hits = built.recall.hits if isinstance(built, Context) else ()
         yield Text("Recalled for your last message", "bold")
-        yield show_hits(hits, self._panel.view, why=True)
+        yield show_hits(hits, self.panel.view, why=True)
         yield Text("\nNotes, which every request begins with", "bold")
         yield from show_markdown(notes or "nothing is noted yet")
 

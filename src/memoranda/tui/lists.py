@@ -103,7 +103,7 @@ class ListPanel(Vertical, Generic[Row]):
         try:
             found = await asyncio.to_thread(self.find, words)
         except MemorandaError as error:
-            self.show_problem(error)
+            self.tell(format_error(error))
             return
         self._show_rows(found[-MOST:] if self.newest_last else found[:MOST])
         if focus:  # Where there are no rows, the keys go to the words.
@@ -126,13 +126,10 @@ class ListPanel(Vertical, Generic[Row]):
     def on_data_table_row_highlighted(self) -> None:
         """Say what there is to say about the row at the cursor."""
         row = self.row
-        self._tell(Text(self.empty, "dim") if row is None else self.describe(row))
+        self.tell(Text(self.empty, "dim") if row is None else self.describe(row))
 
-    def show_problem(self, error: Exception) -> None:
-        """Show in place of the details what went wrong."""
-        self._tell(format_error(error))
-
-    def _tell(self, shown: RenderableType) -> None:
+    def tell(self, shown: RenderableType) -> None:
+        """Show something in place of the details."""
         self.query_one(".detail > Static", Static).update(shown)
 
     def on_data_table_row_selected(self) -> None:
@@ -170,7 +167,7 @@ def act_on_row(act: Callable[[Panel, Any], Awaitable[None]]) -> Callable[[Panel]
             try:
                 await act(panel, panel.row)
             except MemorandaError as error:
-                panel.show_problem(error)
+                panel.tell(format_error(error))
 
     return run
 

@@ -1,9 +1,10 @@
-"""The lists over the chat: facts, search, conversations and messages."""
+"""The lists over the chat: facts, search, conversations, messages and settings."""
 
 from __future__ import annotations
 
 from asyncio import to_thread
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from rich.console import Group, RenderableType
@@ -15,18 +16,23 @@ from memoranda.conversation.conversation_store import ConversationOverview
 from memoranda.conversation.explain import ExplainedMessage, ViewExplanation
 from memoranda.maintenance.facts import Fact
 from memoranda.model.models import Hit, Message
+from memoranda.model.passwords import HIDDEN
 from memoranda.rendering.conversations import MESSAGES, OVERVIEW, show_message
 from memoranda.rendering.facts import FACTS, describe_fact, show_provenance
 from memoranda.rendering.layout import Column, safe_text
 from memoranda.rendering.plain import join, one_line, pluralize
 from memoranda.rendering.records import HITS, show_reasons, show_record
 from memoranda.search.recall import find_near_best
+from memoranda.settings.configure import Setting, format_value
+from memoranda.settings.fields import MASK
 from memoranda.tui.layout import ConfirmScreen, EditScreen, OverlayScreen
 from memoranda.tui.lists import MOST, ListPanel, act_on_row
 from memoranda.tui.runtime import ChatRuntime
 
 FOUND = 20  # hits of a search
 QUOTED = 160  # characters of a fact in a question
+# Characters of a setting.
+VALUE_WIDTH, SOURCE_WIDTH, DEFAULT_WIDTH = 26, 16, 60
 
 
 class FactsPanel(ListPanel[Fact]):
@@ -192,3 +198,46 @@ class MessagesPanel(ListPanel[ExplainedMessage]):
             found = await to_thread(chat.expand, row.marker)
         texts = (text for each in found for text in show_message(each, self.view))
         self.show(f"{pluralize(len(found), 'message')} from #{found[0].position} on", *texts)
+
+
+class SettingsPanel(ListPanel[Setting]):
+    """Every setting; the one at the cursor can be changed."""
+
+    title = "Settings · Enter changes one"
+    question = "part of a name or of what it does; Enter narrows the list"
+    empty = "no setting has that in its name or meaning"
+    columns = (
+        Column("setting", "name"),
+        Column("value", lambda row, _: one_line(format_value(row.value), VALUE_WIDTH)),
+        # Of the settings file its name alone.
+        Column("from", lambda row, _: one_line(Path(row.source).name, SOURCE_WIDTH), "dim"),
+    )
+
+    def find(self, words: str) -> Sequence[Setting]:
+        """Return the settings about ``words``; those of that name first, of the model before."""
+        wanted = words.casefold()
+        found = self.runtime.list_settings()
+        about = [each for each in found if wanted in f"{each.name} {each.meaning}".casefold()]
+        about.sort(key=lambda each: (not each.name.endswith(wanted), each.name != f"llm.{wanted}"))
+        return about
+
+    def describe(self, row: Setting) -> RenderableType:
+        """Return what a setting does, what it takes, and is where nothing says otherwise."""
+        default = one_line(format_value(row.default), DEFAULT_WIDTH)
+        return safe_text(f"{row.meaning}\ntakes {row.type}; default {default}")
+
+    @act_on_row
+    async def action_choose(self, row: Setting) -> None:
+        """Let the person change a setting in the settings file."""
+        # What is not shown whole is typed anew.
+        is_hidden = row.value is None or row.value == MASK or HIDDEN in str(row.value)
+        text = "" if is_hidden else format_value(row.value)
+        asked = EditScreen(
+            f"{row.name} · Enter saves",
+            self.describe(row),
+            text,
+            lambda text: self.runtime.save(row.name, text),
+        )
+        if done := await self.app.push_screen_wait(asked):
+            wins = f", but {done.overridden_by} is set in the environment, and wins"
+            self.report(f"saved in {done.path}{wins if done.overridden_by else ''}")

@@ -82,7 +82,7 @@ def render(
     history, tail = _prepare(history, form), _prepare(tail, form)
     if form == "anthropic":
         return RenderedContext(*anthropic.request(history, tail))
-    instructions = (system or None) if form == "responses" else None
+    instructions = system if form == "responses" else None
     return RenderedContext(FORMS[form].write([*history, *tail]), instructions)
 
 
@@ -177,13 +177,13 @@ def _sendable(message: Message, form: str, ids: dict[str, str], taken: set[str])
         message,
         content="\n".join(filter(None, [message.content, *named])),
         tool_calls=tuple(
-            ToolCall(ids[call.id], _function_name(call.name), call.arguments or "{}")
+            ToolCall(
+                ids[call.id],
+                NO_FUNCTION_NAME.sub("_", call.name)[: chat.LONGEST_NAME] or "unnamed",
+                call.arguments or "{}",
+            )
             for call in message.tool_calls
         ),
         tool_result=result and replace(result, call_id=ids.get(result.call_id, result.call_id)),
         images=message.images if shown else (),
     )
-
-
-def _function_name(name: str) -> str:
-    return NO_FUNCTION_NAME.sub("_", name)[: chat.LONGEST_NAME] or "unnamed"
