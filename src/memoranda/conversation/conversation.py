@@ -295,7 +295,9 @@ class Conversation:
             used = state.used
             added, episodes = self._transcript.append(self._prepare(given, state))
             begun = [each for each in added if each.task is not None and each.role != "tool"]
-            events = self._pruner.after_adding(self._states.read(), begun, used)
+            if not self._states.extend(added):
+                state = self._states.read()
+            events = self._pruner.after_adding(state, begun, used)
         self._transcript.announce(episodes)
         asking = [each for each in added if each.role == "user" and asks_memory(each.content)]
         asked = self._services.requests(asking) if asking else ()

@@ -295,6 +295,14 @@ class StateReader:
             carried=self.carried,
         )
 
+    def extend(self, added: Sequence[Message]) -> bool:
+        """Add messages that were just stored; return whether nobody stored others before them."""
+        follows = added[0].position == self.live.newest + 1
+        if follows:
+            self.live.extend(added)
+            self._count += len(added)
+        return follows
+
     def apply(self, pruning: Pruning) -> None:
         """Take out what a pruning names that was just written, without reading again."""
         self.live.take_out(pruning)

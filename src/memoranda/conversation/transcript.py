@@ -130,8 +130,7 @@ class Transcript:
         changes, linked = self._plan(messages)
         with self._write() as tx:
             episodes = tx.carry_out(changes)
-            tx.append_messages(self.id, linked)
-            return tx.messages(self.scope, self.id, last=len(linked)), episodes
+            return tx.append_messages(self.id, linked), episodes
 
     def _plan(
         self, messages: Sequence[Message]
@@ -164,8 +163,10 @@ class Transcript:
                     origin="conversation",
                 )
                 insert = self.records.plan(draft)
-                episode = message.record_id or insert.record.id
-                changes.append(replace(insert, record=replace(insert.record, id=episode)))
+                if message.record_id is not None:
+                    insert = replace(insert, record=replace(insert.record, id=message.record_id))
+                episode = insert.record.id
+                changes.append(insert)
             linked.append(replace(message, record_id=episode))
         return changes, linked
 

@@ -236,9 +236,10 @@ def find_withheld(text: str) -> tuple[int, int] | None:
     """Return where a text asks that something be kept out of memory; ``None`` if nowhere."""
     text = encodable(text).replace("'", "\u2019")
     spans = (
-        form.search(language_of(code).fold(text))
+        form.search(plain)
         for code in languages_with("stance")
-        for _, form in _forms(code, "withheld").find(language_of(code).fold(text))
+        for plain in [language_of(code).fold(text)]
+        for _, form in _forms(code, "withheld").find(plain)
     )
     return min((found.span(0) for found in spans if found), default=None)
 

@@ -143,7 +143,7 @@ def item_fields(record: Record) -> dict[str, Any]:
 def condition(value: Any) -> Any:
     """Return a condition on a value of an item as memory has it."""
     if not isinstance(value, Mapping) or not any(name.startswith("$") for name in value):
-        return {"in": [value]}
+        return {"in": [value]} if isinstance(value, Mapping) else value
     compared = {name.removeprefix("$"): other for name, other in value.items()}
     return {"in": [compared["eq"]]} if "eq" in compared else compared
 

@@ -63,7 +63,7 @@ def content_hash(content: str) -> str:
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH, MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
 EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 
 
@@ -75,7 +75,7 @@ def to_ms(moment: datetime) -> int:
 
 def from_ms(milliseconds: int) -> datetime:
     """The aware UTC datetime of ``milliseconds`` since 1970."""
-    return EPOCH + timedelta(milliseconds=milliseconds)
+    return EPOCH + MILLISECOND * milliseconds
 
 
 def require_aware(moment: object, name: str) -> datetime:

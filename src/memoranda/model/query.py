@@ -86,7 +86,8 @@ def parse_metadata_filter(metadata: object) -> Mapping[str, Any]:
             cannot take its value.
     """
     parsed = parse_metadata(metadata)
-    if len([*metadata_conditions(parsed)]) > MOST_CONDITIONS:
+    conditions = [*metadata_conditions(parsed)]
+    if len(conditions) > MOST_CONDITIONS:
         raise InvalidInput(f"metadata has more than {MOST_CONDITIONS} conditions; ask for fewer")
     for name, value in parsed.items():
         keys = [*value] if isinstance(value, dict) else []
@@ -98,7 +99,7 @@ def parse_metadata_filter(metadata: object) -> Mapping[str, Any]:
                 f"{', '.join(OPERATORS)}; an object to be equal to is written {{'in': [{{…}}]}})"
             )
             raise InvalidInput(message)
-    for name, operator, wanted in metadata_conditions(parsed):
+    for name, operator, wanted in conditions:
         place = f"metadata[{name!r}][{operator!r}]={wanted!r:.80}"
         if operator == "in" and not isinstance(wanted, list):
             raise InvalidInput(f"{place} must be a list of values")

@@ -332,7 +332,7 @@ class Files:
         return new if old is None else replace(new, agent=old.agent, supersedes=old.id)
 
     def _newest(self, reads: SqlReads, path: str) -> Record | None:
-        return self.records.find_item(reads, *self._address(path))
+        return reads.item(self.records.scope, *self._address(path), now=self.records.now())
 
     def _kept(self, path: str) -> list[Record]:
         """Return all items that stood at a path, the newest first."""
@@ -362,9 +362,8 @@ class Files:
         )
 
     def _receipt(self, reads: SqlReads, operation: FileOperation) -> FileChange | None:
-        found = self.records.find_item(
-            reads, (OPERATIONS, *self.namespace), clean(operation.id, "operation")
-        )
+        address = (OPERATIONS, *self.namespace), clean(operation.id, "operation")
+        found = reads.item(self.records.scope, *address, now=self.records.now())
         if found is None:
             return None
         if operation.fingerprint and found.content != operation.fingerprint:

@@ -96,13 +96,7 @@ class RecordService:
         require_one(id, namespace, key)
         if id is not None:
             return self.store.get(self.scope, [clean(id, "id")]).get(id)
-        return self.find_item(self.store, *parse_address(namespace, key))
-
-    def find_item(self, reads: SqlReads, namespace: tuple[str, ...], key: str) -> Record | None:
-        """Return the item at an address; an agent's own comes before one of no agent."""
-        where = Filter(now=self.now(), namespace=namespace, key=key)
-        found = reads.records(self.scope, where, limit=None)
-        return max(found, key=lambda item: item.agent == self.scope.agent, default=None)
+        return self.store.item(self.scope, *parse_address(namespace, key), now=self.now())
 
     def correct(self, old: Record, draft: Draft, version: str | None = None) -> Record:
         """Store ``draft`` in the place of ``old``, of this version; return the new record."""

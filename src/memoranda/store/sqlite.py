@@ -140,10 +140,12 @@ DIALECT = database.Dialect(
         "texts": "SELECT value FROM json_each({0})",
         "ints": "SELECT value FROM json_each({0})",
         "compared": (
+            # What is wanted is read once for all rows, where it is a parameter.
             "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({0}) THEN {0} END) a "
-            "JOIN json_each({1}) b ON a.key = b.key AND (a.value {2} b.value OR a.type = 'null') "
-            "AND (a.type = b.type "
-            "OR (a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
+            "WHERE a.key = (SELECT key FROM json_each({1})) "
+            "AND (a.value {2} (SELECT value FROM json_each({1})) OR a.type = 'null') "
+            "AND replace(a.type, 'integer', 'real') = "
+            "(SELECT replace(type, 'integer', 'real') FROM json_each({1})))"
         ),
         "numbers": "group_concat({0})",
         "listed": "json_group_array(CAST({0} AS TEXT)) FILTER (WHERE {0} IS NOT NULL)",

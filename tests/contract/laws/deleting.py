@@ -68,6 +68,7 @@ class UserDeletionContract(Contract):
                 partial(before.apply, do.put_vectors(MODEL, [])),
                 before.conversations,
                 before.notes_bases,
+                partial(before.store.item, before.scope, ("diet",), "drink", now=LATER),
                 partial(before.index_changes, UNREAD),
             ]
             for use in uses:

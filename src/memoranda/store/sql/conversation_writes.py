@@ -113,23 +113,23 @@ class ConversationWrites(RecordWrites):
         """Tell readers that what is in a transcript has changed."""
         self.run(f"UPDATE conversations SET revision = revision + 1 WHERE {THIS}", key=conversation)
 
-    def append_messages(self, id: str, messages: Sequence[models.Message]) -> None:
-        """Add messages at the end of a transcript."""
+    def append_messages(self, id: str, messages: Sequence[models.Message]) -> list[models.Message]:
+        """Add messages at the end of a transcript; return them with their positions."""
         found = self.all(NEXT, id=id, count=len(messages))
         if not found:
             raise self.missing("conversation", id)
         # Never a place that was cleared or cut, also after the messages there were erased.
         conversation, end = found[0]
-        self._add_messages(conversation, messages, range(end - len(messages), end))
+        return self._add_messages(conversation, messages, range(end - len(messages), end))
 
     def _add_messages(
         self, conversation: int, messages: Iterable[models.Message], places: Iterable[int]
-    ) -> None:
-        """Add messages at these places of a transcript."""
-        whose = {"user_key": self.user, "conversation_key": conversation}
-        placed = zip(messages, places, strict=True)
-        added = [rows.MESSAGES.values(each) | whose | {"position": at} for each, at in placed]
-        self.connection.run_many(ADD_MESSAGE, added)
+    ) -> list[models.Message]:
+        """Add messages at these places of a transcript; return them with their positions."""
+        placed = [replace(each, position=at) for each, at in zip(messages, places, strict=True)]
+        whose = self.user, conversation
+        self.connection.run_many(ADD_MESSAGE, [(*whose, *rows.MESSAGES.row(x)) for x in placed])
+        return placed
 
     def pin_message(self, id: str, message_id: str, *, pinned: bool) -> None:
         """Keep a message in every view, or stop keeping it."""

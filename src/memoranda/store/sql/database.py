@@ -380,16 +380,15 @@ class Database(ABC, Generic[C]):
             message = f"the memory in {self.location} was closed; open it again with Memory(…)"
             raise StoreClosed(message)
 
-    @contextmanager
-    def read(self) -> Iterator[C]:
+    def read(self) -> AbstractContextManager[C]:
         """Lend a connection for reading; inside a snapshot, always the same one."""
         pinned = getattr(self._local, "pinned", None)
-        if pinned is None:
-            with self._lend() as connection:
-                yield connection
-        else:
-            with self._translated():
-                yield pinned
+        return self._lend() if pinned is None else self._lend_pinned(pinned)
+
+    @contextmanager
+    def _lend_pinned(self, pinned: C) -> Iterator[C]:
+        with self._translated():
+            yield pinned
 
     @property
     def known(self) -> dict[Any, Any]:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 from memoranda.errors import NotFound
@@ -96,6 +97,13 @@ MESSAGES = f"""
 SELECT {rows.MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}} AND m.user_key = :user AND c.id = :id AND {{chosen}}
 ORDER BY m.position DESC LIMIT :last
+"""
+# Whether the user is known is looked up with it, and apart only where there is nothing.
+ITEM = f"""
+SELECT {rows.RECORD} FROM users u JOIN records r ON r.user_key = u.key
+WHERE u.name = :name AND u.deletions = coalesce(CAST(:deletions AS bigint), u.deletions)
+    AND (CAST(:agent AS text) IS NULL OR r.agent IS NULL OR r.agent = :agent)
+    AND r.kind = 'item' AND r.namespace = :namespace AND r.item_key = :key AND {VALID}
 """
 PAGE = f"""
 SELECT (SELECT name FROM users WHERE key = r.user_key), {rows.RECORD} FROM {{records}}
@@ -200,7 +208,7 @@ def matching(scope: Scope | None, user: int, where: Filter) -> SqlConditions:
         sql.append("r.created_at <= :now")
     if where.as_of is not None or not where.retired:
         sql.append(VALID)
-    if where.kinds and set(where.kinds) != set(Kind):
+    if where.kinds and len(set(where.kinds)) < len(Kind):
         # In these words, for the index of rarer kinds.
         sql.append("({})".format(" OR ".join(f"r.kind = '{kind.value}'" for kind in where.kinds)))
     if where.namespace is not None:
@@ -227,6 +235,8 @@ def matching(scope: Scope | None, user: int, where: Filter) -> SqlConditions:
 
 def _comparison(name: str, operator: str, wanted: Any, parameter: str) -> tuple[str, str]:
     """Return a condition on metadata as SQL over ``parameter``, and the value of that."""
+    if operator == "in" and len(wanted) == 1:
+        operator, wanted = "eq", wanted[0]
     if operator == "in":
         some = f"SELECT 1 FROM (@texts(:{parameter})) one WHERE @compared(r.metadata, one.value, =)"
         return f"EXISTS ({some})", dump([dump({name: value}) for value in wanted])
@@ -324,6 +334,19 @@ class SqlReads:
         page: dict[str, Any] = {"offset": offset, "after": after}
         page["limit"] = BEYOND if limit is None else limit
         return self._made(scope, sql, rows.owned_record, where=where, **page)
+
+    def item(
+        self, scope: Scope, namespace: Sequence[str], key: str, *, now: datetime
+    ) -> Record | None:
+        """Return the item at an address; an agent's own comes before one of no agent."""
+        whose = {"name": scope.user, "deletions": scope.deletions, "agent": scope.agent}
+        where = {"namespace": rows.encode_namespace(namespace), "key": key, "now": to_ms(now)}
+        with self._reading(None) as (connection, _):
+            found = connection.made(partial(rows.record, scope.user), ITEM, whose | where)
+        if not found:
+            with self._reading(scope):  # Refuses a user who was deleted.
+                return None
+        return max(found, key=lambda item: item.agent == scope.agent)
 
     def ids(self, scope: Scope, beginning: str, *, limit: int) -> list[str]:
         """Return the ids, in order, of records that begin with a text, active or not."""

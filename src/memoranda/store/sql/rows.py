@@ -31,9 +31,21 @@ EMPTY_LIST = "[]"
 EMPTY_OBJECT = "{}"
 
 
-def dump(value: object) -> str:
-    """Return compact JSON with sorted keys, so that equal values are equal text."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+# Compact JSON with sorted keys, so that equal values are equal text.
+dump: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+_decode = json.JSONDecoder().raw_decode
+
+
+def load(text: str) -> Any:
+    """Return the value of JSON that stands in a column: no spaces are around it.
+
+    Raises:
+        ValueError: it is no such JSON; or another of ``DAMAGE``.
+    """
+    value, end = _decode(text)  # Takes a third of the time of ``json.loads``.
+    if end != len(text):
+        raise ValueError(f"JSON ends at {end}, and something is behind it")
+    return value
 
 
 def optional_ms(moment: datetime | None) -> int | None:
@@ -56,7 +68,7 @@ class Codec(NamedTuple):
 def _objects(kind: Callable[..., Any]) -> Codec:
     return Codec(
         lambda items: dump([astuple(item) for item in items]) if items else EMPTY_LIST,
-        lambda text: () if text == EMPTY_LIST else tuple(kind(*each) for each in json.loads(text)),
+        lambda text: () if text == EMPTY_LIST else tuple(kind(*each) for each in load(text)),
     )
 
 
@@ -65,17 +77,16 @@ def _choice(kind: type[StrEnum]) -> Codec:
 
 
 TIME = Codec(to_ms, from_ms)
-OPTIONAL_TIME = Codec(optional_ms, optional_time)
 
 
 def read_strings(text: str) -> tuple[str, ...]:
     """Return the texts of a JSON list."""
-    return () if text == EMPTY_LIST else tuple(json.loads(text))
+    return () if text == EMPTY_LIST else tuple(load(text))
 
 
 def read_object(text: str) -> Mapping[str, Any]:
     """Return a JSON object."""
-    return models.NO_METADATA if text == EMPTY_OBJECT else MappingProxyType(json.loads(text))
+    return models.NO_METADATA if text == EMPTY_OBJECT else MappingProxyType(load(text))
 
 
 STRINGS = Codec(lambda texts: dump(texts) if texts else EMPTY_LIST, read_strings)
@@ -93,18 +104,19 @@ def encode_namespace(parts: Sequence[str]) -> str:
 
 def decode_namespace(text: str) -> tuple[str, ...]:
     """Return the parts of a namespace."""
-    return tuple(json.loads(f"[{text[:-1]}]")) if text else ()
+    return tuple(load(f"[{text[:-1]}]")) if text else ()
 
 
 def decode(codecs: Mapping[str, Codec], values: dict[str, Any]) -> dict[str, Any]:
-    """Decode the values of a row, by name, in place; return them.
+    """Decode the values of a row, by name, in place; return them. Nothing stays nothing.
 
     Raises:
         ValueError: the row is damaged; or another of ``DAMAGE``.
     """
-    for name, (_, read) in codecs.items():
+    for name, codec in codecs.items():
         try:
-            values[name] = read(values[name])
+            if (value := values[name]) is not None:
+                values[name] = codec.read(value)
         except DAMAGE as error:
             message = f"{name} cannot be read ({type(error).__name__}: {error})"
             raise ValueError(message) from error
@@ -150,7 +162,10 @@ class Columns:
 
     def encode(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return values of some fields as their columns keep them."""
-        return {name: self.codecs[name].write(value) for name, value in values.items()}
+        return {
+            name: None if value is None else self.codecs[name].write(value)
+            for name, value in values.items()
+        }
 
     def fields(self, row: Row) -> dict[str, Any]:
         """Return the fields of a row that begins with these columns, by name; may raise so."""
@@ -166,13 +181,13 @@ RECORDS = Columns(
     {
         "kind": _choice(models.Kind),
         "event_time": TIME,
-        "event_until": OPTIONAL_TIME,
+        "event_until": TIME,
         "created_at": TIME,
-        "valid_until": OPTIONAL_TIME,
+        "valid_until": TIME,
         "confidence": Codec(float, float),
-        "last_accessed": OPTIONAL_TIME,
-        "strength_at": OPTIONAL_TIME,
-        "enriched_at": OPTIONAL_TIME,
+        "last_accessed": TIME,
+        "strength_at": TIME,
+        "enriched_at": TIME,
         "source_ids": STRINGS,
         "trust": _choice(models.Trust),
         "tags": STRINGS,
@@ -191,27 +206,22 @@ MESSAGES = Columns(
         "pinned": Codec(int, bool),
         "tool_calls": _objects(models.ToolCall),
         "tool_result": Codec(
-            lambda result: None if result is None else dump(astuple(result)),
-            lambda text: None if text is None else models.ToolResult(*json.loads(text)),
+            lambda result: dump(astuple(result)), lambda text: models.ToolResult(*load(text))
         ),
         "images": _objects(models.Image),
-        "raw": Codec(
-            lambda raw: None if raw is None else json.dumps(raw, ensure_ascii=False),
-            lambda text: None if text is None else json.loads(text),
-        ),
+        "raw": Codec(json.JSONEncoder(ensure_ascii=False).encode, load),
     },
 )
 CONVERSATIONS = Columns(
-    models.ConversationInfo, {"created_at": TIME, "ended_at": OPTIONAL_TIME}, without="calibration"
+    models.ConversationInfo, {"created_at": TIME, "ended_at": TIME}, without="calibration"
 )
-SPANS = Columns(
-    models.PrunedSpan,
-    {"since": TIME, "until": TIME, "named": Codec(list, lambda names: tuple(names or ()))},
-)
+SPANS = Columns(models.PrunedSpan, {"since": TIME, "until": TIME, "named": Codec(list, tuple)})
+# What version 0.2 did not write.
+UNSUMMED = {"summary": None, "named": ()}
 SPAN_LIST = Codec(
     lambda cuts: dump([SPANS.values(cut) for cut in cuts]),
     lambda text: tuple(
-        SPANS.make([stored.get(name) for name in SPANS.names]) for stored in json.loads(text)
+        SPANS.make([(UNSUMMED | stored)[name] for name in SPANS.names]) for stored in load(text)
     ),
 )
 PRUNINGS = Columns(
@@ -222,7 +232,7 @@ PRUNINGS = Columns(
     after="tokens_after",
     cuts="spans",
 )
-SESSIONS = Columns(SessionInfo, {"first_seen_at": TIME, "consolidated_at": OPTIONAL_TIME})
+SESSIONS = Columns(SessionInfo, {"first_seen_at": TIME, "consolidated_at": TIME})
 USAGE = Columns(Usage, {})
 CHANGES = Columns(
     models.Change, {"at": TIME, "action": _choice(models.ChangeAction), "detail": OBJECT}
@@ -273,5 +283,5 @@ def conversation(row: Row) -> models.ConversationInfo:
 # The lines of a notes base; version 0.2 wrote a number more in each.
 NOTED_LINES = Codec(
     lambda lines: dump([(line.id, line.digest) for line in lines]),
-    lambda text: tuple(NotedLine(*line[:2]) for line in json.loads(text)),
+    lambda text: tuple(NotedLine(*line[:2]) for line in load(text)),
 )

@@ -26,7 +26,7 @@ SESSIONS = Columns(
     AgentSession,
     {
         "first_seen_at": rows.TIME,
-        "consolidated_at": rows.OPTIONAL_TIME,
+        "consolidated_at": rows.TIME,
         "agent": Codec(str, lambda name: name or None),
     },
     id="session_id",
@@ -105,7 +105,7 @@ class TransferReads(SqlReads):
             record, reason, closed_at, is_indexed = row
             return record, AuditTrail(
                 reason=reason,
-                closed_at=rows.OPTIONAL_TIME.read(closed_at),
+                closed_at=rows.optional_time(closed_at),
                 retired=not is_indexed,
                 changes=tuple(changes[record]),
                 recalls=tuple(recalls[record]),
