@@ -114,7 +114,7 @@ def measure(name: str, asked: argparse.Namespace) -> None:
     runs: dict[str, Callable[[], object]] = {
         "retrieval": lambda: retrieval.run(asked.shared, ablate=asked.ablate),
         "updates": lambda: updates.run(data, quick=quick),
-        "facts": lambda: facts.run(data, quick=quick),
+        "facts": lambda: facts.run(data),
         "dates": lambda: dates.run(data),
         "names": lambda: ner.run(data),
         "replay": lambda: replays(asked.shared, quick=quick),

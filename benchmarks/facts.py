@@ -1,6 +1,6 @@
 """What the rules draw from talk: how much of what is asked for later, and how little junk.
 
-Run: ``python -m benchmarks.facts [--data FOLDER] [--threshold X] [--sample FILE] [--seed N]``.
+Run: ``python -m benchmarks.facts [--data FOLDER] [--sample FILE] [--seed N]``.
 The data is looked for in ``../shared/data`` beside the repository.
 
 LoCoMo: share of the questions (categories 1 to 4, evidence as corrected by the audit) with one,
@@ -36,7 +36,6 @@ BEAM = Path("beam") / "100K"
 UPDATES = Path("conflicts") / "beam_updates_dev.jsonl"
 PAGE = 30
 ADVERSARIAL = 5
-THRESHOLDS = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
 PUBLISHED_ORDER = {"conv-26": 0, "conv-30": 1, "conv-41": 2}
 _TURN_ID = re.compile(r"D\d+:\d+")
 
@@ -50,9 +49,9 @@ class Talk:
     answers: list[str]
 
 
-def extractor(threshold: float = 0.0) -> RuleFactExtractor:
+def extractor() -> RuleFactExtractor:
     """Return the extractor as the product builds it."""
-    return RuleFactExtractor(DateParser(), threshold=threshold)
+    return RuleFactExtractor(DateParser())
 
 
 def load_locomo(data: Path) -> list[Talk]:
@@ -102,9 +101,9 @@ def draw(rules: RuleFactExtractor, session: Sequence[Turn]) -> list[Claim]:
     return claims
 
 
-def coverage(talks: Sequence[Talk], threshold: float) -> tuple[float, float, float, list[Any]]:
+def coverage(talks: Sequence[Talk]) -> tuple[float, float, float, list[Any]]:
     """Return shares of questions with any and with all evidence, facts a 100 turns, facts."""
-    rules = extractor(threshold)
+    rules = extractor()
     any_of = all_of = asked = turns = 0
     facts = []
     for talk in talks:
@@ -185,26 +184,21 @@ def write_sample(
     path.write_text("\n".join(lines), "utf-8")
 
 
-def run(data: Path = DATA, *, quick: bool, sample: Path | None = None, seed: int = 1) -> None:
+def run(data: Path = DATA, *, sample: Path | None = None, seed: int = 1) -> None:
     """Print the tables; write samples to ``sample`` and beside it."""
     if not (data / LOCOMO).is_file():
         print(f"\nFacts: left out, {data / LOCOMO} is not there.\n")
         return
     talks = load_locomo(data)
-    rows = []
-    for threshold in (0.0,) if quick else THRESHOLDS:
-        some, every, density, _ = coverage(talks, threshold)
-        rows.append((f"{threshold:.2f}", f"{some:.3f}", f"{every:.3f}", f"{density:.1f}"))
-    show(
-        "Facts of LoCoMo, by rules",
-        ("threshold", "any evidence", "all evidence", "facts per 100 turns"),
-        rows,
-    )
-    facts = coverage(talks, 0.0)[3]
     began = time.process_time()
-    coverage(talks, 0.0)
+    some, every, density, facts = coverage(talks)
     pages = sum(-(-len(session) // PAGE) for talk in talks for session in talk.sessions)
     taken = 1000 * (time.process_time() - began) / pages
+    show(
+        "Facts of LoCoMo, by rules",
+        ("any evidence", "all evidence", "facts per 100 turns"),
+        [(f"{some:.3f}", f"{every:.3f}", f"{density:.1f}")],
+    )
     print(f"{taken:.1f} ms of CPU a page of up to {PAGE} turns.")
     chats = _run_beam(data)
     if sample is not None:
@@ -232,11 +226,10 @@ def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.facts", description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the data")
-    parser.add_argument("--quick", action="store_true", help="one threshold only")
     parser.add_argument("--sample", type=Path, help="write facts to judge to this file")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
     asked = parser.parse_args()
-    run(asked.data, quick=asked.quick, sample=asked.sample, seed=asked.seed)
+    run(asked.data, sample=asked.sample, seed=asked.seed)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,9 @@
 """What rules learn: attributes that are asserted, statements as they were said, nothing else."""
 
-from rule_facts import SAID, claims_of, contents, turn
+from rule_facts import SAID, claims_of, contents
 from tables import each_row, each_text
 
 from memoranda.learning.claims import Category
-from memoranda.learning.extractor import RuleFactExtractor
-from memoranda.text.dates.statements import DateParser
 
 
 def attributes_of(*texts, **given):
@@ -278,16 +276,6 @@ def test_a_persons_name_stands_for_the_user_where_people_talk():
     assert contents("I met Bob at the Lisbon marathon.", speaker="Ana") == [
         "“I met Bob at the Lisbon marathon.” (Ana, 10 March 2026)"
     ]
-
-
-def test_a_higher_threshold_keeps_a_part_of_the_statements():
-    """What a stricter extractor keeps, a laxer one keeps too; attributes do not depend on it."""
-    said = [turn("I live in Porto. We were robbed in Rome on 3 May 2024. I teach math.")]
-    lax, mid, strict = (
-        {each.content for each in RuleFactExtractor(DateParser(), threshold=least).extract(said)}
-        for least in (-10.0, 1.5, 10.0)
-    )
-    assert strict == {"The user lives in Porto."} < mid < lax
 
 
 def test_half_of_a_character_breaks_no_reading():

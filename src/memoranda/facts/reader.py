@@ -84,10 +84,9 @@ class FactStatement:
 def read_instead(sentence: str) -> str:
     """Return a sentence that corrects itself as it should have been: "My boss is Tim"."""
     for code in languages_in(sentence):
-        for source, becomes in language_of(code).words.get("instead", {}).items():
-            found = compile_form(source).search(_readable(sentence))
-            if found is not None:
-                return _fill_groups(becomes, found)
+        plain = _readable(sentence).strip()
+        if (told := _rewrite(plain, language_of(code).words.get("instead", {}))) != plain:
+            return told
     return sentence
 
 
@@ -292,7 +291,7 @@ class FactReader:
                 return
             subject, filled["thing"] = thing, shown
         other = groups.get("other")
-        for value in self._values(form, groups, user):
+        for value in self._values(form, groups):
             content = self._contract(form.says.format(value=value, **filled).strip())
             content = said[start:end] if attribute == SAME else content
             if content:
@@ -349,7 +348,7 @@ class FactReader:
             first, _, rest = thing.partition(" ")
         if rest and first.casefold() in words["mine"]:
             determiner, thing = first.casefold(), rest
-        thing = self._in_third_person(thing, user)
+        thing = self._in_third_person(thing)
         pointing = words["pointing"]
         if self._is_unclear(thing) or not pointing.isdisjoint(self._language.plain(thing).split()):
             return "", ""
@@ -358,14 +357,14 @@ class FactReader:
         named = bool(words["mine"]) and determiner in words["small_words"]
         return thing.casefold(), f"{determiner} {thing}" if named else thing
 
-    def _values(self, form: _FactForm, groups: dict[str, str], user: str) -> Iterator[str]:
+    def _values(self, form: _FactForm, groups: dict[str, str]) -> Iterator[str]:
         """Yield the values that a form has read, without those that say nothing by themselves."""
         whole = form.value or groups.get("value", "")
         thing = groups.get("thing", "")
         never, never_first = (self._list(form, name) for name in ("never", "never_first"))
         other = _first_word(groups.get("other", ""))
         for each in self._split(whole) if form.sets("list") else [whole]:
-            value = self._clean(each, user)
+            value = self._clean(each)
             if (whole and not value) or len(value) > LONGEST or self._is_unclear(value):
                 continue
             # "Not just for the kids, but for all" ends nothing.
@@ -388,20 +387,18 @@ class FactReader:
         pieces = self._words.pattern("separator").split(whole)
         return [each for each in pieces if each and each.strip()]
 
-    def _clean(self, value: str, user: str) -> str:
+    def _clean(self, value: str) -> str:
         """Return a value without what only hangs on: fillers, quotation marks, a full stop."""
         value = value.strip(EDGE)
         while found := self._words.search("filler", value):
             value = (value[: found.start()] + value[found.end() :]).strip(EDGE)
-        return self._in_third_person(value, user)
+        return self._in_third_person(value)
 
-    def _in_third_person(self, value: str, user: str) -> str:
+    def _in_third_person(self, value: str) -> str:
         """Return a value or thing in the words of somebody else: ``their`` for ``my``."""
-        for source, becomes in self._words.get("rewrites", {}).items():
-            form = compile_form(expand(source, self._language.fragments))
-            told = becomes.format(who=user)
-            value = form.sub(lambda _, told=told: told, value)
-        return value
+        forms = self._words.get("rewrites", {}).items()
+        told = {expand(source, self._language.fragments): becomes for source, becomes in forms}
+        return _rewrite(value, told)
 
     def _contract(self, content: str) -> str:
         """Return a sentence in which words that the language draws together are one: ``des``."""

@@ -7,7 +7,7 @@ session that is consolidated late adds to the past and never retires what came a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -106,7 +106,6 @@ class ConsolidationPlan:
             draft = _draft(claim, self.session, self.decay_rate, ())
             self.actions.append(propose(draft, claim.fact))
         elif same is None:
-            claim = _name_as_known(claim, excluded)
             self._insert(claim, excluded)
         elif fresh := tuple(each for each in claim.sources if each not in same.sources):
             self._credit(claim, same, fresh)
@@ -241,17 +240,6 @@ class ConsolidationPlan:
             if not each.sources.isdisjoint(known.sources)
             if value <= value_key(each.record.content)
         ]
-
-
-def _name_as_known(claim: Claim, excluded: Iterable[KnownFact]) -> Claim:
-    """Return a claim with its subject named as in the fact that it ends: "my sister Rita"."""
-    value = claim.fact.value if claim.fact is not None else None
-    for known in excluded if value else ():
-        told = claim.content.replace(value or "", known.record.value or "")
-        if known.record.content.endswith(told):
-            before = known.record.content.removesuffix(told)
-            return replace(claim, content=before + claim.content)
-    return claim
 
 
 def _says_more(claim: Claim, known: Record) -> bool:

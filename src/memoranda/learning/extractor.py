@@ -53,15 +53,13 @@ class RuleFactExtractor:
     quotations. Stateless and thread-safe; time is linear in the text.
     """
 
-    def __init__(self, dates: DateParser, *, threshold: float = 0.0) -> None:
+    def __init__(self, dates: DateParser) -> None:
         """Read with these.
 
         Args:
             dates: finds times, and makes relative ones absolute.
-            threshold: the weight above which a statement is kept, as a logit.
         """
         self._dates = dates
-        self._threshold = threshold
 
     def extract(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> list[Claim]:
         """Return the claims of a page of turns in the order they were said.
@@ -81,7 +79,7 @@ class RuleFactExtractor:
         for place, turn in enumerate(around):
             if not turn.person:
                 continue
-            reader = _TurnReader(turn, around[:place], self._dates, self._threshold, last)
+            reader = _TurnReader(turn, around[:place], self._dates, last)
             drafts = list(reader.read())
             if place >= len(before):
                 found = {each.content.casefold(): each for each in drafts[::-1]}
@@ -139,7 +137,6 @@ class _TurnReader:
         turn: what is read.
         earlier: the turns before it.
         dates: finds times.
-        threshold: the weight above which a statement is kept.
         last: the attribute that had a value last, by speaker: what "it's the 10th" means.
         lead: the sentence just before, of the same turn.
         changes: the sentences that speak of a change.
@@ -148,7 +145,6 @@ class _TurnReader:
     turn: Turn
     earlier: Sequence[Turn]
     dates: DateParser
-    threshold: float
     last: dict[str, FactStatement]
     lead: str = ""
     changes: list[str] = field(default_factory=list)
@@ -215,7 +211,7 @@ class _TurnReader:
         if not may_state(shown) or 2 * shown.count(MASK) > len(shown):
             return False  # Most of it is quoted.
         dated, among = self._is_dated(shown), self.turn.speaker not in ROLES
-        return weigh_statement(shown, dated=dated, among_people=among) > self.threshold
+        return weigh_statement(shown, dated=dated, among_people=among) > 0
 
     def _is_dated(self, text: str) -> bool:
         """Return whether a text tells a time other than the day it is said on."""

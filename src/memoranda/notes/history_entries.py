@@ -19,7 +19,7 @@ from memoranda.learning.exclusions import blank_exclusions, is_injection
 from memoranda.learning.sentences import own_sentences
 from memoranda.model.models import DateMention
 from memoranda.text.dates.statements import DateParser
-from memoranda.text.lines import MARKUP, cut, one_line, stamp, without_emphasis
+from memoranda.text.lines import MARKUP, cut, one_line, stamp
 from memoranda.text.patterns import LanguageData, compile_pattern, words_of
 from memoranda.text.secrets import HIDDEN, has_secret, mask_secrets
 from memoranda.text.small_talk import is_small_talk
@@ -238,7 +238,7 @@ def _split_turn(turn: Turn) -> Iterator[tuple[str, bool]]:
     text = mask_secrets(turn.text)
     for sentence in own_sentences(text):
         raw = text[sentence.start : sentence.start + len(sentence.shown)]
-        if said := _MARK.sub("", one_line(without_emphasis(raw))):
+        if said := _MARK.sub("", one_line(raw.replace("**", ""))):
             yield said, sentence.question
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from memoranda.text.linear_patterns import LinearMatch
-from memoranda.text.patterns import compile_pattern, is_word
+from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FENCE, escape_fence
 
 # What stands for the rest of a text that was cut.
@@ -15,7 +14,6 @@ MARK = "…"
 _CONTROL = compile_pattern(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd]"
 )
-_EMPHASIS = compile_pattern(r"\*\*|__|[*_]")
 # Fences of memory, of prompts and of code; headings; lines of recall.
 MARKUP = compile_pattern(
     rf"[<‹]\s*/?\s*(?:{FENCE}|before|kept|turns|memory|system)\b|```|^\s*#|"
@@ -32,19 +30,6 @@ def stamp(at: datetime) -> str:
 def one_line(text: str) -> str:
     """Return ``text`` on one line, with single blanks, where no fence of memory can close."""
     return escape_fence(" ".join(_CONTROL.sub(" ", text).split()))
-
-
-def without_emphasis(text: str) -> str:
-    """Return a text without the asterisks and underscores of Markdown around its words."""
-    return _EMPHASIS.sub(_emphasis, text)
-
-
-def _emphasis(found: LinearMatch) -> str:
-    """Return a mark that stands between letters, or beside none: it is no emphasis."""
-    before, after = found.start() - 1, found.end()
-    text = found.string
-    beside = [0 <= at < len(text) and is_word(text[at]) for at in (before, after)]
-    return "" if len(found[0]) > 1 or beside[0] != beside[1] else found[0]
 
 
 def cut(text: str, most: int) -> str:

@@ -26,7 +26,7 @@ from memoranda.text.dates.statements import DateParser
 from memoranda.text.languages import DEFAULT, guess_language
 from memoranda.text.linear_patterns import encodable
 from memoranda.text.lines import MARKUP
-from memoranda.text.patterns import LanguageData, compile_pattern
+from memoranda.text.patterns import LanguageData, compile_pattern, load
 from memoranda.text.secrets import has_secret
 from memoranda.text.sentences import sentence_texts
 from memoranda.text.terms import TermAnalyzer, fold, normalize, stop_words
@@ -97,7 +97,7 @@ def particulars(text: str, *, opening: bool = False) -> set[str]:
 def numbers(text: str) -> set[str]:
     """Return the numbers of a text in digits, without separators; those in English words too."""
     digits = (found.replace(".", "").replace(",", "") for found in _NUMBER.findall(text))
-    found, counts = {each.lstrip("0") or "0" for each in digits}, ENGLISH.mapping("counts")
+    found, counts = {each.lstrip("0") or "0" for each in digits}, load("en", "evidence")["counts"]
     for word in _WORD.findall(text.lower()):
         values = [int(counts[each]) for each in word.split("-") if each in counts]
         found.update(map(str, [*values, sum(values)] if values else ()))
