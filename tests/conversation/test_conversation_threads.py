@@ -292,7 +292,7 @@ class Interrupted(Transcript):
 def test_two_prunings_at_one_instant_are_one_gap(mine, other, pinned):
     """Two hands that cut the same messages count them once, and expand to them."""
     limits = check_limits(chosen().conversation, context_limit=WINDOW, keep_recent=1)
-    transcript = Interrupted.alone("c", SystemClock().now())
+    transcript = Interrupted.alone("c", SystemClock().now(), {})
     one, two = (Conversation.over(transcript, limits, ConversationServices()) for _ in range(2))
     said = fill(one, [30] * 20)
     one.pin(said[pinned].id)

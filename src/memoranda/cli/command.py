@@ -230,8 +230,7 @@ class Session(typer.Context):
         """Print what was forgotten or erased, and warn of what is left of it."""
         from memoranda.rendering.records import list_erased, warn_of_rest  # noqa: PLC0415 - as above
 
-        line = f"{', '.join([one_line(done), *list_erased(receipt)])}{end}"
-        self.show(receipt, safe_text(line))
+        self.show(receipt, safe_text(f"{', '.join([one_line(done), *list_erased(receipt)])}{end}"))
         self.warn(*warn_of_rest(receipt))
 
     def note(self, text: str) -> None:

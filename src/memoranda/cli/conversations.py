@@ -43,8 +43,7 @@ def list_(session: Session, *, limit: options.Limit = 50) -> None:
         memoranda conversations list --limit 200
         memoranda conversations list --json
     """
-    memory = session.memory()
-    found = memory.stored_conversations.overviews(limit)
+    found = session.memory().stored_conversations.overviews(limit)
     told = [{"id": each.info.id, **to_json(each)} for each in found]
     session.show(told, table(found, drawing.OVERVIEW, session.view, empty="no conversations"))
 
@@ -71,8 +70,7 @@ def show(
         memoranda conversations show trip --explain --budget 4000
         memoranda conversations show trip --all > transcript.txt
     """
-    chat = session.memory().stored_conversations.open_existing(id)
-    found = chat.explain(budget=budget)
+    found = session.memory().stored_conversations.open_existing(id).explain(budget=budget)
     shown = drawing.show_conversation(found, session.view, explain=explain, everything=everything)
     session.show(found, *shown)
 
@@ -96,9 +94,7 @@ def prune(
         memoranda conversations prune trip --to 4000 --dry-run
         memoranda conversations prune trip
     """
-    stored = session.memory().stored_conversations
-    chat = stored.open_existing(id, dry_run=dry_run)
-    done = chat.prune(to)
+    done = session.memory().stored_conversations.open_existing(id, dry_run=dry_run).prune(to)
     if done is None:
         session.show(None, Text("nothing to prune: everything fits"))
     else:

@@ -116,8 +116,7 @@ def tell(
     new = story["conversation"]
     chat = memory.conversation(new["id"], system=new["system"])
     built = chat.context(new["prompt"], budget=new["budget"])
-    sent = [*show_context(built, view)]
-    yield "What a model is sent in a new conversation", built, sent
+    yield "What a model is sent in a new conversation", built, [*show_context(built, view)]
 
     text = memory.notes.read_memory()
     lines = [line for line in show_markdown(text) if line.plain.startswith("- ")]

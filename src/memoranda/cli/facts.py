@@ -59,8 +59,7 @@ def list_facts(
         memoranda facts --limit 50
     """
     words = read_words(query) if query else None
-    memory = session.memory()
-    found = memory.facts(words, everything=everything, waiting=waiting, limit=limit)
+    found = session.memory().facts(words, everything=everything, waiting=waiting, limit=limit)
     session.show(found, table(found, known.FACTS, session.view, empty="no facts"))
 
 

@@ -68,8 +68,7 @@ def create(
         span = None if expires is None else parse_span(expires)
     except ValueError as error:
         raise InvalidInput(f"--expires={error}") from error
-    tokens = TokenService.of(session.memory(writes=True))
-    text, token = tokens.create(session.user, scope, span)
+    text, token = TokenService.of(session.memory(writes=True)).create(session.user, scope, span)
     session.show({"token": text, **form_of(token)}, safe_text(text))
     ends = f"until {_ends(token, session.view)}" if token.expires_at else "until it is revoked"
     session.note(f"{token.id}: {scope} for {one_line(token.user)}, {ends}; it is not shown again")

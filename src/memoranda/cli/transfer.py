@@ -162,8 +162,7 @@ def copy(
         reports = memory.copy_to(target, users=users, progress=progress)
     _embed(session, session.memory(target))
     session.warn(*(line for each in reports for line in each.left_out))
-    whose = pluralize(len(reports), "user")
-    shown = safe_text(f"copied {_amount(_moved(*reports))}, for {whose}")
+    shown = safe_text(f"copied {_amount(_moved(*reports))}, for {pluralize(len(reports), 'user')}")
     session.show({"users": reports}, shown)
 
 

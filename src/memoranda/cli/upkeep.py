@@ -295,10 +295,8 @@ def worker(
         memoranda worker --once
     """
     services = services_of(session.memory(writes=True, all_users=True))
-    now, stop = services.clock.now, Event()
-    report = partial(show_report, session, now)
-    schedule = services.schedule(on_report=report, stop=stop)
-    running = StoreWorker(schedule, services.derivations)
+    report, stop = partial(show_report, session, services.clock.now), Event()
+    running = StoreWorker(services.schedule(on_report=report, stop=stop), services.derivations)
     if not once:
         session.note("it runs until Ctrl+C")
     ran = work_until_signal(running.run_once if once else running.run, stop)
@@ -333,8 +331,7 @@ def show_report(session: Session, now: Clock, user: str, report: StageReport) ->
     """Write what a stage did for a user as a line for a person, or of JSON, with its moment."""
     at, outcome = now(), Text("\n  ").join(stage_outcome(report))
     line = Text(f"{session.view.minute(at)}  {report.stage:<12}{one_line(user)}: ")
-    found = {"at": at, "user": user, "report": report}
-    session.show(found, line.append_text(outcome), indent=None)
+    session.show({"at": at, "user": user, "report": report}, line.append_text(outcome), indent=None)
 
 
 def stage_outcome(report: StageReport) -> list[Text]:

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from memoranda.conversation.formats.render import render
-from memoranda.conversation.live import ConversationState, room_of
+from memoranda.conversation.live import ConversationState
 from memoranda.conversation.markers import rounded
 from memoranda.conversation.pruning import MemoryNotes
 from memoranda.conversation.selection import Policy, SelectionInput
@@ -135,8 +135,8 @@ class ContextBuilder:
         rounded, so that a part stays as it is while counts are calibrated.
         """
         self._state, self._asks = state, request
-        self._meter, self._calibration = state.meter, state.info.calibration
-        self._whole = room_of(self._calibration, request.budget)  # as tokens are counted here
+        self._meter = state.meter
+        self._whole = state.counted(request.budget)  # as tokens are counted here
         live = state.live.messages
         last = live[-1] if live and live[-1].role == "user" else None
         # Added before it was asked for: once is enough.
@@ -271,8 +271,7 @@ class ContextBuilder:
             out.append(ReceiptLine("expired messages", 0, EXPIRED))
         for gap in self._state.live.gaps:
             many = f"{gap.messages} messages" if gap.messages != 1 else "1 message"
-            where = f"cut_{gap.place}"
-            out.append(ReceiptLine(many, gap.tokens, f"pruned: {gap.why}", where))
+            out.append(ReceiptLine(many, gap.tokens, f"pruned: {gap.why}", f"cut_{gap.place}"))
         return out + [_line(message, why) for message, why in self.view.left_out]
 
     def _included(self, memory: Recall) -> list[ReceiptLine]:

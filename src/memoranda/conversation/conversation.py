@@ -27,7 +27,7 @@ from memoranda.conversation.formats.parse import (
     parse_role,
 )
 from memoranda.conversation.formats.render import dump_messages, is_exact
-from memoranda.conversation.live import ConversationState, StateReader, room_of
+from memoranda.conversation.live import ConversationState, StateReader
 from memoranda.conversation.markers import marked_positions
 from memoranda.conversation.pruning import (
     CLOCK,
@@ -447,7 +447,7 @@ class Conversation:
             built = builder.build(NO_RECALL)
         with self._lock:
             self._recalled, self._beside = built.recall, beside
-            self._counted = room_of(state.info.calibration, built.tokens)
+            self._counted = state.counted(built.tokens)
             self._states.carried = builder.carried
         return built
 
@@ -565,8 +565,7 @@ class Conversation:
         wanted = clean(id, "id")
         units = group_units(self._transcript.messages()).units
         parts = ([message.id for message in unit.messages] for unit in units)
-        together = next((ids for ids in parts if wanted in ids), [wanted])
-        self._transcript.pin(together, pinned=pinned)
+        self._transcript.pin(next((ids for ids in parts if wanted in ids), [wanted]), pinned=pinned)
 
     def clear(self) -> None:
         """Start afresh: the messages so far stay out of every later context.
@@ -602,7 +601,7 @@ class Conversation:
     def _fitting_view(self, state: ConversationState, budget: int | None) -> ConversationView:
         most = self._budget(budget, state)
         system = state.head - state.carried - state.meter.format.reply
-        room = room_of(state.info.calibration, most) - system
+        room = state.counted(most) - system
         shown = view_of(SelectionInput(state.live, self._limits.policy), room, state.meter)
         needed = state.billed(system + shown.tokens)
         if needed > most:

@@ -100,8 +100,7 @@ def read(
     except OSError as error:
         raise InvalidInput(f"{source} cannot be read: {error}; choose another file") from error
     with error_prefix(f"{source}, line 1"):
-        usual = {"id": source.stem}
-        info = parse_as(ConversationInfo, usual | _fields(_parse_line(head), INFO))
+        info = parse_as(ConversationInfo, {"id": source.stem} | _fields(_parse_line(head), INFO))
     said, messages = info.created_at, dict[str, Message]()
     for position, line in enumerate(lines):
         with reading(f"{source}, line {position + FIRST_LINE}"):

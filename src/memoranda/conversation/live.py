@@ -19,7 +19,7 @@ from memoranda.conversation.signals import Signals, signals
 from memoranda.conversation.summary import find_binding, limit_lines, quote_binding
 from memoranda.conversation.transcript import Transcript, place_of
 from memoranda.conversation.units import Grouping, group_units
-from memoranda.model.models import Calibration, ConversationInfo, Message, PrunedSpan, Pruning
+from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning
 from memoranda.tokens.calibration import limit_to_tools
 from memoranda.tokens.catalog import Catalog, ChatMeter
 
@@ -32,8 +32,7 @@ def runs_of(
 ) -> list[list[Message]]:
     """Return messages in order as runs without gaps, each of one ``kind``."""
     keyed = ((place_of(item) - at, kind(item), item) for at, item in enumerate(messages))
-    grouped = groupby(keyed, key=lambda each: each[:2])
-    return [[item for _, _, item in run] for _, run in grouped]
+    return [[item for _, _, item in run] for _, run in groupby(keyed, key=lambda each: each[:2])]
 
 
 def span_of(run: Sequence[Message], why: str) -> PrunedSpan:
@@ -53,14 +52,13 @@ def join_spans(before: PrunedSpan, after: PrunedSpan) -> PrunedSpan:
     """Return two spans as one; two writers may have pruned the same messages."""
     new = after.messages - max(0, before.last + 1 - after.first)
     lines = "\n".join(text for text in (before.summary, after.summary) if text).splitlines()
-    whys = dict.fromkeys(f"{before.why}; {after.why}".split("; "))
     return replace(
         before,
         last=max(before.last, after.last),
         messages=before.messages + new,
         tokens=before.tokens + after.tokens * new // after.messages,
         until=after.until,
-        why="; ".join(whys),
+        why="; ".join(dict.fromkeys(f"{before.why}; {after.why}".split("; "))),
         summary="\n".join(limit_lines(lines)) or None,
         named=merge_ranked([after.named, before.named])[:MOST],
     )
@@ -125,7 +123,7 @@ class LiveMessages:
         self._grouping: Grouping | None = None
         self._signals: dict[str, Signals] = {}
         self._described: dict[tuple[str, int, int], PrunedSpan] = {}  # by first id, length, read
-        self._marked: tuple[list[PrunedSpan], int] | None = None  # what markers of the gaps cost
+        self._marked: tuple[object, int] = None, 0  # what markers of the gaps cost
         self.extend(messages)
 
     def extend(self, messages: Iterable[Message]) -> None:
@@ -190,15 +188,10 @@ class LiveMessages:
 
     def marked(self, meter: ChatMeter, budget: int) -> int:
         """Return the tokens of the markers that stand for the gaps in a view of ``budget``."""
-        if self._marked is None or self._marked[0] is not self.gaps:
+        if self._marked[0] is not self.gaps:
             cost = sum(marker.cost for marker in mark_gaps(self.gaps, meter, budget))
             self._marked = self.gaps, cost
         return self._marked[1]
-
-
-def room_of(calibration: Calibration, budget: int) -> int:
-    """Return how many tokens, as they are counted here, ``budget`` of the provider's hold."""
-    return int((budget - calibration.overhead) / calibration.scale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,17 +226,20 @@ class ConversationState:
     @property
     def used(self) -> int:
         """Tokens of a context with all that is live, as the provider is taken to count."""
-        marked = self.live.marked(self.meter, self.window)
-        return self.billed(self.head + self.live.tokens + marked)
+        return self.billed(self.head + self.live.tokens + self.live.marked(self.meter, self.window))
 
     def billed(self, tokens: int) -> int:
         """Return what the provider is taken to count for a context of ``tokens``."""
         exactly = round(tokens * self.info.calibration.scale, 6)  # 50 is 50, and not 50.000000001
         return ceil(exactly) + self.info.calibration.overhead
 
+    def counted(self, billed: int) -> int:
+        """Return how many tokens, as they are counted here, make ``billed`` of the provider's."""
+        return int((billed - self.info.calibration.overhead) / self.info.calibration.scale)
+
     def room(self, tokens: int) -> int:
         """Return what messages may take of what the provider counts as ``tokens``."""
-        return max(0, room_of(self.info.calibration, tokens) - self.head)
+        return max(0, self.counted(tokens) - self.head)
 
 
 # The context window where no model is named; and of one whose name is not known: local servers
@@ -270,7 +266,7 @@ class StateReader:
         """Read nothing yet."""
         self._transcript, self._catalog = transcript, catalog
         self._default_limit = default_limit
-        self._seen: tuple[int, int] | None = None  # the revision, and what had expired
+        self._seen = -1, -1  # the revision, and what had expired
         self._count = 0
         self.live = LiveMessages()
         self.carried = self.tools = 0
@@ -306,8 +302,7 @@ class StateReader:
     def apply(self, pruning: Pruning) -> None:
         """Take out what a pruning names that was just written, without reading again."""
         self.live.take_out(pruning)
-        if self._seen is not None:
-            self._seen = self._seen[0] + 1, self._seen[1]
+        self._seen = self._seen[0] + 1, self._seen[1]
 
     def _read_all(self, info: ConversationInfo, expired: int) -> None:
         # No marker stands for what was cleared, or has expired as a whole.

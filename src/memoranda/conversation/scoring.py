@@ -49,8 +49,7 @@ def score(message: Message, signals: Signals) -> float:
         (0.1, signals.references),
         (-0.2, signals.casual),
     ]
-    total = 0.5 + sum(add * times for add, times in parts)
-    return round(min(1.0, max(0.0, total)), _DECIMALS)
+    return round(min(1.0, max(0.0, 0.5 + sum(add * times for add, times in parts))), _DECIMALS)
 
 
 def rank_values(messages: Sequence[Message], completed: int) -> list[float]:

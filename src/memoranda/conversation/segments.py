@@ -53,12 +53,10 @@ def start_of_task(
         return None
     said = read(message)
     if said.explicit:
-        first = message.content.strip().partition("\n")[0]
-        return first.lstrip("#* ")[:LONGEST_TITLE]
+        return message.content.strip().partition("\n")[0].lstrip("#* ")[:LONGEST_TITLE]
     leans = said.references or said.error or said.correction
     turns = said.opening and not leans and is_completed(before, read)
-    begins = said.announcement or turns or _changes_subject(message, said, before)
-    return "" if begins else None
+    return "" if said.announcement or turns or _changes_subject(message, said, before) else None
 
 
 def _changes_subject(message: Message, said: Signals, before: Sequence[Message]) -> bool:

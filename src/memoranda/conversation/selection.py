@@ -183,9 +183,8 @@ class SelectionInput:
         finished = sum(len(unit.messages) for unit in self.units[: self.current])
         found = iter(rank_values(messages, finished))
         values = [max(next(found) for _ in unit.messages) for unit in self.units]
-        groups = {self.mates(index) for index in range(len(self.units))}
         return sorted(
-            groups,
+            {self.mates(index) for index in range(len(self.units))},
             key=lambda group: (max(values[index] for index in group), group[-1]),
             reverse=True,
         )

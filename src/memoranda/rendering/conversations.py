@@ -195,8 +195,7 @@ def show_conversation(
         yield from view.wrap(text, "dim")
     if found.info.system:
         yield from view.wrap(f"system prompt: {found.info.system}", "dim")
-    out = {*MessageState} - SHOWN - {MessageState.WAITING}
-    hidden = {MessageState.CLEARED} if explain else out
+    hidden = {MessageState.CLEARED} if explain else {*MessageState} - SHOWN - {MessageState.WAITING}
     lines = [line for line in found.lines if everything or line.state not in hidden]
     yield Text()
     yield table(lines, EXPLAINED if explain else MESSAGES, view, empty="no messages")

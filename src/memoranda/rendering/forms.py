@@ -52,9 +52,8 @@ def _form_of_record(record: Record) -> dict[str, object]:
     values = {each.name: getattr(record, each.name) for each in fields(record)}
     values["type"] = TYPES.get(record.kind, record.kind.value)
     first = {name: values.pop(name) for name in FIRST}
-    rest = values.items()
     return first | {
-        name: each for name, each in rest if name not in INNER and each not in (None, ())
+        name: each for name, each in values.items() if name not in INNER and each not in (None, ())
     }
 
 

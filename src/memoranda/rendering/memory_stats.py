@@ -55,8 +55,7 @@ def show_usage(
     found: Sequence[StageUsage], view: Display, empty: str = "no model was asked"
 ) -> RenderableType:
     """Return a table of what stages took of language models, and the sum; or that is ``empty``."""
-    total = add_up(found)
-    rows = [*found, StageUsage(stage="all", model="", usage=total)] if found else ()
+    rows = [*found, StageUsage(stage="all", model="", usage=add_up(found))] if found else ()
     return table(rows, USAGE, view, empty=empty)
 
 

@@ -101,9 +101,9 @@ class ChatScreen(Screen[None]):
         yield PromptArea(
             id="prompt", show_line_numbers=False, highlight_cursor_line=False, compact=True
         )
-        keys = ((f"F{at}", name.title()) for at, name in enumerate(SHOWN, 1))
+        keys = enumerate(map(str.title, SHOWN), 1)
         yield Static(
-            Text("  ").join(Text.assemble((key, "bold"), f" {name}") for key, name in keys)
+            Text("  ").join(Text.assemble((f"F{at}", "bold"), f" {name}") for at, name in keys)
         )
 
     async def on_mount(self) -> None:
@@ -190,12 +190,12 @@ class ChatScreen(Screen[None]):
         colour, alert = alert_of(stats.total_tokens / stats.token_limit)
         about = "" if stats.exact else "~"
         used = f"{about}{stats.total_tokens:,} of {stats.token_limit:,} tokens"
-        share = f" {stats.percent_used:.0f} %{alert}", colour if alert else ""
+        share = f" {stats.percent_used:.0f} %{alert}", f"bold {colour}" if alert else ""
+        doing = ((DOT + part, "bold") for part in (self._spent, self.runtime.doing) if part)
         # The model comes last, as it may be long, and is cut where there is no room.
-        model = one_line(self.runtime.agent.model or "memory alone")
-        rest = (DOT + part for part in (self._spent, self.runtime.doing, model) if part)
+        model = DOT + one_line(self.runtime.agent.model or "memory alone")
         name = one_line(session, NAME_WIDTH), "bold"
-        self._status.update(Text.assemble(name, DOT, used, share, *rest))
+        self._status.update(Text.assemble(name, DOT, used, share, *doing, model))
 
     async def add(self, *entries: Widget) -> None:
         """Add entries at the end of the log."""

@@ -82,7 +82,7 @@ def render(
     history, tail = _prepare(history, form), _prepare(tail, form)
     if form == "anthropic":
         return RenderedContext(*anthropic.request(history, tail))
-    instructions = system if form == "responses" else None
+    instructions = (system or None) if form == "responses" else None
     return RenderedContext(FORMS[form].write([*history, *tail]), instructions)
 
 

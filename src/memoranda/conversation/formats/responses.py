@@ -59,8 +59,7 @@ def _items_of(message: Message) -> Iterator[Json]:
     parts = [{"type": "input_text", "text": text}] if text else []
     parts += [_image_part(image) for image in message.images]
     if result:
-        output = parts if message.images else text
-        yield {"type": "function_call_output", "output": output} | ids[0]
+        yield {"type": "function_call_output", "output": parts if message.images else text} | ids[0]
     elif parts:
         content = text if message.role == "assistant" else parts
         yield {"type": "message", "role": message.role, "content": content}
