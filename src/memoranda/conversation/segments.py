@@ -66,6 +66,8 @@ def _changes_subject(message: Message, said: Signals, before: Sequence[Message])
     asks = "?" in message.content or said.directive or said.opening
     least = NEW_WORDS if asks else NEW_WORDS_UNASKED
     words = {each for each in TERMS.query_terms(excerpt(message.content)) if not each.isdigit()}
+    if len(words) < least:
+        return False
     new = words.difference(*(_terms(each.content) for each in before))
     return len(new) >= least and len(words) - len(new) <= KNOWN_WORDS * len(words)
 

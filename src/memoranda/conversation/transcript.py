@@ -174,8 +174,10 @@ class Transcript:
         """Return a text without what was recalled in it, and the ids of the records of that."""
         new, fenced = recalled.apart(text)
         hashes = {content_hash(each): each for each in (*fenced, *recalled.lines(new))}
+        if not hashes:
+            return recalled.without_own(new), ()
         where = Filter(now=records.now(), hashes=list(hashes))
-        found = self.store.records(self.scope, where) if hashes else ()
+        found = self.store.records(self.scope, where)
         known = {hashes[each.content_hash]: each.id for each in found}
         new = recalled.without_own(recalled.without_lines(new, known))
         return new, tuple(each.id for each in found)
