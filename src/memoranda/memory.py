@@ -56,7 +56,6 @@ from memoranda.records.drafts import (
     parse_filters,
     parse_namespace,
     parse_tags,
-    show_hit,
 )
 from memoranda.records.service import RecordService
 from memoranda.services import Services
@@ -452,16 +451,15 @@ class Memory:
             as_of=checks.known(as_of, "as_of"),
         )
         least = self.settings.retrieval.min_score if min_score is None else min_score
-        hits = self._services.retriever.search(
+        return self._services.retriever.search(
             self._scope,
             checks.clean(query, "query"),
             where,
             limit=checks.limited(limit, "limit"),
             offset=checks.limited(offset, "offset", least=0),
             min_score=checks.number(least, "min_score"),
+            secrets=self.settings.secrets.search,
         )
-        policy = self.settings.secrets.search
-        return [show_hit(hit, policy) for hit in hits]
 
     def recall(
         self, prompt: str, *, budget: int = 1_000, exclude_session: str | None = None

@@ -80,7 +80,7 @@ def test_what_nobody_used_or_may_see_says_nothing(memory, rows):
 
 def test_priors_and_times_are_shares(rows):
     """A person or nobody known is 1, and times fade."""
-    assert evidence.said_by_person(rows).tolist() == [1, 0, 1, 1]
+    assert rows.from_person.tolist() == [1, 0, 1, 1]
     june = [to_ms(datetime(2023, month, 1, tzinfo=UTC)) for month in (6, 7)]
     assert evidence.temporal(rows, *june).tolist() == [0, 0, 0, 1]
     moment = to_ms(datetime(2023, 6, 5, tzinfo=UTC))

@@ -25,7 +25,7 @@ from memoranda.model.changes import Insert
 from memoranda.model.checks import clean, limited, number
 from memoranda.model.models import UNSET, ChangeAction, Hit, Kind, Record, Unset
 from memoranda.model.query import Filter, Subset
-from memoranda.records.drafts import Draft, admit_draft, draft_correction, show_hit
+from memoranda.records.drafts import Draft, admit_draft, draft_correction, show_record
 from memoranda.records.service import PAGE
 from memoranda.text.json_values import object_of, value_of
 from memoranda.text.patterns import compile_pattern
@@ -165,7 +165,9 @@ class Mem0Memory:
             passed = (hit for hit in found if passes(payload_of(hit.record), where))
             policy = handle.settings.secrets.search
             hits += [
-                show_hit(hit, policy) for hit in passed if held is None or hit.record.id in held
+                replace(hit, record=show_record(hit.record, policy))
+                for hit in passed
+                if held is None or hit.record.id in held
             ]
         best = sorted(hits, key=lambda hit: -hit.score)[:most]
         results = [shown(payload_of(hit.record)) | {"score": hit.score} for hit in best]

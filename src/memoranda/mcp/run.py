@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import anyio
-import anyio.to_thread
 from mcp.server.auth.provider import AccessToken
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
@@ -63,7 +62,9 @@ def run(
     _log_to_stderr()
     memory = LateMemory(location, user=user or settings.user, settings=settings)
     if http is None:
-        anyio.run(_run_stdio, build(memory, tools=tools), memory)
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, _exit)
+        anyio.run(build(memory, tools=tools).run_stdio_async)
         _exit()
     address, verifier = ListenAddress.parse(http), known_tokens(memory)
     require_tokens(address, known=verifier is not None)
@@ -79,23 +80,7 @@ def _log_to_stderr() -> None:
     logging.getLogger("memoranda.maintenance").setLevel(logging.INFO)
 
 
-async def _run_stdio(server: MCPServer[Any], memory: LateMemory) -> None:
-    """Serve until the input ends or the process is told to stop."""
-    async with anyio.create_task_group() as tasks:
-        if sys.platform != "win32":  # There the loop knows no signals.
-            tasks.start_soon(_stop_on_signal, memory)
-        await server.run_stdio_async()
-        tasks.cancel_scope.cancel()
-
-
-async def _stop_on_signal(memory: LateMemory) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async for _ in signals:
-            await anyio.to_thread.run_sync(memory.close)
-            _exit()
-
-
-def _exit() -> NoReturn:
+def _exit(*_: object) -> NoReturn:
     """End the process; all is saved.
 
     One thread may wait for a line of the input, and nothing can wake it; another may import what

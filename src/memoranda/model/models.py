@@ -491,7 +491,7 @@ class Change:
     detail: Mapping[str, Any] = field(default_factory=lambda: NO_METADATA)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # Not frozen, as Record, and nothing changes it: a search makes a hundred.
 class ArmEvidence:
     """The evidence that one retrieval method gives for a record.
 
@@ -506,7 +506,7 @@ class ArmEvidence:
     share: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Why:
     """Why a record was found: its score is the arms' shares, times the two factors.
 
@@ -537,7 +537,7 @@ class Why:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Hit:
     """A record that answers a query, best first by ``score``, with the reasons."""
 

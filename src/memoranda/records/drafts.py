@@ -10,13 +10,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta, tzinfo
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, cast
 
 from memoranda.errors import InvalidInput
 from memoranda.model import checks
 from memoranda.model.changes import PROPOSED, Insert
 from memoranda.model.clock import Clock, IdFactory
-from memoranda.model.models import Hit, Kind, Record, Scope, Trust
+from memoranda.model.models import Kind, Record, Scope, Trust
 from memoranda.model.query import Filter, parse_metadata_filter
 from memoranda.settings.parsing import parse_span
 from memoranda.text.secrets import HIDDEN, has_secret, mask_secrets, secret_kind
@@ -462,14 +463,11 @@ def show_record(record: Record, policy: SecretPolicy) -> Record:
     return record
 
 
-def show_hit(hit: Hit, policy: SecretPolicy) -> Hit:
-    """Return a hit as it may be shown, with the beginnings of the turns around it."""
-    record, why = show_record(hit.record, policy), hit.why
+@lru_cache(maxsize=4_096)
+def show_beginning(text: str, policy: SecretPolicy) -> str:
+    """Return the beginning of a text beside a hit as it may be shown, as one line."""
     # Not the other way round: of a secret that is cut no pattern would know what is left.
-    before, after = (
-        text and excerpt(show_text(text, policy), EXCERPT) for text in (why.before, why.after)
-    )
-    return Hit(record, hit.score, replace(why, before=before, after=after))
+    return excerpt(show_text(text, policy), EXCERPT)
 
 
 def excerpt(text: str, longest: int) -> str:

@@ -29,23 +29,23 @@ from functools import cached_property, lru_cache, reduce
 import numpy as np
 
 from memoranda.facts.reader import INSTRUCTION
-from memoranda.model.models import ROLES
+from memoranda.model.models import ArmEvidence
 from memoranda.model.query import EmbeddedText, Postings, TokenVectors, Vector
 from memoranda.search.index import (
     FAINTEST,
+    FARTHEST,
     NO_NUMBER,
     TALK_FADE,
+    WORD,
     Floats,
     Mask,
     Places,
     Rows,
     are_others,
 )
-from memoranda.text.patterns import compile_pattern
 from memoranda.text.terms import TermAnalyzer
 
 K1, B = 1.2, 0.75  # BM25 (Robertson and Zaragoza 2009), as in FTS5
-_WORD = compile_pattern(r"\w+")
 ANALYZER = TermAnalyzer()  # What makes terms, as it made those of the index.
 DAY_MS = 86_400_000
 SHORT_MS = 40 * DAY_MS  # a stretch of time outside which evidence fades
@@ -56,8 +56,7 @@ WITHIN = 1.0  # evidence of what happened in the time that a query names
 FEW_RECORDS, CANDIDATES = 1_000, (64, 100)
 FUNCTION_WORD = 1.0  # the weight of those, of a question; a word of one record in 3 has as much
 AROUND = 0.7  # the share of the evidence that may come from neighbours; the rest is a text's own
-FARTHEST = 6  # turns; farther ones are no neighbours here
-SMALL = 200_000  # multiplications that one thread does
+SMALL = 262_144  # multiplications that one thread does
 
 
 @dataclass(frozen=True)
@@ -176,27 +175,15 @@ def temporal(rows: Rows, since_ms: int, until_ms: int) -> Floats:
     return near
 
 
-def said_by_person(rows: Rows) -> Floats:
-    """Return 1 for each record that the user said, or of which nobody knows who did, else 0."""
-    said: Mask = rows.named("speaker", "user") | (rows["speaker"] == NO_NUMBER)
-    return said.astype(np.float32)
-
-
 def said_by_named(rows: Rows, query: str) -> Floats:
     """Return 1 for what the one speaker said whom a query names, -1 for what others said.
 
     All 0 where it names none, or several. The roles of a chat are no names.
     """
-    words = frozenset(_WORD.findall(query.casefold()))
-    named = [
-        speaker
-        for speaker in rows.names["speaker"].keys() - ROLES
-        if words.issuperset(_WORD.findall(speaker.casefold()))
-    ]
-    if len(named) != 1:
-        return np.zeros(len(rows), np.float32)
-    others = np.where(rows["speaker"] == NO_NUMBER, 0, -1)
-    return np.where(rows.named("speaker", *named), 1, others).astype(np.float32)
+    words = {*WORD.findall(query.casefold())}
+    named = [speaker for speaker, said in rows.people.items() if words.issuperset(said)]
+    said = np.where(rows.named("speaker", *named), 1, -1) * (len(named) == 1)
+    return np.where(rows["speaker"] == NO_NUMBER, 0, said).astype(np.float32)
 
 
 def like_instructions(rows: Rows, likeness: Floats, visible: Mask) -> Floats:
@@ -245,8 +232,7 @@ class QuestionTokens:
         if not weights.any():
             weights[:] = 1
         vectors = embedded.tokens.astype(np.float32)
-        vectors /= _lengths(np.vecdot(vectors, vectors))[:, None]
-        return cls(vectors, weights / weights.sum())
+        return cls(vectors / _lengths(vectors)[:, None], weights / weights.sum())
 
 
 @lru_cache(maxsize=8_192)
@@ -296,17 +282,15 @@ def _most_alike(question: QuestionTokens, tokens: Sequence[TokenVectors]) -> Flo
     busy machine.
     """
     asked, stored = question.vectors, np.concatenate(tokens)
-    squares = np.empty(len(stored), np.float32)
     cosines = np.empty((len(asked), len(stored)), np.float32)
     part = max(1, SMALL // asked.size)
     for start in range(0, len(stored), part):
         vectors = stored[start : start + part].astype(np.float32)
-        np.vecdot(vectors, vectors, out=squares[start : start + part])
         np.matmul(asked, vectors.T, out=cosines[:, start : start + part])
-    cosines /= _lengths(squares)
     starts = np.cumsum([0, *map(len, tokens[:-1])])
-    most: Floats = np.maximum.reduceat(cosines, starts, axis=1)
-    return np.maximum(most, np.float32(0))
+    lengths = _lengths(stored[starts].astype(np.float32))  # All of a text are about as long.
+    found: Floats = np.clip(np.maximum.reduceat(cosines, starts, axis=1) / lengths, 0, 1)
+    return found
 
 
 def _with_neighbours(own: Floats, rows: Rows, candidates: Places) -> Floats:
@@ -314,26 +298,22 @@ def _with_neighbours(own: Floats, rows: Rows, candidates: Places) -> Floats:
 
     Who asks says nothing of what they themselves say around it: only others answer a question.
     """
-    found = own.copy()
     places, count = rows.surroundings.place[candidates], len(candidates)
-    asks, speakers = rows["asks"][candidates], rows["speaker"][candidates]
-    middles, talks = rows.surroundings.middles[places], rows.surroundings.talks[places]
     # A neighbour so many turns away stands no more than so many candidates away.
-    steps = np.arange(1, min(FARTHEST, count - 1) + 1)
-    later = np.minimum(np.arange(count) + steps[:, None], count - 1)
-    near = (places[later] - places <= FARTHEST) & (talks[later] == talks)
-    fade = (np.exp((middles - middles[later]) / TALK_FADE) * near).astype(np.float32)
-    other = are_others(speakers, speakers[later])
-    after, before = fade * (other | ~asks), fade * (other | ~asks[later])
-    for step, forward, back in zip(steps.tolist(), after, before, strict=True):
-        np.maximum(found[:, step:], forward[:-step] * own[:, :-step], out=found[:, step:])
-        np.maximum(found[:, :-step], back[:-step] * own[:, step:], out=found[:, :-step])
+    steps = np.arange(-FARTHEST, FARTHEST + 1)[:, None]
+    near = np.clip(np.arange(count) + steps, 0, count - 1)
+    middles, talks = rows.surroundings.middles[places], rows.surroundings.talks[places]
+    asks, speakers = rows["asks"][candidates], rows["speaker"][candidates]
+    counts = (np.abs(places[near] - places) <= FARTHEST) & (talks[near] == talks)
+    counts &= are_others(speakers, speakers[near]) | ~asks[near]
+    shared = np.exp(-np.abs(middles[near] - middles) / TALK_FADE).astype(np.float32) * counts
+    found: Floats = np.maximum(own, (own[:, near] * shared).max(axis=1))
     return found
 
 
-def _lengths(squares: Floats) -> Floats:
-    """Return the lengths of vectors, none of them 0, of the squares of these."""
-    lengths: Floats = np.maximum(np.sqrt(squares), np.float32(1e-9))
+def _lengths(vectors: Floats) -> Floats:
+    """Return the lengths of vectors, none of them 0."""
+    lengths: Floats = np.maximum(np.sqrt(np.vecdot(vectors, vectors)), np.float32(1e-9))
     return lengths
 
 
@@ -349,6 +329,18 @@ class ScoredRecords:
     confidence: Floats
     precedence: Floats
     score: Floats
+
+    def arms(self, rows: Sequence[int]) -> list[dict[str, ArmEvidence]]:
+        """Return of each row the evidence of the arms that add something to its score."""
+        found: list[dict[str, ArmEvidence]] = [{} for _ in rows]
+        for name, share in self.shares.items():
+            every, values = self.evidence[name], self.evidence[name][rows]
+            ranks = len(every) + 1 - np.sort(every).searchsorted(values, "right")
+            told = zip(found, ranks.tolist(), values.tolist(), share[rows].tolist(), strict=True)
+            for arms, *arm in told:
+                if arm[-1]:
+                    arms[name] = ArmEvidence(*arm)
+        return found
 
     def moved(self, score: Floats) -> ScoredRecords:
         """Return the same with another score, for what is true now: it changes ``precedence``."""

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from memoranda.model.models import Kind, Record, Scope
+from memoranda.model.models import ROLES, Kind, Record, Scope
 from memoranda.model.processes import follow_forks
 from memoranda.model.query import (
     IndexChanges,
@@ -38,6 +38,7 @@ from memoranda.model.query import (
 )
 from memoranda.store.sql.index_reads import INDEX_ROW, KINDS, NAMED, NEVER
 from memoranda.store.sql.store import Store
+from memoranda.text.patterns import compile_pattern
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -49,6 +50,7 @@ BYTES_AROUND = 130
 KEPT_BYTES = 1_000  # about, of a record or a text
 MOST_KEPT = 4_096  # of each sort, and those of one search more
 NO_NUMBER = -1
+WORD = compile_pattern(r"\w+")
 
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
@@ -57,7 +59,7 @@ Ordinals = npt.NDArray[np.int64]
 Table = npt.NDArray[np.void]
 FADE = 350.0  # characters over which evidence falls to 1/e
 FAINTEST = 0.02  # weights below this are left out
-FARTHEST = 8  # turns; farther ones add nothing that can be measured
+FARTHEST = 5  # turns; farther ones add nothing that can be measured
 TALK_FADE = 1000.0  # characters over which what a neighbour says falls to 1/e
 UNREAD = np.float32(1e-30)  # the scale of zeros
 LARGEST = np.float32(127)  # of a number of one byte
@@ -180,7 +182,7 @@ class ReadCache:
     """What searches have read of a user's records beside the index, each once a revision.
 
     Attributes:
-        records, texts, tokens: by row; ``None`` where the store has none.
+        records, texts, tokens: by ordinal; ``None`` where the store has none.
         postings: by term, with rows for keys.
     """
 
@@ -193,22 +195,21 @@ class ReadCache:
     def size(self) -> int:
         """About how many bytes it takes."""
         texts = KEPT_BYTES * (len(self.records) + len(self.texts))
-        tokens = sum(each.nbytes for each in [*self.tokens.values()] if each is not None)
-        return texts + tokens + sum(p.keys.nbytes * 2 for p in [*self.postings.values()] if p)
+        return texts + sum(each.nbytes for each in [*self.tokens.values()] if each is not None)
 
 
 def read_once(
     kept: dict[K, T | None], wanted: Sequence[K], read: Callable[[list[K]], Mapping[K, T]]
 ) -> dict[K, T]:
     """Return what is ``kept`` of these, and read and keep the others."""
-    found = {key: kept[key] for key in wanted if key in kept}
-    missing = [key for key in wanted if key not in found]
+    missing = [key for key in wanted if key not in kept]
     if missing:
         came: dict[K, T | None] = {**dict.fromkeys(missing), **read(missing)}
         if len(kept) < MOST_KEPT:
             kept.update(came)
-        found |= came
-    return {key: value for key, value in found.items() if value is not None}
+        else:
+            kept = {**kept, **came}
+    return {key: value for key in wanted if (value := kept[key]) is not None}
 
 
 @dataclass(frozen=True)
@@ -243,9 +244,8 @@ class Rows:
 
     def named(self, column: str, *names: str) -> Mask:
         """Return which records have one of these names in a column: "user" as their speaker."""
-        known, numbers, held = self.names[column], self[column], np.zeros(len(self), bool)
-        for name in known.keys() & names:
-            held |= numbers == known[name]
+        known = self.names[column]
+        held: Mask = np.isin(self[column], [known[name] for name in known.keys() & names])
         return held
 
     @cached_property
@@ -262,6 +262,18 @@ class Rows:
         if column not in self.columns:
             self.columns[column] = np.ascontiguousarray(self.table[column])
         return self.columns[column]
+
+    @cached_property
+    def from_person(self) -> Floats:
+        """1 for each record that the user said, or of which nobody knows who did, else 0."""
+        said: Mask = self.named("speaker", "user") | (self["speaker"] == NO_NUMBER)
+        return said.astype(np.float32)
+
+    @cached_property
+    def people(self) -> dict[str, list[str]]:
+        """The speakers who have a name, and its words."""
+        names = self.names["speaker"].keys() - ROLES
+        return {name: WORD.findall(name.casefold()) for name in names}
 
     @property
     def ordinals(self) -> Ordinals:

@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
@@ -38,10 +38,10 @@ from memoranda.search.index import UNREAD, Mask, Places, Rows
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.languages import DEFAULT
-from memoranda.text.patterns import LanguageData, compile_pattern, load, word_list
+from memoranda.text.patterns import LanguageData, compile_pattern, word_list
 from memoranda.text.sentences import sentence_texts
 from memoranda.text.small_talk import states_nothing
-from memoranda.text.terms import fold, normalize, stop_words
+from memoranda.text.terms import normalize, stop_words
 
 FEW_WORDS = 2
 LONGEST_QUESTION = 200  # characters of a question without its mark
@@ -101,12 +101,9 @@ class ParsedQuestion:
         """All its terms."""
         return frozenset(ANALYZER.terms(self.text))
 
-    @cached_property
-    def beginnings(self) -> tuple[str, ...]:
-        """What the inflections of its telling words begin with."""
-        generic = ASKED.words("generic")
-        stems = [term for term in self.terms if not any(each.startswith(term) for each in generic)]
-        return tuple(term.removesuffix("i") for term in stems)
+    def is_met_by(self, sentence: str) -> bool:
+        """Return whether a sentence has half of its telling words."""
+        return 2 * len(self.terms.intersection(ANALYZER.terms(sentence))) >= len(self.terms)
 
     @cached_property
     def former(self) -> bool:
@@ -117,12 +114,6 @@ class ParsedQuestion:
     def past(self) -> bool:
         """Whether it is about how things were."""
         return self.former or is_past(self.query)
-
-    def share(self, sentence: str) -> float:
-        """Return which share of its telling words ``sentence`` holds, at little cost."""
-        text = fold(sentence)
-        held = sum(beginning in text for beginning in self.beginnings)
-        return held / max(len(self.beginnings), 1)
 
 
 def is_past(query: str) -> bool:
@@ -146,15 +137,6 @@ _STATED = LanguageData(
 )
 _CODE = compile_pattern(r"```.*?(?:```|\Z)", re.DOTALL)
 _VALUE = _STATED.pattern("value")
-_FIRST_NUMBER_WORD = 2
-_SEPARATOR = compile_pattern(r"[\s,.-]+$")
-_GROUPS = compile_pattern(r"(\d),(\d)")
-_LETTERS = compile_pattern(r"[a-z]+")
-_SPACE = compile_pattern(r"[\s,-]+")
-
-MOSTLY = 0.5  # of the words of a question, what is in a sentence that may answer it
-AFTER, BEFORE = 8, 4  # words from what is asked for to its value, and from a value to it
-_BARE_WORD = compile_pattern(r"[^\W_]+")
 
 
 def stated_sentences(text: str) -> Iterator[str]:
@@ -170,25 +152,12 @@ def speaks_of_change(sentence: str) -> bool:
     return _STATED.change.search(sentence) is not None
 
 
-def values_of(sentence: str) -> list[tuple[str, str, int]]:
-    """Return sort, plain form and place of the values in a sentence.
+def values_of(sentence: str) -> list[tuple[str | None, str]]:
+    """Return the values in a sentence, each with its sort.
 
-    Sorts are date, clock, share (of a hundred), money, version, span (of time), measure and number;
-    a plain form is in lower case, in digits and without separators.
+    Sorts are date, clock, share (of a hundred), money, version, span (of time), measure and number.
     """
-    return [
-        (match.lastgroup or "", _plain(match[0]), match.start())
-        for match in _VALUE.finditer(sentence)
-    ]
-
-
-def _plain(value: str) -> str:
-    plain = _GROUPS.sub(lambda each: each[1] + each[2], _SEPARATOR.sub("", value.lower()))
-    word = _LETTERS.match(plain)
-    spelled = load("en", "statements")["number_words"]
-    if word is not None and word[0] in spelled:
-        plain = f"{spelled.index(word[0]) + _FIRST_NUMBER_WORD}{plain[word.end() :]}"
-    return _SPACE.sub(" ", plain)
+    return [(match.lastgroup, match[0].lower()) for match in _VALUE.finditer(sentence)]
 
 
 _WORD = compile_pattern(r"[^\W_]+|[^\w\s']")
@@ -207,9 +176,8 @@ def competes(question: ParsedQuestion, told: StatedText) -> bool:
     asked = _words(question.text)
     missing = [
         place
-        for place, (word, terms) in enumerate(asked)
+        for place, (_, terms) in enumerate(asked)
         if terms & question.terms and not terms & told.terms
-        if word.lower() not in ASKED.words("generic")
     ]
     said = _words(told.text) if missing else []
     return any(
@@ -278,7 +246,7 @@ class StatedText:
         return frozenset(ANALYZER.terms(self.text))
 
     @cached_property
-    def _values(self) -> dict[str, list[tuple[str, str, int]]]:
+    def _values(self) -> dict[str, list[tuple[str | None, str]]]:
         """Its values by sentence."""
         return {each: values_of(each) for each in stated_sentences(self.text)}
 
@@ -288,9 +256,9 @@ class StatedText:
         return any(map(speaks_of_change, self._values))
 
     @cached_property
-    def values(self) -> set[tuple[str, str]]:
-        """Sort and plain form of its values."""
-        return {found[:2] for each in self._values.values() for found in each}
+    def values(self) -> set[tuple[str | None, str]]:
+        """Its values, each with its sort."""
+        return {*chain(*self._values.values())}
 
     def likeness(self, other: StatedText) -> float:
         """Return how like another text this one is (0 to 1), by their words."""
@@ -300,26 +268,12 @@ class StatedText:
     def renews(self, old: StatedText, question: ParsedQuestion) -> bool:
         """Return whether it has another value of a sort with which ``old`` answers a question."""
         sorts = {sort for sort, _ in self.values - old.values}
-        before = old._values.items() if sorts else ()
-        return any(not sorts.isdisjoint(_sorts_near(question, *each)) for each in before)
+        answers = (found for each, found in old._values.items() if question.is_met_by(each))
+        return any(sort in sorts for found in answers for sort, _ in found)
 
 
 # What a search reads of a record, it reads of the same ones again soon.
 read_statement = lru_cache(maxsize=2_048)(StatedText)
-
-
-def _sorts_near(
-    question: ParsedQuestion, sentence: str, found: Sequence[tuple[str, str, int]]
-) -> Iterator[str]:
-    """Yield the sorts of those values of a sentence that stand near what is asked for."""
-    words = [(word[0].lower(), word.start()) for word in _BARE_WORD.finditer(sentence)]
-    named = [place for place, (word, _) in enumerate(words) if word.startswith(question.beginnings)]
-    if question.share(sentence) < MOSTLY:
-        return
-    for sort, _, start in found if named else ():
-        place = sum(each < start for _, each in words)
-        if any(-AFTER <= each - place <= BEFORE for each in named):
-            yield sort
 
 
 # Precedence

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
 
 from memoranda.errors import StoreReadOnly
 from memoranda.model.changes import RecordAccess
@@ -20,7 +20,7 @@ from memoranda.model.checks import clean, limited
 from memoranda.model.models import NO_RECALL, Hit, Kind, Recall, Record, Scope, Trust, is_active
 from memoranda.model.ports import RecallRequest, TokenCounter
 from memoranda.model.query import Filter, Order
-from memoranda.records.drafts import SecretPolicy, excerpt, show_hit, show_record, show_text
+from memoranda.records.drafts import SecretPolicy, excerpt, show_record, show_text
 from memoranda.search.evidence import WITHIN
 from memoranda.search.search import Retriever
 from memoranda.store.sql.store import Store
@@ -109,9 +109,15 @@ class RecallService:
         Returns:
             The hits, and of each turn that was found the active facts that were drawn from it.
         """
-        least = self.min_score
         hits = self.retriever.search(
-            self.scope, query, where, limit=limit, min_score=least, skip=skip, prompt=prompt
+            self.scope,
+            query,
+            where,
+            limit=limit,
+            min_score=self.min_score,
+            skip=skip,
+            prompt=prompt,
+            secrets=self.secrets,
         )
         turns = [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE]
         cited = Filter.at_any_time(citing=turns, kinds=(Kind.FACT,))
@@ -121,7 +127,13 @@ class RecallService:
         gone = [fact for fact in facts if fact not in left and self._was_closed(fact)]
         hidden = {turn for fact in gone for turn in fact.source_ids}
         drawn = {turn: [fact for fact in left if turn in fact.source_ids] for turn in turns}
-        return _replace_hidden(hits, hidden, drawn), drawn
+        shown: dict[str, Hit] = {}
+        for hit in hits:
+            turn = hit.record.id
+            stand = [replace(hit, record=self.show(fact)) for fact in drawn.get(turn, ())]
+            for each in stand if turn in hidden else [hit]:
+                shown.setdefault(each.record.id, each)
+        return [*shown.values()], drawn
 
     def _was_closed(self, fact: Record) -> bool:
         """Return whether somebody, and not time, ended a fact."""
@@ -151,7 +163,7 @@ class RecallService:
             hits, facts = self.search_for_model(text, where, limit=RECALLED, skip=skip, prompt=True)
         insight = self.latest_insight(Filter(now=where.now))
         shown = [
-            show_hit(hit, self.secrets)
+            hit
             for hit in (hits if self.facts_only else find_relevant(hits))
             if not (insight and hit.record.id == insight.id) and not request.tells(hit.record)
         ]
@@ -202,16 +214,6 @@ class RecallService:
     def show_text(self, text: str) -> str:
         """Return a text as a model may see it."""
         return show_text(text, self.secrets)
-
-
-def _replace_hidden(hits: Sequence[Hit], hidden: set[str], facts: FactsByTurn) -> list[Hit]:
-    """Return hits with facts in the place of the hidden turns they were drawn from, each once."""
-    shown: dict[str, Hit] = {}
-    for hit in hits:
-        turn = hit.record.id
-        for record in facts[turn] if turn in hidden else [hit.record]:
-            shown.setdefault(record.id, replace(hit, record=record))
-    return [*shown.values()]
 
 
 def pack(
@@ -280,42 +282,35 @@ def _likeness(hit: Hit) -> float:
     return held["tokens"] + held.get("vector", 0) if "tokens" in held else 0
 
 
-class _Statement(NamedTuple):
-    """Who says what in a record, but for case and marks at the edges of words; and its facts."""
-
-    speaker: str | None
-    words: tuple[str, ...]
-    facts: Sequence[Record]
-
-    @classmethod
-    def of(cls, record: Record, facts: FactsByTurn) -> _Statement:
-        """Return what a record says."""
-        words = (word.strip(_MARKS) for word in record.content.casefold().split())
-        return cls(record.source_role, tuple(words), facts.get(record.id, ()))
-
-    def restates(self, other: _Statement) -> bool:
-        """Return whether the same is said, in the same words or with other lead-ins.
-
-        "As I said, I swim" is "I really swim": the same facts were drawn from both.
-        """
-        alike = self.facts and self.facts == other.facts
-        led_in = alike and len({*self.words} ^ {*other.words}) <= LEAD_IN_WORDS
-        return self.speaker == other.speaker and bool(self.words == other.words or led_in)
-
-
 def _group_restated(hits: Sequence[Hit], facts: FactsByTurn) -> Iterator[list[Hit]]:
     """Yield hits that say the same as one group, the newest first, each where its best one was."""
-    groups: list[tuple[_Statement, list[Hit]]] = []
+    groups: list[list[Hit]] = []
     for hit in hits:
-        said = _Statement.of(hit.record, facts)
-        same = (group for first, group in groups if said.restates(first))
-        group = next(same, None)
-        if group is None:
-            groups.append((said, [hit]))
+        for group in groups:
+            if _restates(hit.record, group[0].record, facts):
+                group.append(hit)
+                break
         else:
-            group.append(hit)
-    for _, group in groups:
+            groups.append([hit])
+    for group in groups:
         yield sorted(group, key=lambda hit: hit.record.event_time, reverse=True)
+
+
+def _restates(record: Record, other: Record, facts: FactsByTurn) -> bool:
+    """Return whether one speaker says the same twice, in the same words or with other lead-ins.
+
+    "As I said, I swim" is "I really swim": the same facts were drawn from both.
+    """
+    words, before = _words_of(record.content), _words_of(other.content)
+    drawn = facts.get(record.id)
+    led_in = drawn and drawn == facts.get(other.id) and len({*words} ^ {*before}) <= LEAD_IN_WORDS
+    return record.source_role == other.source_role and bool(words == before or led_in)
+
+
+@lru_cache(maxsize=RECALLED)  # Each is compared with all before it.
+def _words_of(text: str) -> list[str]:
+    """Return the words of a text, but for case and marks at their edges."""
+    return [word.strip(_MARKS) for word in text.casefold().split()]
 
 
 def _shortened(line: str, budget: int, counter: TokenCounter) -> str:

@@ -18,12 +18,22 @@ from memoranda.derivations import DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.checks import to_ms
-from memoranda.model.models import ROLES, ArmEvidence, Hit, Kind, Record, Scope, Why
+from memoranda.model.models import Hit, Kind, Record, Scope, Why
 from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor
 from memoranda.model.query import EmbeddedText, Filter, Postings, Vector
+from memoranda.records.drafts import SecretPolicy, show_beginning, show_record
 from memoranda.search import evidence
 from memoranda.search.evidence import ANALYZER, WEIGHTS, WITHIN, QuestionTokens, ScoredRecords
-from memoranda.search.index import NO_NUMBER, UNREAD, Floats, IndexCache, Mask, Rows, read_once
+from memoranda.search.index import (
+    NO_NUMBER,
+    UNREAD,
+    Floats,
+    IndexCache,
+    Mask,
+    Places,
+    Rows,
+    read_once,
+)
 from memoranda.search.questions import (
     CurrentFirst,
     ParsedQuestion,
@@ -99,6 +109,7 @@ class Retriever:
         min_score: float | None = None,
         skip: frozenset[str] = frozenset(),
         prompt: bool = False,
+        secrets: SecretPolicy = "keep",
     ) -> list[Hit]:
         """Return the best ``limit`` records that pass the filter, best first.
 
@@ -115,6 +126,7 @@ class Retriever:
             min_score: none with a lower score.
             skip: ids of records to leave out.
             prompt: whether the query is what somebody says, be it a question or not.
+            secrets: what is shown of them.
         """
         until = time.monotonic() + self.wait
         said = query if prompt or asks(query) else None
@@ -123,35 +135,35 @@ class Retriever:
         if self.ranking.fusion == "rrf":
             self.derivations.finish_soon(scope, ENTITIES, self.wait)
 
-        def read(*, patient: bool) -> list[Hit] | None:
+        items, patient = Kind.ITEM in where.kinds, embedded is not None
+        while True:
             with self.store.snapshot():
-                items = Kind.ITEM in where.kinds
                 rows = self.cache.of(scope.user, items=items).rows(self.store, scope)
                 self.derivations.compare_model(rows.model)
                 told = embedded if self.derivations.has_model else None
                 # What has ended gets no vector any more.
                 lacking = rows["until"][rows.vectors.scales == 0]
-                if patient and told is not None and (lacking > to_ms(where.now)).any():
-                    return None
-
-                def find(missing: list[str]) -> dict[str, Postings]:
-                    found = self.store.postings(scope, missing, items=items)
-                    return {term: rows.placed(each) for term, each in found.items()}
-
-                postings = read_once(rows.kept.postings, terms, find)
-                held = [postings[term] for term in terms]
-                search = SingleSearch(
-                    self, scope, query, terms, where, rows, held, embedded=told, said=said
-                )
-                return search.hits(limit=offset + limit, min_score=min_score, skip=skip)[offset:]
-
-        hits = read(patient=True)
-        if hits is None:  # Some have no vectors yet; by what there is then, words find the others.
-            left = max(self.wait * LEAST_WAIT, until - time.monotonic())
+                if not (patient and told and (lacking > to_ms(where.now)).any()):
+                    held = self._postings(scope, terms, rows, items=items)
+                    search = SingleSearch(
+                        self, scope, query, terms, where, rows, held, told, said, secrets
+                    )
+                    hits = search.hits(limit=offset + limit, min_score=min_score, skip=skip)
+                    return hits[offset:]
+            # Some have no vectors yet; by what there is then, words find the others.
+            patient, left = False, max(self.wait * LEAST_WAIT, until - time.monotonic())
             with suppress(EmbeddingError):  # The problem shows in the status of the derivations.
                 self.derivations.finish_soon(scope, VECTORS, left)
-            hits = read(patient=False)
-        return hits or []
+
+    def _postings(
+        self, scope: Scope, terms: Sequence[str], rows: Rows, *, items: bool
+    ) -> list[Postings]:
+        def find(missing: list[str]) -> dict[str, Postings]:
+            found = self.store.postings(scope, missing, items=items)
+            return {term: rows.placed(each) for term, each in found.items()}
+
+        found = read_once(rows.kept.postings, terms, find)
+        return [found[term] for term in terms]
 
     def _embed(self, query: str) -> EmbeddedText | None:
         try:
@@ -173,6 +185,7 @@ class SingleSearch:
         postings: of each term, which of them hold it.
         embedded: what the model says of the query; ``None`` without one.
         said: the query, if it may be a turn itself, which is no evidence then.
+        secrets: what is shown of them.
     """
 
     parts: Retriever
@@ -184,6 +197,7 @@ class SingleSearch:
     postings: Sequence[Postings]
     embedded: EmbeddedText | None
     said: str | None
+    secrets: SecretPolicy
 
     @cached_property
     def visible(self) -> Mask:
@@ -198,10 +212,11 @@ class SingleSearch:
         if self.scope.agent is not None:
             visible &= (rows["agent"] == NO_NUMBER) | rows.named("agent", self.scope.agent)
         if self.said is not None:
-            turns = visible & (rows["kind"] == KINDS[Kind.EPISODE])
-            same = np.flatnonzero(turns & (rows["length"] == len(self.said)))
+            same: Places = np.arange(len(rows))
             if self.postings and self.said == self.query:  # A copy has its rarest word, too.
-                same = np.intersect1d(same, min((each.keys for each in self.postings), key=len))
+                same = min((each.keys for each in self.postings), key=len)
+            same = same[visible[same] & (rows["length"][same] == len(self.said))]
+            same = same[rows["kind"][same] == KINDS[Kind.EPISODE]]
             texts = self._texts(same.tolist())
             visible[[row for row, text in texts.items() if text == self.said]] = False
         return visible
@@ -241,39 +256,31 @@ class SingleSearch:
         order = evidence.best_rows(scored.score, shown, limit + len(skip))
         records = self._records(order)
         found = [row for row in order if row in records and records[row].id not in skip][:limit]
-        arms, beside = self._arms(scored, found), self._beside(found)
+        numbers = scored.score, scored.confidence, scored.precedence
+        told = zip(
+            found,
+            scored.arms(found),
+            self._beside(found),
+            *(each[found].tolist() for each in numbers),
+            strict=True,
+        )
         return [
             Hit(
-                record=records[row],
-                score=float(scored.score[row]),
-                why=Why(
-                    arms=arms[row],
-                    confidence=float(scored.confidence[row]),
-                    precedence=float(scored.precedence[row]),
+                show_record(records[row], self.secrets),
+                score,
+                Why(
+                    arms=arms,
+                    confidence=confidence,
+                    precedence=precedence,
                     when=records[row].event_time,
                     speaker=records[row].source_role,
-                    before=beside[row][0],
-                    after=beside[row][1],
+                    before=before,
+                    after=after,
                     unread=self._unread(row),
                 ),
             )
-            for row in found
+            for row, arms, (before, after), score, confidence, precedence in told
         ]
-
-    def _arms(
-        self, scored: ScoredRecords, rows: Sequence[int]
-    ) -> dict[int, dict[str, ArmEvidence]]:
-        """Return of each row the evidence of the arms that add something to its score."""
-        found: dict[int, dict[str, ArmEvidence]] = {row: {} for row in rows}
-        for name, share in scored.shares.items():
-            every = scored.evidence[name]
-            values, shares = every[rows], share[rows]
-            ranks = 1 + np.count_nonzero(every > values[:, None], axis=1)
-            told = zip(rows, ranks.tolist(), values.tolist(), shares.tolist(), strict=True)
-            for row, *arm in told:
-                if arm[-1]:
-                    found[row][name] = ArmEvidence(*arm)
-        return found
 
     def _unread(self, row: int) -> str | None:
         """Return what the model cannot read, if that is why words stand for the meaning."""
@@ -282,12 +289,12 @@ class SingleSearch:
         derivations = self.parts.derivations
         return "question" if derivations.has_model and derivations.problem is None else None
 
-    def _beside(self, rows: Sequence[int]) -> dict[int, list[str | None]]:
-        """Return what the visible turns before and after each record say, by row."""
+    def _beside(self, rows: Sequence[int]) -> list[list[str | None]]:
+        """Return how the visible turns before and after each record begin."""
         beside = self.rows.beside[rows]
         texts = self._texts(beside[(beside >= 0) & self.visible[beside]].tolist())
-        found = zip(rows, beside.tolist(), strict=True)
-        return {row: [texts.get(other) for other in pair] for row, pair in found}
+        shown = {row: show_beginning(text, self.secrets) for row, text in texts.items()}
+        return [[shown.get(other) for other in pair] for pair in beside.tolist()]
 
     def _by_meaning(self) -> tuple[ScoredRecords, Mask]:
         """Return scores by the cosine alone, or by the words where there are no vectors now.
@@ -353,7 +360,7 @@ class SingleSearch:
             if self._with_assistant:  # Whose turns stand more for themselves.
                 held = np.float32(0.5) * (held + words.coverage)
             found = {"lexical": held, "vector": likeness, "context": around}
-            found["user"] = evidence.said_by_person(rows) * (not names_assistant(self.query))
+            found["user"] = rows.from_person * (not names_assistant(self.query))
             if INSTRUCTION in rows.names["attribute"]:
                 found["instruction"] = evidence.like_instructions(rows, likeness, self.visible)
         if self.named is not None:
@@ -409,14 +416,13 @@ class SingleSearch:
         """Whether it is known that one person talks with an assistant here, in short turns."""
         if not self.rows.names["speaker"] or self._among_people:
             return False
-        told = self.visible & (evidence.said_by_person(self.rows) > 0)
-        length: Floats = self.rows["length"][told]
+        length: Floats = self.rows["length"][self.visible & (self.rows.from_person > 0)]
         return bool(length.sum() <= SHORT_TURN * len(length))
 
     @property
     def _among_people(self) -> bool:
         """Whether people with names talk here, and not one person with an assistant."""
-        return not ROLES.issuperset(self.rows.names["speaker"])
+        return bool(self.rows.people)
 
     @cached_property
     def vector(self) -> Vector | None:
@@ -440,13 +446,9 @@ class SingleSearch:
         rows: Sequence[int],
     ) -> dict[int, T]:
         """Return by row what is read of records by their ordinals, as far as they exist."""
-
-        def read_rows(missing: list[int]) -> dict[int, T]:
-            placed = dict(zip(self.rows.ordinals[missing].tolist(), missing, strict=True))
-            found = read(self.scope, [*placed])
-            return {placed[ordinal]: value for ordinal, value in found.items()}
-
-        return read_once(kept, rows, read_rows)
+        ordinals = self.rows.ordinals[[*rows]].tolist()
+        found = read_once(kept, ordinals, partial(read, self.scope))
+        return {row: found[at] for row, at in zip(rows, ordinals, strict=True) if at in found}
 
 
 def _told(evidence: Mapping[str, Floats]) -> Mask:

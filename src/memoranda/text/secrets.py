@@ -68,11 +68,15 @@ def mask_secrets(text: str) -> str:
 
 def _find(text: str) -> Iterator[SecretSpan]:
     """Yield spans that may overlap; of two that begin together, the first one names the kind."""
-    yield from _find_forms(text)
     lowered = lower_in_place(text)
+    may_have_form = _MAY_HAVE_FORM.search(text) is not None
+    if may_have_form:
+        yield from _find_forms(text)
     yield from _find_named_values(text, lowered)
-    yield from _find_numbers(text, lowered)
-    yield from _find_codes(text, lowered)
+    if _DIGIT.search(text) is not None:
+        yield from _find_numbers(text, lowered)
+    if may_have_form:
+        yield from _find_codes(text, lowered)
 
 
 # Forms
@@ -86,13 +90,11 @@ def _forms() -> tuple[LinearPattern, tuple[str, ...]]:
     return compile_pattern(pattern), ("", *forms)
 
 
-# What every form has: many signs without a space between them, or one of these beginnings.
+# What every form and code has: many signs without a space between them, or one of these beginnings.
 _MAY_HAVE_FORM = compile_pattern(r"\S{16}|://|-----BEGIN|basic\s", re.IGNORECASE)
 
 
 def _find_forms(text: str) -> Iterator[SecretSpan]:
-    if _MAY_HAVE_FORM.search(text) is None:
-        return
     pattern, kinds = _forms()
     for found in pattern.finditer(text):
         yield SecretSpan(*found.span(), kinds[found.lastindex])
@@ -100,6 +102,7 @@ def _find_forms(text: str) -> Iterator[SecretSpan]:
 
 # Numbers with a check digit
 
+_DIGIT = compile_pattern("[0-9]")
 _IBAN = compile_pattern(r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?\b")
 _IBAN_DIGITS = {code: str(code - 55) for code in range(ord("A"), ord("Z") + 1)}
 _IBAN_LENGTHS = range(15, 35)
@@ -285,11 +288,13 @@ def _find_names(lowered: str, *labels: str) -> Iterator[LinearMatch]:
 
 def _find_named_values(text: str, lowered: str) -> Iterator[SecretSpan]:
     read = cache(_read_after)  # What stands behind one name often stands behind the next, too.
-    for found in _find_names(lowered, *LABELLED):
+    names = [*_find_names(lowered, *LABELLED)]
+    for found in names:
         end, label = found.end(), found.lastgroup
         if value := read(text[end : end + _LONGEST_VALUE], label):
             yield SecretSpan(end + value[0], end + value[1], LABELLED[label])
-    for pattern, joined in ((_LOGIN, True), (_GIVEN_BEFORE, False)):
+    patterns = [(_LOGIN, True)] * ("/" in lowered) + [(_GIVEN_BEFORE, False)] * bool(names)
+    for pattern, joined in patterns:
         for found in pattern.finditer(lowered):
             if _is_value(found[1], "passwords", joined=joined):
                 yield SecretSpan(*found.span(1), LABELLED["passwords"])

@@ -31,7 +31,6 @@ from memoranda.records.drafts import (
     draft_correction,
     metadata_statements,
     parse_filters,
-    show_hit,
 )
 from memoranda.records.service import RecordService
 from memoranda.search.recall import RecallService, fenced, remembered
@@ -130,8 +129,7 @@ class AgentTools:
         # A turn has no id to correct or confirm by; the facts that were drawn from it have.
         shown = [record for hit in hits for record in (hit.record, *facts.get(hit.record.id, ()))]
         lines = list_records(self.searcher, {record.id: record for record in shown}.values())
-        masked = [show_hit(hit, self.searcher.secrets) for hit in hits]
-        return ToolOutput(masked, fenced(lines) if lines else NOTHING)
+        return ToolOutput(hits, fenced(lines) if lines else NOTHING)
 
     def store_memory(
         self,

@@ -50,9 +50,9 @@ def question_range(query: str, now: datetime) -> Bounds | None:
         InvalidInput: ``now`` has no time zone.
     """
     text = unicodedata.normalize("NFC", query[:QUERY_LIMIT])
-    masked = DATES.quoted.sub(lambda quoted: " " * len(quoted[0]), text)
-    if not (DATES.trigger.search(masked) and within_calendar(now, "now")):
+    if not (DATES.trigger.search(text) and within_calendar(now, "now")):
         return None
+    masked = DATES.quoted.sub(lambda quoted: " " * len(quoted[0]), text)
     times = list(_DatedQuestion(masked, now).mentions())
     counted = any(DATES.counts_on.match(masked, each.end) for each in times)
     if counted or not 0 < len(times) <= MOST_TIMES:
