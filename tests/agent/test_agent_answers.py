@@ -184,7 +184,7 @@ def test_news_of_somebody_by_name_answers_a_question_by_kinship(opened):
     agent.end()
     assert "Porto" in Agent(memory, session="three").process("Where does my sister live?").text
     facts = [each.content for each in memory.records(kind="fact") if not each.superseded_by]
-    assert "The user's sister Rita lives in Porto." in facts
+    assert "Rita lives in Porto." in facts
 
 
 # What was learned before, what is said now, and what is asked, with the words of the answer.
@@ -262,6 +262,8 @@ POINTING = """
 > My gym is on Mondays. > When is my gym? > Actually it's Fridays. | Corrected: My gym is on Fridays.
 > I like jazz. > Do I like jazz? > that is no longer true | Nothing is changed yet. Say in a whole sentence what is right.
 > My car is red. > What colour is my car? > sorry, it's late | Noted.
+> My car is red. > What colour is my car? > that's wrong, it's blue | Corrected: My car is blue.
+> My car is red. > What colour is my car? > that's wrong, it's Tuesday | Nothing is changed yet. Say in a whole sentence what is right.
 > Ich wohne in Porto. > Wo wohne ich? > Falsch. Wien. | Corrected: Ich wohne in Wien.
 > Ich wohne in Porto. > Wo wohne ich? > Nein, das stimmt nicht. Es ist Wien. | Corrected: Ich wohne in Wien.
 > Vivo en Oporto. > ¿Dónde vivo? > No es cierto, es Madrid. | Corrected: Vivo en Madrid.

@@ -57,7 +57,7 @@ def test_names_in_conversation(text: str):
     """Names are found whole and typed where a rule tells, alike in all of a text.
 
     Hey [Mel:person]! Good to see you! | Wow, that's cool, [Caroline:person]!
-    and [Zoltan:person] said it is late; we met [Zoltan:person] there |
+    we met [Zoltan:person] there |
     my friend [Zorbas:person] cooks | it was [John F. Kennedy:person] who
     I asked Dr. [Smith:person] about it |
     saw [Vincent van Gogh:person]'s house | I live in [New York:location] now

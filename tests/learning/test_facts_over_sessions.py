@@ -13,6 +13,7 @@ def test_what_was_told_last_holds_and_what_it_ends_does_not(said, holds, over):
     # What a later sentence only names ends, whatever it is known of.
     I work at Bistro Lupo. / I quit Bistro Lupo last night. | | The user works at Bistro Lupo
     I'm a nurse. / I retired last Friday! | | works as a nurse
+    I work at Orbit. My boss is Kim. / I have a new job at Delta. | at Delta | is called Kim
     My colleague is Tyrone. / And Tyrone quit to join the navy. | | colleague is called Tyrone
     You may call me Mrs Kerr. / Just call me Val. | Call me Val | Mrs Kerr
     Puedes llamarme Paco. / Puedes llamarme Fran. | Fran | Paco
@@ -22,6 +23,9 @@ def test_what_was_told_last_holds_and_what_it_ends_does_not(said, holds, over):
     We keep six alpacas and two donkeys. / Sold the alpacas at the spring fair.
     | The user keeps two donkeys |
     My dentist is Dr Roe. / My landlord is Tom Fry. | The user's dentist is called Dr Roe |
+    I work at Orbit. My boss is Kim. / I have a new job at Orbit. | boss is called Kim |
+    I work at Orbit. / My boss is Ann Roe, I started a new job at Delta. | Ann Roe | Orbit
+    My boss is Kim. / I found a new job at Delta in 2010. | boss is called Kim |
     My colleague is Tyrone. / Tyrone quit smoking. | The user's colleague is called Tyrone |
     I live in Leeds. / We live in Fargo, basically. | The user lives in Leeds |
     I play the cello. / My brother quit the cello. | The user plays the cello |

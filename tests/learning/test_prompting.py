@@ -8,14 +8,9 @@ from tables import each_row
 
 from memoranda.learning.claims import Category
 from memoranda.learning.llm.claim_checking import ClaimAnswer
-from memoranda.learning.llm.model_stages import (
-    ClaimsAnswer,
-    ReflectionAnswer,
-    fenced,
-    instructions,
-    shortened,
-)
+from memoranda.learning.llm.model_stages import ClaimsAnswer, ReflectionAnswer, fenced, instructions
 from memoranda.notes.model_summarizer import Consolidation
+from memoranda.text.lines import shorten
 
 ROOT = Path(__file__).parents[2]
 PROMPTS = ROOT / "src" / "memoranda" / "learning" / "prompts"
@@ -60,7 +55,7 @@ def test_prompts_name_every_word_of_closed_lists():
 
 def test_long_texts_lose_their_middle():
     """The beginning and the end stay, within the bound; no rows leave the tags of a fence."""
-    text = shortened("a" * 50 + "b" * 50, 21)
+    text = shorten("a" * 50 + "b" * 50, 21)
     assert (len(text), text[0], text[-1]) == (21, "a", "b")
-    assert shortened("short", 21) == "short"
+    assert shorten("short", 21) == "short"
     assert fenced("turns", []) == "<turns>\n</turns>"

@@ -61,7 +61,6 @@ def test_entries_of_a_file_make_patterns():
     assert data.pattern("thing", 0).search("a Dark  red CARR!") is None
     assert not hasattr(data, "_thing")
     assert data.words("colours") == {"red", "dark red"}
-    assert data.mapping("plurals")["ox"] == "oxen"
 
 
 def test_a_pattern_is_compiled_when_it_is_first_used():

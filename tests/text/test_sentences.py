@@ -31,6 +31,6 @@ def test_a_sentence_ends_at_its_mark_or_its_line(text, expected):
 def test_a_sentence_tells_its_place_and_whether_it_asks():
     """Nothing but white space is outside of the sentences; a question has a question mark."""
     text = ' Really?! "Who?" (是吗\uff1f) Yes... '
-    found = split_sentences(text)
+    found = list(split_sentences(text))
     assert [each.question for each in found] == [True, True, True, False]
     assert "".join(text[each.start : each.end] for each in found) == text.replace(" ", "")

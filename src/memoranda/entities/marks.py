@@ -26,8 +26,6 @@ def _month_names() -> Iterable[str]:
 _MARKS = LanguageData("mul", "marks", {"months": _month_names}).pattern(
     "marks", re.IGNORECASE | re.DOTALL
 )
-# What every mark has in it: most turns have nothing of this, and are done with at once.
-_ANY_MARK = compile_pattern(r"[`@#\uff03「《0-9]|://|www\.", re.IGNORECASE)
 _HEX = compile_pattern(r"[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8}", re.IGNORECASE)
 _YEAR = compile_pattern("[0-9]{4}")
 _DOUBTFUL_MONTH = compile_pattern(r"\b(?:may|march|mar)\b")
@@ -38,8 +36,6 @@ def find_marks(text: str) -> Iterator[tuple[int, int, Mention | None]]:
 
     ``None`` stands for a stretch that holds no names at all: code, a refused form.
     """
-    if _ANY_MARK.search(text) is None:
-        return
     for match in _MARKS.finditer(text):
         start, end = match.span()
         kind = match.lastgroup

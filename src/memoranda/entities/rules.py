@@ -13,7 +13,6 @@ needs more evidence.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -81,10 +80,7 @@ class RuleExtractor:
         masked, marks = text, list(find_marks(text))
         for start, stop, _ in marks:
             masked = masked[:start] + _MASK * (stop - start) + masked[stop:]
-        found = list(_find_names(masked))
-        # A name has one type in the whole text: the one that a rule could tell.
-        types = {name.text: name.type for name in found if name.type != "other"}
-        mentions = [replace(name, type=types.get(name.text, name.type)) for name in found]
+        mentions = list(_find_names(masked))
         mentions += [mention for *_, mention in marks if mention is not None]
         return sorted(mentions, key=lambda mention: mention.start)
 

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from memoranda.facts.forms import FormFragments, FormSet, compile_form
-from memoranda.facts.language import RELATION, language_of, languages_in
+from memoranda.facts.language import EDGE, RELATION, language_of, languages_in
 from memoranda.text.patterns import LanguageData, languages_with, load
 
 # Characters of a text that is one question; what is longer is more.
 LONGEST = 300
-# Words on the edges of what a form captures that tell nothing of it.
-_EDGE = " \t\n.,;:!?\"'’()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,8 @@ def read_asked(question: str) -> list[AskedAttribute]:
 
 def relation_nouns(text: str) -> Mapping[str, str]:
     """Return the words for people and animals in a text, plain, each with its attribute."""
-    words = " ".join(word.strip(_EDGE) for word in _parted(text).split())
+    parted = text.casefold().replace("\u2019", " ").replace("'", " ")
+    words = " ".join(word.strip(EDGE) for word in parted.split())
     languages = [language_of(code) for code in languages_with("facts")]
     told = [(language.nouns, f" {language.plain(words)} ") for language in languages]
     return {
@@ -62,10 +61,6 @@ def relation_nouns(text: str) -> Mapping[str, str]:
         for noun, (attribute, _) in nouns.items()
         if f" {noun} " in plain
     }
-
-
-def _parted(text: str) -> str:
-    return text.casefold().replace("\u2019", " ").replace("'", " ")
 
 
 class _QuestionForms:
@@ -92,7 +87,7 @@ class _QuestionForms:
             groups = match.groupdict() if match else {}
             whom = (groups.get("whom") or "").casefold().replace("\u2019s", "")
             words = whom.replace("\u2019", "").split()
-            plain = [word for each in words if (word := each.strip(_EDGE))]
+            plain = [word for each in words if (word := each.strip(EDGE))]
             about = " ".join(word for word in plain if word not in self._small)
             own = not about and (not plain or not self._own.isdisjoint(plain))
             noun = (groups.get("noun") or "").casefold()

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import re2
 
 from memoranda.facts.forms import FormSet, compile_form
-from memoranda.facts.language import EDGE, RELATION, Language, language_of, languages_in
+from memoranda.facts.language import EDGE, RELATION, language_of, languages_in
 from memoranda.facts.stance import is_doubtful, opens_clause
 from memoranda.facts.values import same_value, value_key
 from memoranda.text.limits import LONGEST_SENTENCE
@@ -226,21 +226,16 @@ class _FactForm(NamedTuple):
         return str(self.table.get(_SENTENCES.get(self.tells), ""))
 
 
-@cache
-def fact_reader(code: str) -> FactReader:
-    """Return what reads the facts of a language; its forms are compiled at the first sentence."""
-    return FactReader(language_of(code))
-
-
 class FactReader:
     """Reads the attributes in sentences of one language, by the forms of its ``facts.toml``."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, code: str) -> None:
         """Take the forms of a language; each is compiled when a sentence first comes so far."""
-        self._language, self._words = language, language.words
+        self._language = language = language_of(code)
+        self._words = language.words
         self._forms = [
             _FactForm(name.partition("__")[0], tells, value, source, table)
-            for name, table in load(language.code, "facts")["attributes"].items()
+            for name, table in load(code, "facts")["attributes"].items()
             for tells in (IS, WAS, ENDED, DENIED)
             for value, _, source in (form.rpartition(" <- ") for form in table.get(tells, ()))
         ]
@@ -420,6 +415,9 @@ class FactReader:
         # "In that house" was cut before "that".
         cut = words[-1] in self._words.get("prepositions", ())
         return pointing or cut or not any(char.isalnum() or char == MASK for char in value)
+
+
+fact_reader = cache(FactReader)
 
 
 def _is_taken(

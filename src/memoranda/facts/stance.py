@@ -103,10 +103,6 @@ def _last_place(language: Language, name: str, text: str) -> int:
     return max((each.end() for each in found), default=-1)
 
 
-def _is_frame(language: Language, segment: str) -> bool:
-    return language.words.fits("frames", " ".join(bare_words(segment)))
-
-
 def _leads(language: Language, segment: str, *, joins: bool = False) -> bool:
     """Return whether a part of a sentence may stand before a clause that is asserted.
 
@@ -116,7 +112,7 @@ def _leads(language: Language, segment: str, *, joins: bool = False) -> bool:
         joins: whether nothing parts it from the clause: then it must only lead into that.
     """
     lists, words = language.words, bare_words(segment)
-    if _is_frame(language, segment):
+    if lists.fits("frames", " ".join(words)):
         return True
     if lists.fits("doubt", segment) or not {*lists["reports"]}.isdisjoint(words):
         return False

@@ -15,7 +15,7 @@ from memoranda.facts.reader import FactStatement
 from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back
 from memoranda.facts.values import value_key
 from memoranda.learning.claims import ASKED, ORIGIN, Category, Claim, Relation
-from memoranda.learning.judge import JACCARD, judge_fact, judge_text, tells_same_time
+from memoranda.learning.judge import JACCARD, judge_fact, judge_text
 from memoranda.learning.known_facts import KnownFact, is_quotation
 from memoranda.learning.llm.claim_checking import says_no_more
 from memoranda.model.changes import Close, Insert, RecordChange, Reinforce, Reweigh, Supersede
@@ -102,6 +102,10 @@ class ConsolidationPlan:
         clashes = [*self._clashes(index, claim)]
         same = self._same(claim, [each for each, how in clashes if how is Relation.DUPLICATE])
         excluded = [each for each, how in clashes if how is Relation.UPDATE]
+        if claim.fact is not None and claim.fact.value and claim.fact.ended == "":
+            # With a new job goes the boss of another one, if not named in one breath with it.
+            own = [each for each in excluded if each.record.attribute == claim.fact.attribute]
+            excluded = own and [x for x in excluded if x in own or x.said < claim.said_at]
         if same is None and propose is not None:
             draft = _draft(claim, self.session, self.decay_rate, ())
             self.actions.append(propose(draft, claim.fact))
@@ -170,7 +174,8 @@ class ConsolidationPlan:
         """Return how a claim stands to a fact: by attributes, or by words."""
         record = known.record
         if claim.fact is not None:
-            same_time = tells_same_time(claim, record)
+            known_times, told = ((each.event_time, each.event_until) for each in (record, claim))
+            same_time = None if None in (*known_times, *told) else known_times == told
             relation = judge_fact(record, claim.fact, same_time=same_time)
             if relation is not None:
                 return relation

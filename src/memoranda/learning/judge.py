@@ -15,7 +15,7 @@ from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import INSTRUCTION, FactStatement
 from memoranda.facts.requests import replaces
 from memoranda.facts.values import is_part_of_name, same_value, value_phrases
-from memoranda.learning.claims import Claim, Relation
+from memoranda.learning.claims import Relation
 from memoranda.learning.known_facts import quoted_words
 from memoranda.model.models import Record
 from memoranda.search.questions import speaks_of_change
@@ -78,13 +78,6 @@ def judge_text(old: str, new: str, *, threshold: float = JACCARD) -> Relation:
     close = held and len(again) >= threshold * len(told)
     same = close and _particulars(old) == _particulars(new)
     return Relation.DUPLICATE if same else Relation.NONE
-
-
-def tells_same_time(claim: Claim, known: Record) -> bool | None:
-    """Return whether a claim and a fact are of the same time; ``None`` where one has none."""
-    if claim.event_until is None or known.event_until is None:
-        return None
-    return (claim.event_time, claim.event_until) == (known.event_time, known.event_until)
 
 
 # --- attributes -------------------------------------------------------------------------------
@@ -180,11 +173,15 @@ def _allows(diet: str, food: str, language: str) -> bool:
     )
 
 
+def _is_person(attribute: str | None) -> bool:
+    """Return whether the values of an attribute, if there still is such a one, are people."""
+    kind = attributes().get(attribute or "")
+    return kind is not None and kind.category == "relation"
+
+
 def _is_gone(old: Record | FactStatement, new: FactStatement) -> bool:
     """Return whether a fact is of somebody who has died, or says that there is that somebody."""
-    # An older fact may have an attribute that is none any more.
-    kind = attributes().get(old.attribute or "")
-    person = old.attribute == PET or (kind is not None and kind.category == "relation")
+    person = old.attribute == PET or _is_person(old.attribute)
     told = [old.subject or "", *([old.value] if person and old.value else [])]
     names = (new.subject, *new.aliases)
     return any(same_value(one, each, new.language) for one in told for each in names)
@@ -195,7 +192,9 @@ def _ends_beside(old: Record | FactStatement, new: FactStatement) -> bool:
     kind = attributes()[new.attribute]
     if new.value:
         opposed = old.attribute in kind.opposes and _is_same(old.value or "", new.value, new)
-        return old.attribute in kind.ends or opposed
+        # A new job: whatever was so before is over with what rested on it.
+        freed = new.ended == "" and old.attribute in kind.frees and _is_person(old.attribute)
+        return old.attribute in kind.ends or opposed or freed
     if (new.attribute, old.attribute) == (AVOIDS, DIET):
         return _allows(old.value or "", new.ended or "", new.language)
     return (not new.ended or new.attribute in _OF_TWO) and old.attribute in kind.frees

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from memoranda.facts.reader import address_user, read_facts
 from memoranda.facts.requests import MemoryChange, find_value_like, share_words
-from memoranda.learning.known_facts import when_said
+from memoranda.learning.known_facts import quoted_words, when_said
 from memoranda.model.changes import Close
 from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.model.query import Filter, Order
@@ -34,6 +34,8 @@ LEAST_SHARED = 0.66
 MOST_WORDS = 2
 # What is told where it is not clear what a message points back to.
 THAT, UNSURE = "that", "Say in a whole sentence what is right."
+# The one word that a sentence says of something: "The door is green."
+_PREDICATE = compile_pattern(r"(?:\bis|\bare|['\u2019]s) ([^\W\d_]+)\.?$")
 _DAY = compile_pattern(r"(\d{1,2})(?:st|nd|rd|th)")
 
 
@@ -211,9 +213,11 @@ def _find_value(change: MemoryChange, records: Sequence[Record]) -> str:
 
 def _values_of(record: Record) -> list[str]:
     """Return the value of a fact, or what a message gives as one."""
-    if record.kind is Kind.FACT:
-        return [record.value] if record.value else []
-    return [each.value for each in read_facts(record.content) if each.value]
+    if record.value:
+        return [record.value]
+    said = quoted_words(record.content)
+    read = [each.value for each in read_facts(said) if each.value]
+    return read or [each[1] for each in _PREDICATE.finditer(said)]
 
 
 def _with_value(content: str, old: str, new: str) -> str:

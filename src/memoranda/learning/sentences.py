@@ -18,7 +18,7 @@ from memoranda.learning.statements import speaks_of_speaker
 from memoranda.text.limits import LONGEST_SENTENCE, MOST_READ
 from memoranda.text.linear_patterns import encodable
 from memoranda.text.patterns import LanguageData, compile_pattern
-from memoranda.text.sentences import split_sentences
+from memoranda.text.sentences import sentence_texts, split_sentences
 from memoranda.text.small_talk import is_small_talk
 
 _PROSE = LanguageData("mul", "prose")
@@ -113,7 +113,7 @@ def blank_pasted(text: str) -> str:
     greets = any(_PROSE.pattern("salutation", 0).match(text[slice(*each)]) for each in others)
     shows = greets or fits_any("shows_text", lead) or lead.rstrip()[-1:] in _COLONS
     rest = others[:-1] if last_asks else others
-    few = len(rest) == 1 and len(split_sentences(text[slice(*rest[0])])) <= _FEW_SENTENCES
+    few = len(rest) == 1 and len(sentence_texts(text[slice(*rest[0])])) <= _FEW_SENTENCES
     pasted = shows or (not _ASKS.isdisjoint(lead) and not few and _CLOSED not in text)
     for start, end in [begun, *rest]:
         other = logged or (pasted and start > begun[0])

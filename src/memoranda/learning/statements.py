@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 
-from memoranda.facts.language import language_of, languages_in
+from memoranda.facts.language import EDGE, language_of, languages_in
 from memoranda.facts.reader import fits_any
 from memoranda.text.dates.statements import write_day
 from memoranda.text.patterns import load
@@ -26,7 +26,6 @@ _LEAST_WORDS = 3
 _LEAST_LETTERS = 6
 # Marks with which a sentence may end.
 _ENDS = '.!?"\u2026\u3002\uff01\uff1f'
-_EDGE = " \t\n.,;:!?…\"'()[]«»“”„-–—"
 
 
 def weigh_statement(sentence: str, *, dated: bool, among_people: bool) -> float:
@@ -46,7 +45,7 @@ def weigh_statement(sentence: str, *, dated: bool, among_people: bool) -> float:
     """
     code = languages_in(sentence)[0]
     language = language_of(code)
-    words = [word.strip(_EDGE) for word in sentence.replace("\u2019", "'").split()]
+    words = [word.strip(EDGE) for word in sentence.replace("\u2019", "'").split()]
     words = [word for word in words if word]
     low = [part for word in words for part in word.casefold().split("'")]
     unspaced, leads = language.unspaced, language.words["openings"]
@@ -78,8 +77,9 @@ def weigh_statement(sentence: str, *, dated: bool, among_people: bool) -> float:
 def speaks_of_speaker(text: str) -> bool:
     """Return whether a text has a word for its speaker, such as "I" or "my"."""
     code = languages_in(text)[0]
-    words = (word.strip(_EDGE).partition("'")[0] for word in text.casefold().split())
-    return not _list("own", code).isdisjoint(words) or _holds(text, "own", code)
+    words = (word.strip(EDGE).partition("'")[0] for word in text.casefold().split())
+    own = _list("own", code)
+    return not own.isdisjoint(words) or any(each in text for each in own if not each.isascii())
 
 
 def may_state(sentence: str) -> bool:
@@ -103,11 +103,6 @@ def quote(sentence: str, speaker: str, at: datetime) -> str:
     date = write_day(at, english=code == "en")
     who = speaker or load(code, "facts")["words"]["user"]
     return f"\u201c{said[:1].upper()}{said[1:]}\u201d ({who}, {date})"
-
-
-def _holds(text: str, name: str, code: str) -> bool:
-    """Return whether a text in a script without spaces holds a word of a list."""
-    return any(word in text for word in _list(name, code) if not word.isascii())
 
 
 @cache

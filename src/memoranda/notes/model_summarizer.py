@@ -19,13 +19,13 @@ from memoranda.learning.llm.claim_checking import (
     particulars,
     telling_terms,
 )
-from memoranda.learning.llm.model_stages import fenced, instructions, moment, shortened
+from memoranda.learning.llm.model_stages import LONGEST_TEXT, fenced, instructions, moment
 from memoranda.learning.stage_models import ask_checked
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
 from memoranda.notes.document import parse
 from memoranda.notes.history_entries import HistoryEntryWriter
-from memoranda.text.lines import cut, one_line, stamp
+from memoranda.text.lines import cut, one_line, shorten, stamp
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import CLOSING, OPENING, without_recalled
 from memoranda.text.secrets import mask_secrets
@@ -86,7 +86,7 @@ async def summarize(
     if len(memory.encode(errors="replace")) > most_bytes:
         task += f"\n\n{instructions('compress')}".replace("{bytes}", str(most_bytes))
     rows = [
-        {"speaker": turn.speaker, "at": moment(turn.at), "text": shortened(turn.text)}
+        {"speaker": turn.speaker, "at": moment(turn.at), "text": shorten(turn.text, LONGEST_TEXT)}
         for turn in turns
     ]
     told = fenced("memory", [{"text": notes}]) if notes else EMPTY

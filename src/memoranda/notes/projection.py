@@ -16,7 +16,7 @@ from memoranda.model.checks import content_hash
 from memoranda.model.models import Record, Trust
 from memoranda.model.notes import NotedLine, line_of
 from memoranda.notes.document import Document, NoteItem, is_written_as, key_of
-from memoranda.text.patterns import LanguageData
+from memoranda.text.patterns import load
 
 # More lines than this, and more than half of all, are not believed to be gone.
 FEW = 2
@@ -28,7 +28,6 @@ ORIGIN = "notes"
 ADVANTAGE = 0.2
 # Characters of a heading.
 LONGEST = 80
-_EN = LanguageData("en", "notes")
 
 
 def digest_of(text: str) -> str:
@@ -216,11 +215,11 @@ def topic(record: Record) -> str:
 
 def heading_for(category: str) -> str:
     """Return the heading for facts of a category."""
-    headings = _EN.mapping("headings")
+    headings: Mapping[str, str] = load("en", "notes")["headings"]
     return headings.get(category, headings["other"])
 
 
 def _place(title: str) -> int:
     """Return where a heading comes in a new file; those of a person come last."""
-    own = [*_EN.mapping("headings").values()]
+    own = [*load("en", "notes")["headings"].values()]
     return own.index(title) if title in own else len(own)

@@ -46,13 +46,14 @@ from memoranda.store.sql.index_reads import KINDS
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
 from memoranda.text.languages import mixes_scripts
-from memoranda.text.terms import shorten_question
+from memoranda.text.lines import shorten
 
 log = logging.getLogger("memoranda.search")
 T = TypeVar("T")
 
 LEAST_WAIT = 1 / 3  # of the wait, what is left for new records however slow the query's vector is
 MOST_TERMS = 256  # of a query; whoever pastes a book gets answers to its beginning
+MOST_ASKED = 4_000  # characters of a question by which it is searched for
 SHORT_TURN = 1_000  # characters; one vector of a longer turn blurs what it says
 # Evidence that does not depend on the query.
 PRIORS = frozenset({"user", "speaker", "statement"})
@@ -130,7 +131,7 @@ class Retriever:
         """
         until = time.monotonic() + self.wait
         said = query if prompt or asks(query) else None
-        query = shorten_question(query)
+        query = shorten(query, MOST_ASKED)
         terms, embedded = ANALYZER.query_terms(query)[:MOST_TERMS], self._embed(query)
         if self.ranking.fusion == "rrf":
             self.derivations.finish_soon(scope, ENTITIES, self.wait)

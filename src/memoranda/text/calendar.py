@@ -8,12 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
 from functools import cache
-from typing import Literal
 
 from memoranda.model.checks import require_aware
 from memoranda.text.patterns import languages_with, load
-
-Table = Literal["months", "short_months", "weekdays", "short_weekdays", "seasons"]
 
 
 def within_calendar(moment: datetime, name: str) -> bool:
@@ -40,7 +37,7 @@ def in_zone(moment: datetime, zone: tzinfo) -> datetime:
 
 
 @cache
-def calendar_numbers(table: Table, *codes: str) -> Mapping[str, int]:
+def calendar_numbers(table: str, *codes: str) -> Mapping[str, int]:
     """Return every name in small letters with its number: January, Monday and spring are 1.
 
     Args:

@@ -39,3 +39,9 @@ def cut(text: str, most: int) -> str:
     start, _, _ = text[: most - 1].rpartition(" ")
     kept = start if len(start) > most // 2 else text[: most - 1]
     return f"{kept.rstrip(' ,;:-')}{MARK}"
+
+
+def shorten(text: str, longest: int) -> str:
+    """Return ``text``, without its middle if it is too long."""
+    half = (longest - 3) // 2
+    return text if len(text) <= longest else f"{text[:half]} {MARK} {text[-half:]}"

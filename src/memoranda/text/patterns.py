@@ -159,11 +159,6 @@ class LanguageData:
         """Return the words of a list as a set."""
         return word_list(self._topic, name, self._code)
 
-    def mapping(self, name: str) -> Mapping[str, str]:
-        """Return a table of words and what stands for them."""
-        found: Mapping[str, str] = load(self._code, self._topic)[name]
-        return found
-
     def source(self, name: str) -> str:
         """Return a pattern as text; of a list of words, what matches any of them."""
         if name not in self._sources:
@@ -182,12 +177,10 @@ class LanguageData:
         return self._patterns[name, flags]
 
     def __getattr__(self, name: str) -> LinearPattern:
-        """Return the pattern of that name, which is compiled at its first use, and keep it."""
+        """Return the pattern of that name, which is compiled at its first use."""
         if name.startswith("_"):
             raise AttributeError(name)
-        found = self.pattern(name)
-        setattr(self, name, found)
-        return found
+        return self.pattern(name)
 
 
 def _frozen(value: Any) -> Any:

@@ -37,23 +37,19 @@ class Sentence(NamedTuple):
     question: bool
 
 
-def split_sentences(text: str) -> list[Sentence]:
-    """Return the sentences of a text in order; everything but white space is in one of them."""
-    return list(_split(text))
-
-
-def sentence_texts(text: str) -> list[str]:
-    """Return the words of each sentence of a text, in order."""
-    return [text[each.start : each.end] for each in _split(text)]
-
-
-def _split(text: str) -> Iterator[Sentence]:
+def split_sentences(text: str) -> Iterator[Sentence]:
+    """Yield the sentences of a text in order; everything but white space is in one of them."""
     start = 0
     for found in _END.finditer(text):
         if not _goes_on(text, start, found.start(), found.end()):
             yield from _trimmed(text, start, found.end())
             start = found.end()
     yield from _trimmed(text, start, len(text))
+
+
+def sentence_texts(text: str) -> list[str]:
+    """Return the words of each sentence of a text, in order."""
+    return [text[each.start : each.end] for each in split_sentences(text)]
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[Sentence]:

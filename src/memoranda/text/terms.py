@@ -437,15 +437,3 @@ def _script(word: str) -> str:
     """Return the name of the script of a word."""
     letter = next((char for char in word if not char.isdigit()), word[0])
     return unicodedata.name(letter, "").partition(" ")[0]
-
-
-# Of a question: the characters by which it is searched for.
-MOST_ASKED = 4_000
-
-
-def shorten_question(text: str) -> str:
-    """Return a question as it is searched for: of a very long one its beginning and its end."""
-    if len(text) <= MOST_ASKED:
-        return text
-    half = MOST_ASKED // 2
-    return f"{text[:half]}\n{text[-half:]}"

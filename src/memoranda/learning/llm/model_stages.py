@@ -29,6 +29,7 @@ from memoranda.model.models import Record
 from memoranda.model.ports import LanguageModel
 from memoranda.text.calendar import in_zone
 from memoranda.text.dates.statements import DateParser
+from memoranda.text.lines import shorten
 from memoranda.text.sentences import sentence_texts
 
 # Halvings of a page whose answer is cut off: a model that always is costs 15 calls at most.
@@ -38,7 +39,7 @@ LONGEST_INSIGHT = 1_200
 # Characters of one memory that an insight is drawn from: there may be 200.
 LONGEST_MEMORY = 400
 # Characters of one text in a prompt; of a longer one, its beginning and its end.
-LONGEST = 6_000
+LONGEST_TEXT = 6_000
 # What could close a tag, or look like the next line.
 ESCAPES = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>\x85\u2028\u2029"}
 
@@ -62,14 +63,6 @@ def fenced(tag: str, rows: Sequence[Mapping[str, object]]) -> str:
 def moment(at: datetime) -> str:
     """Return a moment as prompts show it: ``2023-06-02 Friday 14:05``."""
     return f"{at:%Y-%m-%d %A %H:%M}"
-
-
-def shortened(text: str, longest: int = LONGEST) -> str:
-    """Return ``text``, without its middle if it is too long."""
-    if len(text) <= longest:
-        return text
-    half = (longest - 3) // 2
-    return f"{text[:half]} … {text[-half:]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +128,7 @@ def _turn_row(label: str, turn: Turn) -> dict[str, object]:
         "speaker": turn.speaker,
         "person": turn.person,
         "at": moment(turn.at),
-        "text": shortened(turn.text),
+        "text": shorten(turn.text, LONGEST_TEXT),
     }
 
 
@@ -185,5 +178,5 @@ def _memory_row(record: Record, zone: tzinfo) -> dict[str, object]:
         "kind": record.kind,
         "at": moment(in_zone(record.event_time, zone)),
         "speaker": record.source_role,
-        "text": shortened(record.content, LONGEST_MEMORY),
+        "text": shorten(record.content, LONGEST_MEMORY),
     }

@@ -17,7 +17,8 @@ from functools import cache, partial
 from typing import Any
 
 from memoranda.text.dates import words as w
-from memoranda.text.linear_patterns import LinearMatch, LinearPattern
+from memoranda.text.linear_patterns import LinearMatch as Match
+from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.patterns import compile_pattern, expand, load
 
 DAY = timedelta(days=1)
@@ -37,8 +38,6 @@ _SATURDAY = 6
 _FAR_AHEAD = 30  # years
 
 _INSIDE = compile_pattern(r"[^\W_],?\s+$")
-
-Match = LinearMatch
 
 
 def is_empty(bounds: Bounds) -> bool:
@@ -120,7 +119,7 @@ Reader = Callable[..., TimeMeaning | None]
 
 def _shift(m: Match) -> int | None:
     said = m.get("shift")
-    return w.shifts()[said.lower()] if said else None
+    return w.numbered("shifts", -1)[said.lower()] if said else None
 
 
 def _amount(m: Match) -> tuple[str, int, int]:

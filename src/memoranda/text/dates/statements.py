@@ -245,7 +245,7 @@ class DatedSentence:
         chosen = choose_occurrence(options, self._calendar, way)
         # "My brother drowned on 8 May" is told years later as well.
         old = chosen is not None and today - chosen[1] > RECENT
-        return None if old and tense.is_of_a_life(self._text) else chosen
+        return None if old and tense.SHARED.of_a_life.search(self._text) else chosen
 
     def _opened(self, bounds: Bounds, name: str, way: str) -> Bounds | None:
         """Return a stretch that "since", "before", "after" or "until" opens."""

@@ -13,7 +13,7 @@ from memoranda.text.terms import lower_in_place
 PAST, PRESENT, FUTURE, UNKNOWN = "past", "present", "future", ""
 
 _ENGLISH = LanguageData("en", "tense")
-_SHARED = LanguageData("mul", "tense")
+SHARED = LanguageData("mul", "tense")
 
 # Characters before a time, or before a verb, that are read for what they make of it.
 _NEAR, _ASIDE = 80, 40
@@ -28,13 +28,13 @@ def find_direction(text: str, begin: int, end: int) -> str:
     lowered = lower_in_place(text.replace("\u2019", "'"))
     if near_word := _nearest_word(lowered, begin, end):
         return near_word
-    hard = [match.end() for match in _SHARED.hard.finditer(lowered, 0, begin)]
+    hard = [match.end() for match in SHARED.hard.finditer(lowered, 0, begin)]
     first = hard[-1] if hard else 0
-    soft = [match.end() for match in _SHARED.clause.finditer(lowered, first, begin)]
-    stop = _SHARED.hard.search(lowered, end)
+    soft = [match.end() for match in SHARED.clause.finditer(lowered, first, begin)]
+    stop = SHARED.hard.search(lowered, end)
     before = _markers(lowered, first, begin)
     after = _markers(lowered, end, stop.start() if stop else len(lowered))
-    opens = _SHARED.lead.fullmatch(lowered, soft[-1] if soft else first, begin) is not None
+    opens = SHARED.lead.fullmatch(lowered, soft[-1] if soft else first, begin) is not None
     for markers, place in ((after, 0), (before, -1)) if opens else ((before, -1), (after, 0)):
         if markers:
             return markers[place]
@@ -43,8 +43,8 @@ def find_direction(text: str, begin: int, end: int) -> str:
 
 def _markers(text: str, start: int, end: int) -> list[str]:
     """Return the directions of the markers between two places, in their order."""
-    english = _ENGLISH.english.search(text) or not _SHARED.markers.search(text)
-    pattern = _ENGLISH.markers if english else _SHARED.markers
+    english = _ENGLISH.english.search(text) or not SHARED.markers.search(text)
+    pattern = _ENGLISH.markers if english else SHARED.markers
     found = (_direction_of(text, each) for each in pattern.finditer(text, start, end))
     return [each for each in found if each is not None]
 
@@ -67,19 +67,14 @@ def is_put(text: str, begin: int) -> bool:
 
 def _nearest_word(text: str, begin: int, end: int) -> str:
     """Return what the words right beside a time say, whatever stands around them."""
-    if is_put(text, begin) or _SHARED.verb_last.match(text, end):
+    if is_put(text, begin) or SHARED.verb_last.match(text, end):
         return PRESENT
-    verb = _SHARED.copula.search(text, max(0, begin - _NEAR), begin)
+    verb = SHARED.copula.search(text, max(0, begin - _NEAR), begin)
     if verb is None:
         return UNKNOWN
     german = verb[0].startswith(("ist", "sind"))
-    perfect = _SHARED.perfect_german.search(text[end:]) if german else None
-    return PAST if perfect and perfect["verb"] not in _SHARED.words("planned_german") else PRESENT
-
-
-def is_of_a_life(text: str) -> bool:
-    """Return whether a sentence tells what is still told years later: a death, a wedding."""
-    return _SHARED.of_a_life.search(text) is not None
+    perfect = SHARED.perfect_german.search(text[end:]) if german else None
+    return PAST if perfect and perfect["verb"] not in SHARED.words("planned_german") else PRESENT
 
 
 def recurs(text: str, *, ahead: bool) -> bool:
@@ -89,6 +84,6 @@ def recurs(text: str, *, ahead: bool) -> bool:
         text: the sentence.
         ahead: whether its verb looks ahead, or not back: then a birthday is the next one.
     """
-    if ahead and _SHARED.recurring_ahead.search(text):
+    if ahead and SHARED.recurring_ahead.search(text):
         return True
-    return _SHARED.recurring.search(text) is not None
+    return SHARED.recurring.search(text) is not None

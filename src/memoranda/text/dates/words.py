@@ -47,15 +47,10 @@ def seasons() -> Mapping[str, int]:
 
 
 @cache
-def _numbered(name: str, first: int) -> Mapping[str, int]:
+def numbered(name: str, first: int) -> Mapping[str, int]:
     """Return the words of a list of lists, the first of which are numbered ``first``."""
     rows = (row for file in _spoken() for row in enumerate(file.get(name, ()), start=first))
     return {word: number for number, words in rows for word in words}
-
-
-def shifts() -> Mapping[str, int]:
-    """Return the words for what is over (-1), present (0) and to come (1)."""
-    return _numbered("shifts", -1)
 
 
 @cache
@@ -90,7 +85,7 @@ def number_of(text: str) -> int:
         return int(word)
     if word in (ordinals := load("en", "dates")["ordinals"]):
         return int(ordinals.index(word)) + 1
-    if word in (numbers := _numbered("numbers", 1)):
+    if word in (numbers := numbered("numbers", 1)):
         return numbers[word]
     tens, _, ones = word.partition(_TENS)
     return 10 * (number_of(tens) if tens else 1) + (number_of(ones) if ones else 0)
@@ -108,8 +103,8 @@ _LISTS: Mapping[str, Callable[[], str | Iterable[str]]] = {
     "sure_month": lambda: set(months()) - set(load("en", "dates")["months_and_words"]),
     "weekday": weekdays,
     "season": seasons,
-    "number": lambda: _numbered("numbers", 1),
-    "shift_word": shifts,
+    "number": lambda: numbered("numbers", 1),
+    "shift_word": lambda: numbered("shifts", -1),
     "unit": units,
     "long_unit": lambda: [word for word, unit in units().items() if unit not in _UNSHIFTED_UNITS],
     "ordinal": lambda: load("en", "dates")["ordinals"],
