@@ -363,9 +363,8 @@ class FactReader:
             if (whole and not value) or len(value) > LONGEST or self._is_unclear(value):
                 continue
             # "Not just for the kids, but for all" ends nothing.
-            if not never_first.isdisjoint({_first_word(value), other}):
-                continue
-            if not never.isdisjoint(value_key(f"{value} {thing}")):
+            firsts, told = {_first_word(value), other}, value_key(f"{value} {thing}")
+            if not (never_first.isdisjoint(firsts) and never.isdisjoint(told)):
                 continue
             if form.attribute == RELATION:
                 value = value.removesuffix("\u2019s").removesuffix("'s")

@@ -67,9 +67,7 @@ def _opens(language: Language, sentence: str, match: Any) -> bool:
     words = bare_words((named.get("named") or "").replace("\u2019", " "))
     lists = language.words
     no_names = lists["unclear"] | lists["openings"] | language.function_words
-    if words and words[0] in no_names:
-        return False
-    if any(each in language.words["own"] for each in words):
+    if words and (words[0] in no_names or not lists["own"].isdisjoint(words)):
         return False
     within = len(before) == start and before[-1:].isalnum() and sentence[start].isalnum()
     return not within and leaves_asserted(language, before)

@@ -61,17 +61,13 @@ class RuleFactExtractor:
         """
         self._dates = dates
 
-    def extract(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> list[Claim]:
-        """Return the claims of a page of turns in the order they were said.
+    def read(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> PageReading:
+        """Return the claims of a page of turns in the order they were said, and the changes.
 
         Args:
             page: what is read.
             before: what was said before it, which helps to understand it.
         """
-        return list(self.read(page, before=before).claims)
-
-    def read(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> PageReading:
-        """Return the claims of a page of turns, and the changes that it tells; as ``extract``."""
         around = _open_turns([*before, *page])
         claims: list[Claim] = []
         changes: list[tuple[Turn, str]] = []
