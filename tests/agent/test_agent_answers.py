@@ -17,8 +17,8 @@ SAID = {
     "My husband Tom is a locksmith.": "Noted: your husband Tom is a locksmith.",
     "I can't eat prawns, ended up in A&E": "Noted: you do not eat prawns.",
     "My sister Karin lives in Malmö.": "Noted: your sister Karin lives in Malmö.",
-    "gaz owes me 40 quid": "Noted: Gaz owes you 40 quid.",
-    "Mondays I swim at 7": "Noted: Mondays you swim at 7.",
+    "gaz owes me 40 quid": "Noted.",
+    "Mondays I swim at 7": "Noted.",
     "Sam's school play is on 11 December": "Noted: Sam's school play is on 11 December 2026.",
     "we might go to Greece, who knows": "Noted.",
     "remember that my locker is 212": "Remembered: My locker is 212.",
@@ -270,6 +270,12 @@ POINTING = """
 > I have a cat called Miso. > Do I have a cat? > no, that's fine | Noted.
 > I have swimming on Tuesdays. > /new > When do I swim? > forget that > When do I swim? | Nothing in memory answers this.
 > I have swimming on Tuesdays. > /new > When do I have swimming? > no, it's Thursdays > When do I have swimming? > forget that > When do I have swimming? | Nothing in memory answers this.
+> My sister Ann lives in Leeds. > /new > You can forget what I said about my sister. | Forgotten: your sister is called Ann; your sister Ann lives in Leeds.
+> my dad lives in atlanta > forget that stuff i said about my dad > where does my dad live | Nothing in memory answers this.
+> A friend invites me to eat liver, do I accept? > /new > A friend invites me to eat liver, do I accept? | Nothing in memory answers this.
+> My brother Marek sells his flat for 6,2 million. > Marek went down with the price of the flat, now it is 5,8 million. > /new > How much does Marek want for the flat? | 5,8 million
+> did my ankle in july so i see hannah the physio every second wednesday > when do i see the physio | hannah
+> Can you talk to me a bit less formally? You sound like my old boss. | Remembered: Can you talk to me a bit less formally.
 > I live in Leeds. > please forget that | Forgotten: I live in Leeds.
 > My name is Bo and my dog is called Rex. > /new > What's my dog's name? > forget that | Nothing is changed yet. Which do you mean: “your name is Bo” or “your dog is called Rex”?
 > I live in Leeds. > What is my shoe size? > forget that | Nothing to forget: memory knows nothing about “that”.

@@ -62,6 +62,12 @@ def test_an_asserted_attribute_has_a_sentence_of_its_own(text, content, category
     I'm vegan so is honey ok? | The user is vegan. | preference
     we live in Cardiff any good curry houses? | The user lives in Cardiff. | identity
     I'm allergic to walnuts, thoughts? | The user is allergic to walnuts. | constraint
+    Did I tell you that I live in Leeds? | The user lives in Leeds. | identity
+    I live in Leeds, did I tell you? | The user lives in Leeds. | identity
+    Yes I am Czech and I sing. | The user is Czech. | identity
+    I don't drink beer, don't laugh. | The user does not drink beer. | preference
+    The sauna is on Wednesday and Saturday. | The sauna is Wednesday and Saturday. | plan
+    I study English to talk with my aunt. | The user studies English. | identity
     """
     (claim,) = [each for each in claims_of(text) if each.fact]
     assert (claim.content, claim.category) == (content, category)
@@ -79,6 +85,13 @@ def test_what_is_not_asserted_is_no_attribute_and_ends_none(text):
     People say I live in Spain. | Rumour has it I work at Acme. | I wish I lived in Spain.
     If I lived in Spain, I'd like jazz. | I hope I live in Spain one day. | I live in a castle lol
     In the game, I live in Spain. | In my dream I work at Acme. | I'm allergic to mondays lol
+    If I ever won the lottery I'd live in Spain. | I said that Ana is Canadian, but she isn't.
+    I'm married to my job. | Thursday's the dentist. | Craig's two, Stu's one, then this.
+    hate hate hate early mornings | I love my life. | i dont drink ne not since 2015
+    i drive a malibu the heater dont work | im allergic to nuts like real bad carry an epipen
+    studying hvac bc my uncle says so | I'm doing laundry and never wearing shoes again
+    If I won I would open a shelter and never more answer whatsapp.
+    On Fridays I swim, if you can call it swimming, with four ladies when it's warm.
     In my novel my name is Rosa. | As a joke I said I'm vegan. | Yeah right, I live in Spain.
     I live in Spain, supposedly. | I'm vegan, according to my sister. | I live in Spain, not!
     It is impossible that I'm pregnant. | I hate it when people call me Max.
@@ -155,6 +168,11 @@ def test_what_states_nothing_that_lasts_gives_nothing(text):
     Every time I run it I get a timeout. | The new iPhone is out on Friday.
     I met someone special there. | It was amazing. | If it rains on Saturday we'll stay home.
     I'll get back to you tomorrow. | It rained yesterday.
+    Maybe I'll try the fish every day for four weeks. | We might travel to Abuja in August.
+    Terrell reckons the Bengals will win it this year. | I felt lonely.
+    I'm starving at work today.
+    If I were rich I'd buy a boat. | I was fine and then I wasn't fine. | I must go to sleep now.
+    Its freezing here my hands are stiff | What a hot day, 36 degrees in the shop.
     recuérdame llamar al banco | ricordati di chiamare Paolo | lembra de comprar leite
     今天下雨了。
     """
@@ -245,6 +263,7 @@ def test_a_sentence_is_read_with_what_was_said_before_it(said, told):
     The deadline is May 3. Sorry, May 5. | The deadline is 3 May 2026. The deadline is 5 May 2026.
     The deadline is May 3. Actually, it's because I moved. | The deadline is 3 May 2026.
     The deadline is May 3. No, it's what they told me. | The deadline is 3 May 2026.
+    I live in Hessle. / No wait, Friday. Thursday's the dentist. | The user lives in Hessle.
     # A turn may be taken back, and a role lasts until it ends.
     I live in Faro. / I'm vegan. / Please don't remember that. | The user lives in Faro.
     I live in Faro. / I'm vegan. / Forget what I said. / I like tea.

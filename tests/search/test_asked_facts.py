@@ -229,6 +229,19 @@ def test_a_question_needs_no_mark(text, question):
     my blood group please they are asking me | yes
     how many units do I take at night, the nurse is asking | yes
     Kindly remind me of the painter's name. | yes
+    did the plumber say when he comes | yes
+    The wedding is on the 3rd, right? | yes
+    Did I tell you where my keys are? | yes
+    dose of my metformin | yes
+    did my left ankle in july so i see hannah the physio every second wednesday | no
+    did my homework and went to bed | no
+    I started with kickboxing, can you believe it? | no
+    They charge for it although it was not my fault, isn't that wonderful of them? | no
+    Please don't ask me how I am, ok? | no
+    Did I mention that my sister lives in Coimbatore? | no
+    My sister lives in Leeds, did I tell you? | no
+    have a dose of a cold as well | no
+    lost my pin for my card | no
     what a lovely day | no
     What I need is a holiday | no
     which reminds me i need milk | no

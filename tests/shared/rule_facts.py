@@ -25,7 +25,7 @@ def claims_of(*texts, speaker="user", at=SAID):
         turn(text.removeprefix(">"), "assistant" if text[:1] == ">" else speaker, number=n, at=at)
         for n, text in enumerate(texts)
     ]
-    return RULES.read(turns).claims
+    return RULES.extract(turns)
 
 
 def contents(*texts, **given):

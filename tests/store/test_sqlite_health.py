@@ -1,7 +1,5 @@
 """Checking and rebuilding: damage that was planted is found, named and repaired."""
 
-from dataclasses import replace
-
 import pytest
 from samples import ALL, ANA, BEN, DIMENSIONS, MODEL, User, cut, moment, noted, rows_of, vectors_of
 from steps import carry_out, do
@@ -177,13 +175,6 @@ def test_a_read_of_a_damaged_row_says_what_to_do(path, filled, open_store):
         plant(store, "DELETE FROM records WHERE key = 1")
         assert len(store.records(ANA, ALL)) == 3
         store.close()
-
-
-def test_a_condition_on_damaged_metadata_says_what_to_do(filled):
-    """Nor is a row passed over whose metadata no condition can be asked of."""
-    plant(filled, "UPDATE records SET metadata = '{' WHERE key = 1")
-    with pytest.raises(StoreError, match=r"malformed JSON.*restore a backup"):
-        filled.records(ANA, replace(ALL, metadata={"n": 1}))
 
 
 def test_a_rebuild_finds_records_by_sources_and_names_by_keys(filled):

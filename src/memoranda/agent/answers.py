@@ -37,6 +37,8 @@ LEAST_SHARED = 0.6
 MOST_MORE, LEAST_MORE = 2, 0.9
 # Statements that a line names of what was understood, and of what was learned.
 MOST_NOTED, MOST_NAMED = 2, 3
+# Words of a sentence that is said again.
+MOST_REPEATED = 8
 # Lines of each topic, and characters of a quotation.
 MOST_OF_TOPIC, LONGEST_QUOTE = 8, 240
 HELLO = "Hello. Tell me what to remember, or ask me what you told me."
@@ -121,7 +123,8 @@ class MemoryAnswerer:
         gone = frozenset() if refers_to_earlier(question) else searcher.cleared_turns(session)
         asked = RecallRequest(question, RECALL_BUDGET, gone | {message.record_id or ""})
         found = searcher.recall(asked, Filter(now=services.clock.now())).hits
-        stated = [hit for hit in found if _states(hit.record, question)]
+        told = [hit for hit in found if _says_more(hit, question)]
+        stated = [hit for hit in told if _states(hit.record, question)]
         return [hit for hit in stated if not any(_said_by(hit, other) for other in stated)]
 
     def _find(
@@ -221,15 +224,22 @@ def _list(told: Iterable[str], most: int) -> str:
     return "; ".join(shown[:most]) + "; …" * (len(shown) > most)
 
 
-def _addressed(claims: Iterable[Claim]) -> Iterator[str]:
-    """Yield what was understood, as it is said to whom it is about."""
+def _addressed(claims: Sequence[Claim]) -> Iterator[str]:
+    """Yield what was understood, as it is said to whom it is about.
+
+    A sentence that is kept as it was said is told only where it is short and a value was read in
+    it: nobody likes to hear their own words again.
+    """
+    values = [claim.fact.value for claim in claims if claim.fact and claim.fact.value]
     for claim in claims:
         fact = claim.fact
-        if fact is None or not (fact.needs_known or fact.takes_back):
-            said = claim.content.removeprefix("“").partition("”")[0]
-            told = address_user(said)
-            if told and told != said and (fact is None or fact.language == "en"):
-                yield told
+        if fact and (fact.language != "en" or fact.needs_known or fact.takes_back):
+            continue
+        said = claim.content.removeprefix("\u201c").partition("\u201d")[0]
+        brief = len(said.split()) <= MOST_REPEATED and any(value in said for value in values)
+        told = address_user(said) if fact or brief else ""
+        if told and told != said:
+            yield told
 
 
 def _shorten(told: Iterable[str]) -> list[str]:
@@ -278,6 +288,12 @@ def _states(record: Record, question: str) -> bool:
     if is_small_talk(record.content) or not stated:
         return False
     return len(stated) == len(sentences) or share_words(question, " ".join(stated)) > 0
+
+
+def _says_more(hit: Hit, question: str) -> bool:
+    """Return whether a hit says anything beyond what a question itself states: "X, may I?"."""
+    said, mark, _ = hit.record.content.removeprefix("\u201c").partition("\u201d (")
+    return not mark or share_words(said, question) < 1
 
 
 def _covers(hit: Hit, text: str) -> bool:

@@ -8,7 +8,7 @@ they are written. Which language a sentence has is decided by whose forms it fit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -363,8 +363,9 @@ class FactReader:
             if (whole and not value) or len(value) > LONGEST or self._is_unclear(value):
                 continue
             # "Not just for the kids, but for all" ends nothing.
-            firsts, told = {_first_word(value), other}, value_key(f"{value} {thing}")
-            if not (never_first.isdisjoint(firsts) and never.isdisjoint(told)):
+            if not never_first.isdisjoint({_first_word(value), other}):
+                continue
+            if not never.isdisjoint(value_key(f"{value} {thing}")):
                 continue
             if form.attribute == RELATION:
                 value = value.removesuffix("\u2019s").removesuffix("'s")
@@ -373,7 +374,8 @@ class FactReader:
     def _list(self, form: _FactForm, name: str) -> frozenset[str]:
         """Return the words of an option, with those of a named list for its name in braces."""
         words = form.table.get(name, ())
-        named = [self._words[each[1:-1]] if each[:1] == "{" else [each] for each in words]
+        lists = {**load(self._language.code, "facts")["fragments"], **self._words}
+        named = [lists[each[1:-1]] if each[:1] == "{" else [each] for each in words]
         found = frozenset(word for each in named for word in each)
         return frozenset().union(*map(value_key, found)) if self._language.unspaced else found
 
@@ -407,13 +409,27 @@ class FactReader:
         unclear = self._words["unclear"]
         if self._language.unspaced and value.startswith(tuple(unclear)):
             return True
-        words = [word.strip(EDGE) for word in self._language.plain(value).split()]
+        words = [word.strip(EDGE) for word in self._language.plain(_readable(value)).split()]
         # An article says nothing by itself: "het" is "it", and "the" before a noun.
         telling = {*words[:-1]}.difference(self._words["articles"]) | {words[-1]}
-        pointing = not unclear.isdisjoint(telling)
+        pointing = not unclear.isdisjoint(telling) or self._runs_on(words)
         # "In that house" was cut before "that".
         cut = words[-1] in self._words.get("prepositions", ())
         return pointing or cut or not any(char.isalnum() or char == MASK for char in value)
+
+    def _runs_on(self, words: Sequence[str]) -> bool:
+        """Return whether a second noun phrase begins in a value: "a van the heater is broken".
+
+        It may after a preposition, and where the value is something that one does.
+        """
+        doing = words[0].endswith("ing") or words[0] == "to"
+        return not doing and any(
+            after in self._words["determiners"]
+            and word.isalpha()
+            and noun.isalpha()
+            and word not in self._words["prepositions"]
+            for word, after, noun in zip(words, words[1:], words[2:], strict=False)
+        )
 
 
 fact_reader = cache(FactReader)

@@ -10,6 +10,7 @@ from typing import Any
 
 from memoranda.facts.forms import compile_form
 from memoranda.facts.language import EDGE, Language, bare_words
+from memoranda.text.calendar import calendar_numbers
 
 _OPENS = frozenset(EDGE) - {" ", "\t", "'", "_", "\u2019"}
 _BREAKS = _OPENS | {" ", "\t"}
@@ -67,7 +68,9 @@ def _opens(language: Language, sentence: str, match: Any) -> bool:
     words = bare_words((named.get("named") or "").replace("\u2019", " "))
     lists = language.words
     no_names = lists["unclear"] | lists["openings"] | language.function_words
-    if words and (words[0] in no_names or not lists["own"].isdisjoint(words)):
+    if words and (words[0] in no_names or words[0] in calendar_numbers("weekdays")):
+        return False
+    if any(each in language.words["own"] for each in words):
         return False
     within = len(before) == start and before[-1:].isalnum() and sentence[start].isalnum()
     return not within and leaves_asserted(language, before)

@@ -35,7 +35,7 @@ from memoranda.learning.extractor import PageReading, RuleFactExtractor
 from memoranda.learning.known_facts import quoted_words, when_said
 from memoranda.learning.llm.model_stages import extract_claims
 from memoranda.learning.proposals import plan_proposal
-from memoranda.learning.speakers import USER, name_speakers
+from memoranda.learning.speakers import name_speakers
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.changes import Close, Insert, RecordAccess, RecordChange, Reinforce, Supersede
 from memoranda.model.checks import clean
@@ -67,6 +67,8 @@ MOST_LINES = 200
 PATIENCE = 5.0
 # How like a quotation a sentence is that speaks of a change of what it says (cosine).
 ALIKE = 0.44
+# The speaker of an episode that names none.
+SPEAKER = "user"
 # What a report counts.
 COUNTED = {"facts": Insert, "credited": Reinforce, "superseded": Supersede}
 
@@ -96,7 +98,7 @@ class TurnReader:
             used += quoted
             turn = Turn(
                 id=episode.id,
-                speaker=episode.source_role or USER,
+                speaker=episode.source_role or SPEAKER,
                 text=text,
                 at=episode.event_time.astimezone(self.searcher.zone),
                 person=episode.trust is Trust.PERSON,
@@ -112,8 +114,8 @@ class TurnReader:
         scope = self.records.scope
         where = Filter(now=self.records.now(), kinds=(Kind.FACT,), attribute="name")
         known = self.records.store.records(scope, where, limit=MOST_NAMES)
-        own = [each.value for each in known if each.subject == USER and each.value]
-        names = {USER, scope.user, *own, *(name.split()[0] for name in own)}
+        own = [each.value for each in known if each.subject == SPEAKER and each.value]
+        names = {SPEAKER, scope.user, *own, *(name.split()[0] for name in own)}
         return speaker.casefold() in {name.casefold() for name in names}
 
     def _recalled(self, session: str) -> dict[str, str]:

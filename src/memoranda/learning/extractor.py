@@ -27,7 +27,7 @@ from memoranda.learning.sentences import (
 )
 from memoranda.learning.statements import may_state, quote, weigh_statement
 from memoranda.model.models import ROLES, DateMention
-from memoranda.search.questions import asks, speaks_of_change
+from memoranda.search.questions import asks, find_told, speaks_of_change, without_tag
 from memoranda.text.dates.expressions import EARLIEST_YEAR
 from memoranda.text.dates.statements import DateParser, write_times
 from memoranda.text.limits import MOST_READ
@@ -36,6 +36,7 @@ from memoranda.text.secrets import has_secret
 # Confidence in what was read as an attribute or a request, and in a quotation.
 _SURE, _QUOTED = 0.9, 0.6
 _ENDS = " .!\u2026"
+_QUESTION = "? \uff1f"
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
 
 
@@ -61,13 +62,17 @@ class RuleFactExtractor:
         """
         self._dates = dates
 
-    def read(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> PageReading:
-        """Return the claims of a page of turns in the order they were said, and the changes.
+    def extract(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> list[Claim]:
+        """Return the claims of a page of turns in the order they were said.
 
         Args:
             page: what is read.
             before: what was said before it, which helps to understand it.
         """
+        return list(self.read(page, before=before).claims)
+
+    def read(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> PageReading:
+        """Return the claims of a page of turns, and the changes that it tells; as ``extract``."""
         around = _open_turns([*before, *page])
         claims: list[Claim] = []
         changes: list[tuple[Turn, str]] = []
@@ -188,12 +193,15 @@ class _TurnReader:
 
     def _without_question(self, sentence: SentencePart) -> tuple[str, str]:
         """Return what a sentence states before it asks, if it asks, and the same as written."""
-        shown = sentence.shown
-        if sentence.question or asks(shown):
+        shown = without_tag(sentence.shown)
+        if asks(shown):
             begins = english("question_begins").search(shown)
             before = shown[: begins.span()[0]] if begins else ""
             shown = "" if asks(before) else before
-        return shown, self.turn.text[sentence.start : sentence.start + len(shown)]
+        begin = find_told(shown)
+        shown = shown[begin:].rstrip(_QUESTION)
+        start = sentence.start + begin
+        return shown, self.turn.text[start : start + len(shown)]
 
     def _is_of_another(self, shown: str) -> bool:
         """Return whether a sentence without "I" goes on about whom the one before it is about."""
@@ -204,7 +212,7 @@ class _TurnReader:
         return words.isdisjoint({"i", "we", "my", "our", "me", "us"})
 
     def _matters(self, shown: str) -> bool:
-        if not may_state(shown) or 2 * shown.count(MASK) > len(shown):
+        if not may_state(shown) or 2 * shown.count(MASK) > len(shown) or fits_any("opinion", shown):
             return False  # Most of it is quoted.
         dated, among = self._is_dated(shown), self.turn.speaker not in ROLES
         return weigh_statement(shown, dated=dated, among_people=among) > 0
@@ -233,14 +241,23 @@ class _TurnReader:
         shown, said = self._with_person(shown, said)
         speaker = "" if self.turn.speaker in ROLES else self.turn.speaker.strip()
         for each in read_facts(shown, said, speaker=speaker):
-            last = self.last.get(self.turn.speaker)
-            fact = each if each.attribute != SAME else last and each.correct(last)
+            fact = each if each.attribute != SAME else self._correct_last(each)
             if fact is None:
                 continue
             fact = self._with_dates(fact, said)
             if fact.value:
                 self.last[self.turn.speaker] = fact
             yield fact
+
+    def _correct_last(self, correction: FactStatement) -> FactStatement | None:
+        """Return the attribute that was told last, as a correction says it is; a time is a time."""
+        last = self.last.get(self.turn.speaker)
+        if last is None:
+            return None
+        is_time = bool(self.dates.read(f"It is on {correction.value}", self.turn.at))
+        if is_time and attributes()[last.attribute].category != Category.PLAN:
+            return None
+        return correction.correct(last)
 
     def _with_person(self, shown: str, said: str) -> tuple[str, str]:
         """Return a sentence with the one relative of the sentence before in place of "he"."""

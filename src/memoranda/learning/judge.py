@@ -29,7 +29,7 @@ GONE, CONTACT = "gone", "contact"
 # Those of what somebody likes better, does not eat, how they eat, and their animals.
 PREFERS, AVOIDS, DIET, PET = "prefers", "avoids", "diet", "pet"
 # Attributes of things rather than people: a thing is the same in singular and plural.
-_OF_THINGS = frozenset({"date", "favourite", "price", "value"})
+_OF_THINGS = frozenset({"date", "favourite", "price", "time", "value"})
 # Attributes that tie two: what rests on the tie is over with it, also where it names the other.
 _OF_TWO = frozenset({"partner"})
 _NAMED = frozenset({"identity", "relation"})
@@ -53,7 +53,7 @@ def judge_fact(
     if new.attribute == GONE:
         return Relation.UPDATE if _is_gone(old, new) else Relation.NONE
     names = (new.subject, *new.aliases)
-    plural = new.attribute in _OF_THINGS or attributes()[new.attribute].dated
+    plural = new.attribute in _OF_THINGS
     if not any(same_value(old.subject, each, new.language, plural=plural) for each in names):
         return Relation.NONE
     if _ends_beside(old, new):

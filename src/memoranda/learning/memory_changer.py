@@ -127,7 +127,7 @@ class MemoryChanger:
         beside: Sequence[Record],
         about: str,
     ) -> list[RequestReceipt]:
-        """Forget the one thing that is meant; ask which, where it may be several.
+        """Forget the one thing that is meant, or what is named in one message; else ask which.
 
         Args:
             meant: the facts that may be.
@@ -138,13 +138,14 @@ class MemoryChanger:
         choices = list({each.content: each for each in meant or spoken}.values())
         if not choices:
             return [RequestReceipt(RequestOutcome.UNKNOWN, about)]
-        if len(choices) > 1:
-            named = [f"“{_tell(each)}”" for each in choices[:MOST_CHOICES]]
-            which = f"Which do you mean: {' or '.join(named)}?"
+        named = about != THAT and len({each.source_ids for each in meant}) == 1
+        if len(choices) > 1 and not named:
+            quoted = [f"“{_tell(each)}”" for each in choices[:MOST_CHOICES]]
+            which = f"Which do you mean: {' or '.join(quoted)}?"
             return [RequestReceipt(RequestOutcome.UNCLEAR, which)]
         gone = (*meant, *beside) if meant else spoken
         self.records.forget([*dict.fromkeys(each.id for each in gone)])
-        told = f"{_tell(choices[0])}."
+        told = f"{'; '.join(map(_tell, choices))}."
         return [RequestReceipt(RequestOutcome.FORGOTTEN, told, choices[0].id)]
 
     def _correct(

@@ -55,7 +55,7 @@ class RequestKeeper:
         if episode is None:
             return []
         before, turn = self._read_turn(session, episode)
-        return list(self.consolidator.rules.read([turn], before=before).claims)
+        return self.consolidator.rules.extract([turn], before=before)
 
     def plan(self, session: str) -> StageReport:
         """Return what the rules would learn of a session now; no model is asked, nothing stored."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.reader import MASK, SAME, FactStatement, read_facts
+from memoranda.facts.reader import MASK, SAME, FactStatement, fits_any, read_facts
 from memoranda.facts.requests import (
     INSTRUCTIONS,
     WHERE_ALONE,
@@ -100,7 +100,11 @@ def read_requests(
 class _RequestReader:
     def __init__(self, text: str, sentences: Sequence[SentencePart], before: str) -> None:
         self._text, self._sentences, self._before = text, sentences, before
-        self._all = [find_requests(each.shown, question=each.question) for each in sentences]
+        real = [each for each in sentences if not fits_any("unreal", each.shown)]
+        self._all = [
+            find_requests(each.shown, question=each.question) if each in real else []
+            for each in sentences
+        ]
         self._found = [next(iter(each), None) for each in self._all]
         self._out = TurnRequests()
 

@@ -334,7 +334,7 @@ def parse_address(namespace: object, key: object) -> tuple[tuple[str, ...], str]
         InvalidInput: one of them cannot be used, or they are too long.
     """
     parts, name = parse_namespace(namespace), checks.clean(key, "key")
-    size = len("".join((*parts, name)).encode())
+    size = sum(len(part.encode()) for part in (*parts, name))
     if size > LONGEST:
         message = (
             f"namespace and key={name!r:.40} take {size:,} bytes; they may take {LONGEST:,}, "

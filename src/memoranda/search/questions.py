@@ -57,15 +57,26 @@ ASKED = LanguageData("en", _TOPIC)
 
 def asks(text: str) -> bool:
     """Return whether a text ends as a question does, or begins as one where it has no mark."""
-    text = text.rstrip(_EDGE)
+    text = without_tag(text).rstrip(_EDGE)
     if text.endswith(_ASKS):
-        return True
+        return not find_told(text)
     if len(text) > LONGEST_QUESTION or text.endswith("!"):
         return False
     if ASKED.unmarked.search(text) is not None:
         return True
     clause = ASKED.unmarked_clause.search(text)
     return clause is not None and ASKED.answered.search(text) is None
+
+
+def without_tag(text: str) -> str:
+    """Return a text without a last question that asks for nothing: ", can you believe it?"."""
+    return ASKED.tag.sub("", text)
+
+
+def find_told(text: str) -> int:
+    """Return where a question begins to tell something: "Did I tell you that …?"; 0 if nowhere."""
+    told = ASKED.told.search(text)
+    return told.end() if told else 0
 
 
 def is_keyword(question: str) -> bool:

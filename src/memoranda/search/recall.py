@@ -127,8 +127,13 @@ class RecallService:
         gone = [fact for fact in facts if fact not in left and self._was_closed(fact)]
         hidden = {turn for fact in gone for turn in fact.source_ids}
         drawn = {turn: [fact for fact in left if turn in fact.source_ids] for turn in turns}
+        # What else a hidden turn said may have been the answer: facts in its place go to the end.
+        first = [
+            each for each in hits if each.record.id not in hidden or "attribute" in each.why.arms
+        ]
+        last = [replace(each, score=hits[-1].score) for each in hits if each not in first]
         shown: dict[str, Hit] = {}
-        for hit in hits:
+        for hit in (*first, *last):
             turn = hit.record.id
             stand = [replace(hit, record=self.show(fact)) for fact in drawn.get(turn, ())]
             for each in stand if turn in hidden else [hit]:

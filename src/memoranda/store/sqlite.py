@@ -141,7 +141,8 @@ DIALECT = database.Dialect(
         "ints": "SELECT value FROM json_each({0})",
         "compared": (
             # What is wanted is read once for all rows, where it is a parameter.
-            "EXISTS (SELECT 1 FROM json_each({0}) a WHERE a.key = (SELECT key FROM json_each({1})) "
+            "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({0}) THEN {0} END) a "
+            "WHERE a.key = (SELECT key FROM json_each({1})) "
             "AND (a.value {2} (SELECT value FROM json_each({1})) OR a.type = 'null') "
             "AND replace(a.type, 'integer', 'real') = "
             "(SELECT replace(type, 'integer', 'real') FROM json_each({1})))"

@@ -15,7 +15,7 @@ from memoranda.text.patterns import compile_pattern, load
 _END = compile_pattern(
     r"[.!?\u2026]+[\"'\u201d\u2019\u00bb)\]*_~]*(?:\s+|$)|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\uff09)\"]*|\s*\n\s*"
 )
-ASKS = ("?", "\uff1f", "\u061f")
+_ASKS = frozenset("?\uff1f\u061f")
 _MARKS = ".!?\u2026\u3002\uff01\uff1f\u061f"
 _CLOSING = "\"'\u201d\u2019\u00bb)]*_~\u300d\u300f\uff09"
 _OPENING = "\"'([{*_\u201c\u2018\u00ab\u201e-"
@@ -59,7 +59,7 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[Sentence]:
     if bare:
         start += len(said) - len(said.lstrip())
         marks = bare[len(bare.rstrip(_MARKS + _CLOSING)) :]
-        yield Sentence(start, start + len(bare), any(mark in ASKS for mark in marks))
+        yield Sentence(start, start + len(bare), not _ASKS.isdisjoint(marks))
 
 
 def _goes_on(text: str, start: int, stop: int, following: int) -> bool:

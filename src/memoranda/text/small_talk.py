@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from memoranda.text.patterns import compile_pattern, word_list
-from memoranda.text.sentences import ASKS, sentence_texts
+from memoranda.text.sentences import sentence_texts
 
 _SAID = partial(word_list, "small_talk")
 _WORD = compile_pattern(r"[^\W_]+(?:['’-][^\W_]+)*")
+_ASKS = ("?", "\uff1f", "\u061f")
 _EXCLAIMS = ("!", "\uff01")
 # Between clauses, one of which may state something.
 _CLAUSES = compile_pattern("[,;:\u2013\u2014\u3001\uff0c]")
@@ -41,7 +42,7 @@ def _is_empty(sentence: str) -> bool:
     if is_small_talk(sentence):
         return True
     words = _words(sentence)
-    if sentence.endswith(ASKS):
+    if sentence.endswith(_ASKS):
         return not (words and _CLAUSES.search(sentence)) or words[0] in _SAID("asking")
     if not sentence.endswith(_EXCLAIMS) or any(map(str.isdigit, sentence)):
         return False

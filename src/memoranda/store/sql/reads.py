@@ -339,15 +339,14 @@ class SqlReads:
         self, scope: Scope, namespace: Sequence[str], key: str, *, now: datetime
     ) -> Record | None:
         """Return the item at an address; an agent's own comes before one of no agent."""
-        asked = {"name": scope.user, "deletions": scope.deletions, "agent": scope.agent}
-        asked |= {"namespace": rows.encode_namespace(namespace), "key": key, "now": to_ms(now)}
+        whose = {"name": scope.user, "deletions": scope.deletions, "agent": scope.agent}
+        where = {"namespace": rows.encode_namespace(namespace), "key": key, "now": to_ms(now)}
         with self._reading(None) as (connection, _):
-            found = connection.made(partial(rows.record, scope.user), ITEM, asked)
+            found = connection.made(partial(rows.record, scope.user), ITEM, whose | where)
         if not found:
             with self._reading(scope):  # Refuses a user who was deleted.
                 return None
-        own = [each for each in found if each.agent == scope.agent]
-        return (own or found)[0]
+        return max(found, key=lambda item: item.agent == scope.agent)
 
     def ids(self, scope: Scope, beginning: str, *, limit: int) -> list[str]:
         """Return the ids, in order, of records that begin with a text, active or not."""

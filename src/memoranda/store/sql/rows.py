@@ -216,12 +216,12 @@ CONVERSATIONS = Columns(
     models.ConversationInfo, {"created_at": TIME, "ended_at": TIME}, without="calibration"
 )
 SPANS = Columns(models.PrunedSpan, {"since": TIME, "until": TIME, "named": Codec(list, tuple)})
+# What version 0.2 did not write.
+UNSUMMED = {"summary": None, "named": ()}
 SPAN_LIST = Codec(
     lambda cuts: dump([SPANS.values(cut) for cut in cuts]),
     lambda text: tuple(
-        # Version 0.2 wrote no names.
-        SPANS.make([({"named": ()} | stored).get(name) for name in SPANS.names])
-        for stored in load(text)
+        SPANS.make([(UNSUMMED | stored)[name] for name in SPANS.names]) for stored in load(text)
     ),
 )
 PRUNINGS = Columns(

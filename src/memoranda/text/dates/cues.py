@@ -57,7 +57,8 @@ def is_time(text: str, time: TimeExpression, cue: TimeCue | None) -> bool:
     found, words = time.found, text[time.begin : time.finish]
     window = text[max(0, time.begin - REACH) : time.begin]
     goes_on = len(found.options) > 1 and w.DATES.goes_on.match(text, time.finish)
-    if goes_on or w.DATES.counted_from.search(window):
+    counted = w.DATES.counted_behind.match(text, time.finish)
+    if goes_on or counted or w.DATES.counted_from.search(window):
         return False
     if not found.needs_cue:
         return True

@@ -9,6 +9,7 @@ only fails to help.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from datetime import datetime
 
 from memoranda.text.calendar import within_calendar
@@ -31,6 +32,10 @@ class _DatedQuestion(DatedSentence):
     def _direction(self, time: TimeExpression, cue: TimeCue | None) -> str:
         del time, cue
         return PAST
+
+    def _may_be_next(self, last: Bounds, options: Sequence[Bounds]) -> bool:
+        del last, options
+        return False
 
     def _bounds(self, time: TimeExpression, cue: TimeCue | None) -> Bounds | None:
         # "What are the plans for the summer?" does not look back.

@@ -243,9 +243,19 @@ class DatedSentence:
         if time.found.grain == "weekday":
             options = tuple(each for each in options if each[0] != today)
         chosen = choose_occurrence(options, self._calendar, way)
+        if chosen is None or (time.found.grain != "weekday" and self._may_be_next(chosen, options)):
+            return None
         # "My brother drowned on 8 May" is told years later as well.
-        old = chosen is not None and today - chosen[1] > RECENT
+        old = today - chosen[1] > RECENT
         return None if old and tense.SHARED.of_a_life.search(self._text) else chosen
+
+    def _may_be_next(self, last: Bounds, options: Sequence[Bounds]) -> bool:
+        """Return whether a time that seems past may lie ahead, which is nearer.
+
+        "They told me to come on 9 April", said in March, is about the next one.
+        """
+        today = self._calendar.today
+        return any(today < start < today + (today - last[1]) for start, _ in options)
 
     def _opened(self, bounds: Bounds, name: str, way: str) -> Bounds | None:
         """Return a stretch that "since", "before", "after" or "until" opens."""
