@@ -141,14 +141,14 @@ class TerminalChat:
     def answer(self, text: str) -> bool:
         """Show what comes of a text; return whether the chat goes on."""
         self.line = {"text": "", "sources": (), "tools": ()}
+        printed = io.StringIO()
         if self.session.as_json:
-            self.session.out.file = io.StringIO()
+            self.session.out.file = printed
         with closing(AnswerWriter(self.session.out)) as self._answer:
             goes_on = self._play(text)
         if self.session.as_json:
             if not self.line["text"] and "error" not in self.line:
-                shown = self.session.out.file.getvalue()  # type: ignore[attr-defined] # see above
-                self.line["text"] = shown.rstrip()
+                self.line["text"] = printed.getvalue().rstrip()
             write_json(self.line, indent=None)
         elif self.prompt is not None:
             self.session.print(Text())

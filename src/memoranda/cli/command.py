@@ -27,7 +27,7 @@ from memoranda.errors import ConfigError, InvalidInput, MissingExtra
 from memoranda.model.checks import parse_moment
 from memoranda.model.ports import Progress
 from memoranda.rendering.forms import format_json
-from memoranda.rendering.layout import Display, format_error, safe_text
+from memoranda.rendering.layout import Column, Display, format_error, safe_text, table
 from memoranda.rendering.plain import one_line
 from memoranda.serving.signals import SIGNALLED
 
@@ -213,6 +213,12 @@ class Session(typer.Context):
         else:
             self.print(*rendered)
 
+    def show_table(
+        self, rows: Sequence[Any], columns: Sequence[Column], empty: str | None = None
+    ) -> None:
+        """Print rows as JSON where that is wanted, otherwise as a table."""
+        self.show(rows, table(rows, columns, self.view, empty=empty))
+
     def print(self, *rendered: RenderableType) -> None:
         """Print what was rendered at once: what goes to no terminal, as wide as it needs."""
         for each in rendered:
@@ -252,7 +258,7 @@ class Session(typer.Context):
             task = shown.add_task(title, total=None)
             yield lambda done, total: shown.update(task, completed=done, total=total or None)
 
-    def require_yes(self, question: str, refused: str, *, yes: bool = False) -> None:
+    def require_yes(self, question: str, refused: str, *, yes: bool) -> None:
         """Ask for a yes, unless ``yes`` says it; without one the command ends.
 
         Raises:

@@ -11,7 +11,6 @@ from memoranda.cli import options
 from memoranda.cli.command import CommandGroup, Session, command, make_group, read_words
 from memoranda.rendering import facts as known
 from memoranda.rendering import records as drawing
-from memoranda.rendering.layout import table
 from memoranda.serving.existing import require_entity
 
 commands = typer.Typer()
@@ -60,7 +59,7 @@ def list_facts(
     """
     words = read_words(query) if query else None
     found = session.memory().facts(words, everything=everything, waiting=waiting, limit=limit)
-    session.show(found, table(found, known.FACTS, session.view, empty="no facts"))
+    session.show_table(found, known.FACTS, "no facts")
 
 
 @command(facts, "show")
@@ -88,7 +87,7 @@ def entities(
         memoranda entities --type person --limit 20
     """
     found = session.memory().entities(type=type, limit=limit)
-    session.show(found, table(found, drawing.ENTITIES, session.view, empty="no entities"))
+    session.show_table(found, drawing.ENTITIES, "no entities")
 
 
 @command(commands, "entity")

@@ -16,7 +16,7 @@ from memoranda.memory import Memory, services_of
 from memoranda.model.models import Kind, Record
 from memoranda.rendering import records as drawing
 from memoranda.rendering.forms import explain_hit
-from memoranda.rendering.layout import LONGEST, safe_text, table
+from memoranda.rendering.layout import LONGEST, safe_text
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.serving.existing import require_record
 from memoranda.text.secrets import HIDDEN
@@ -350,7 +350,7 @@ def list_(
     """
     where = read_filters(session)
     found = session.memory().records(limit=limit, offset=offset, newest_first=newest_first, **where)
-    session.show(found, table(found, drawing.RECORDS, session.view, empty="no records"))
+    session.show_table(found, drawing.RECORDS, "no records")
 
 
 @command(commands, "history")
@@ -364,4 +364,4 @@ def history(session: Session, id: options.RecordId) -> None:
     found = memory.history(record)
     if not found:
         require_record(memory, record)  # It says what to do.
-    session.show(found, table(found, drawing.CHANGES, session.view))
+    session.show_table(found, drawing.CHANGES)

@@ -11,7 +11,7 @@ from memoranda.cli.command import CommandGroup, Session, command, make_group
 from memoranda.errors import InvalidInput
 from memoranda.model.tokens import ApiToken, TokenScope
 from memoranda.rendering.forms import form_of
-from memoranda.rendering.layout import Column, Display, safe_text, table
+from memoranda.rendering.layout import Column, Display, safe_text
 from memoranda.rendering.plain import one_line
 from memoranda.serving.tokens import TokenService
 from memoranda.settings.parsing import parse_span
@@ -82,7 +82,7 @@ def list_(session: Session) -> None:
         memoranda token list --json
     """
     found = TokenService.of(session.memory(all_users=True)).all()
-    session.show(found, table(found, TOKENS, session.view, empty="no tokens"))
+    session.show_table(found, TOKENS, "no tokens")
 
 
 @command(group, "revoke")

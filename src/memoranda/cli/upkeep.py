@@ -161,7 +161,7 @@ def doctor(
             made = memory.reembed(progress)
         session.note(f"embedded {pluralize(made, 'record')}")
     checks = memory.doctor()
-    session.show(checks, table(checks, CHECKS, session.view))
+    session.show_table(checks, CHECKS)
     if any(check.ok is False for check in checks):
         raise typer.Exit(FAILED)
 
@@ -257,7 +257,7 @@ def list_(session: Session) -> None:
         memoranda users list --json
     """
     found = session.memory(all_users=True).admin.overviews()
-    session.show(found, table(found, USERS, session.view, empty="no users"))
+    session.show_table(found, USERS, "no users")
 
 
 @command(users, "delete")

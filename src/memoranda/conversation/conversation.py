@@ -379,14 +379,11 @@ class Conversation:
             self._events.emit("added", message)
         return found
 
-    def _remove(
-        self, *, ids: Sequence[str] = (), newest: int = 0, messages: Sequence[Message] = ()
-    ) -> tuple[Message, ...]:
+    def _remove(self, **which: Any) -> tuple[Message, ...]:
+        """Remove what :meth:`Transcript.replace` is told to remove, and return it."""
         name, at = self._services.ids.new("tmb"), self._services.clock.now()
         with self._lock:
-            left, episodes = self._transcript.replace(
-                name, at, ids=ids, newest=newest, messages=messages
-            )
+            left, episodes = self._transcript.replace(name, at, **which)
         if left is None:
             return ()
         self._transcript.announce(episodes, left)
@@ -531,8 +528,7 @@ class Conversation:
                 self._fitting_view(state, most)  # Or nothing is done.
             room = state.room(most) + state.meter.format.reply
             why = f"asked for, down to {most:,} tokens"
-            given = SelectionInput(state.live, self._limits.policy)
-            receipt = self._pruner.prune(state, MANUAL, room, given, why)
+            receipt = self._pruner.prune(state, MANUAL, room, self._limits.policy, why)
         return self._announce(receipt)
 
     def start_session(self) -> Pruning | None:
@@ -543,9 +539,8 @@ class Conversation:
         """
         bare = Policy(strategy=STRATEGIES["recency"], keep_recent=0, always=True)
         with self._lock:
-            state = self._states.read()
-            given, why = SelectionInput(state.live, bare), "a new session starts"
-            receipt = self._pruner.prune(state, "session_start", 0, given, why)
+            state, why = self._states.read(), "a new session starts"
+            receipt = self._pruner.prune(state, "session_start", 0, bare, why)
         return self._announce(receipt)
 
     def _announce(self, receipt: Pruning | None) -> Pruning | None:
@@ -596,7 +591,7 @@ class Conversation:
     # Parts of the verbs
 
     def _budget(self, budget: int | None, state: ConversationState) -> int:
-        return self._limits.budget(state.window) if budget is None else limited(budget, "budget")
+        return self._limits.budget(state) if budget is None else limited(budget, "budget")
 
     def _fitting_view(self, state: ConversationState, budget: int | None) -> ConversationView:
         most = self._budget(budget, state)

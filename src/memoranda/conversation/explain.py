@@ -57,7 +57,7 @@ def conversation_stats(
 ) -> ConversationStats:
     """Return the figures of a conversation, of which a context is built with recalled memory."""
     shown, tokens = builder.view, builder.count(memory)
-    limit, scale = limits.cap(state.window), state.info.calibration.scale
+    limit, scale = limits.cap(state), state.info.calibration.scale
     said = Counter[str]()
     for message in shown.messages:
         said[message.role] += message.tokens

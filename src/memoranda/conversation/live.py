@@ -24,6 +24,7 @@ from memoranda.tokens.calibration import limit_to_tools
 from memoranda.tokens.catalog import Catalog, ChatMeter
 
 start_of = attrgetter("first")  # the position of the first message of a span
+NO_ROOM = "older or less important than what fits"
 RECENT = 40  # messages of a run whose particulars are looked for
 
 
@@ -168,8 +169,8 @@ class LiveMessages:
                 find_binding(message.content)  # It is kept: a pruning has no time for it.
         return known
 
-    def describe(self, runs: Sequence[Sequence[Message]], why: str) -> list[PrunedSpan]:
-        """Return the spans of runs of live messages, with what their markers are to tell.
+    def describe(self, runs: Sequence[Sequence[Message]]) -> list[PrunedSpan]:
+        """Return the spans of runs of live messages that go, with what their markers are to tell.
 
         The particulars of the newest messages are looked for; older ones have no room in a view.
         """
@@ -180,7 +181,7 @@ class LiveMessages:
             if key not in self._described:
                 binding = quote_binding([(each, self.signals(each)) for each in run])
                 named = rank_particulars(run[-left:]) if left > 0 else ()
-                span = replace(span_of(run, why), named=named, summary=binding or None)
+                span = replace(span_of(run, NO_ROOM), named=named, summary=binding or None)
                 self._described[key] = span
             found.append(self._described[key])
             left -= len(run)

@@ -18,7 +18,7 @@ from memoranda.conversation.markers import mark_gaps
 from memoranda.conversation.selection import Policy, SelectionInput
 from memoranda.conversation.strategies import FINISHED_TASKS, find_strategy
 from memoranda.conversation.transcript import Transcript, place_of
-from memoranda.conversation.view import NO_ROOM, view_of
+from memoranda.conversation.view import view_of
 from memoranda.model.checks import limited, refuse_unknown
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.models import Message, Pruning, Recall, Record
@@ -56,17 +56,17 @@ class Limits:
     policy: Policy
     settings: ConversationSettings
 
-    def budget(self, window: int) -> int:
-        """Return how many tokens a context may take in a window of so many."""
-        return self.settings.max_tokens or max(1, int(window * self.settings.budget_share))
+    def budget(self, state: ConversationState) -> int:
+        """Return how many tokens a context may take in the window of a conversation."""
+        return self.settings.max_tokens or max(1, int(state.window * self.settings.budget_share))
 
-    def cap(self, window: int) -> int:
+    def cap(self, state: ConversationState) -> int:
         """Return the tokens to which thresholds, warnings and figures refer.
 
         The window; or the budget, where that is smaller than what a pruning begins at.
         """
-        budget = self.budget(window)
-        return budget if budget < int(window * self.settings.prune_at) else window
+        budget = self.budget(state)
+        return budget if budget < int(state.window * self.settings.prune_at) else state.window
 
 
 def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOptions]) -> Limits:
@@ -167,7 +167,7 @@ class Pruner:
 
     def _prune_at(self, state: ConversationState) -> int:
         """Return from how many tokens messages leave: recalled memory has a share of a context."""
-        budget, cap = self.limits.budget(state.window), self.limits.cap(state.window)
+        budget, cap = self.limits.budget(state), self.limits.cap(state)
         reserved = 0 if self.services.recall is None else reserve_recall(budget)
         return min(int(cap * self.limits.settings.prune_at), budget - reserved)
 
@@ -183,7 +183,7 @@ class Pruner:
         """
         events: list[tuple[str, object]] = [("task_boundary", item) for item in begun]
         self.new_task = self.new_task or bool(begun)
-        used, cap = state.used, self.limits.cap(state.window)
+        used, cap = state.used, self.limits.cap(state)
         warn_at = min(int(cap * self.limits.settings.warn_at), self._prune_at(state))
         # What requests carry may have grown since the last message, too.
         if min(before, self.used) < warn_at <= used:
@@ -198,36 +198,36 @@ class Pruner:
 
     def _prune_due(self, state: ConversationState, cap: int) -> Iterator[Pruning | None]:
         policy, settings = self.limits.policy, self.limits.settings
-        budget, prune_at = self.limits.budget(state.window), self._prune_at(state)
+        budget, prune_at = self.limits.budget(state), self._prune_at(state)
         prune_from = int(cap * settings.prune_from)
         if state.used <= prune_from:
             return
         if self.new_task and settings.at_task_boundary == "prune":
             finished = replace(policy, strategy=FINISHED_TASKS, always=True)
-            given, room = SelectionInput(state.live, finished), state.room(prune_at)
-            yield self.prune(state, "task_boundary", room, given, "a new task starts")
+            room = state.room(prune_at)
+            yield self.prune(state, "task_boundary", room, finished, "a new task starts")
         self.new_task = False
         used, room = state.used, state.room(int(budget * settings.prune_to))
-        given = SelectionInput(state.live, policy)
         if used > prune_at:
             why = f"{used:,} of {cap:,} tokens ({used * PERCENT / cap:.0f} %) in use"
             trigger = AUTOMATIC
             if used > int(cap * settings.aggressive_at):
                 trigger, room = "aggressive", state.room(int(budget * settings.aggressive_to))
-            yield self.prune(state, trigger, room, given, why)
+            yield self.prune(state, trigger, room, policy, why)
         count = len(state.live.messages)
         if count > policy.messages and state.used > prune_from:
             why = f"{count} messages, and a view holds {policy.max_messages}"
             fewer = max(int(policy.max_messages * settings.prune_to), policy.keep_recent)
-            given = SelectionInput(state.live, replace(policy, max_messages=fewer, always=True))
-            yield self.prune(state, AUTOMATIC, room, given, why)
+            fitting = replace(policy, max_messages=fewer, always=True)
+            yield self.prune(state, AUTOMATIC, room, fitting, why)
 
     def prune(
-        self, state: ConversationState, trigger: str, room: int, given: SelectionInput, why: str
+        self, state: ConversationState, trigger: str, room: int, policy: Policy, why: str
     ) -> Pruning | None:
         """Take out of view what does not fit ``room`` tokens; return the receipt, if any went."""
+        given = SelectionInput(state.live, policy)
         # Where few tokens are to be freed, what is left is to hold what markers tell in a context.
-        told = self.limits.budget(state.window) if given.policy.always else room
+        told = self.limits.budget(state) if policy.always else room
         if trigger != MANUAL:
             room = max(room, self._least_room(state, given))
         shown = view_of(given, room, state.meter, told)
@@ -236,7 +236,7 @@ class Pruner:
         going = {item.id for item in shown.pruned if not item.pinned}
         out = sorted((*shown.pruned, *shown.orphans), key=place_of)
         runs = runs_of(item for item in out if not item.pinned)
-        spans = state.live.describe([run for run in runs if going & {x.id for x in run}], NO_ROOM)
+        spans = state.live.describe([run for run in runs if going & {x.id for x in run}])
         if not spans:
             return None
         gone = sum(span.tokens for span in spans)

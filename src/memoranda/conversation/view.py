@@ -17,7 +17,7 @@ from functools import partial
 from itertools import accumulate
 
 from memoranda.conversation.formats.parse import replace_result
-from memoranda.conversation.live import LiveMessages, merge_spans, runs_of, span_of
+from memoranda.conversation.live import NO_ROOM, LiveMessages, merge_spans, runs_of, span_of
 from memoranda.conversation.markers import mark_gaps
 from memoranda.conversation.selection import NEWEST, Policy, Selection, SelectionInput
 from memoranda.conversation.transcript import place_of
@@ -27,7 +27,6 @@ from memoranda.tokens.catalog import ChatMeter
 
 SHORTEST = 80  # tokens that a shortened tool result keeps at least
 HEAD_SHARE = 2 / 3  # of what is kept; the rest is its tail, where totals and errors stand
-NO_ROOM = "older or less important than what fits"
 ORPHAN = "tool call or result without its counterpart"
 WAITING = "its results are still to come"
 
@@ -197,7 +196,7 @@ def _left_out(
     out = [item for item in live.messages if item.id not in shown]
     runs = runs_of(out, lambda item: item.id in orphans)
     spans = [span_of(run, ORPHAN) for run in runs if run[0].id in orphans]
-    spans += live.describe([run for run in runs if run[0].id not in orphans], NO_ROOM)
+    spans += live.describe([run for run in runs if run[0].id not in orphans])
     places = [place_of(item) for item in live.messages if item.id in shown]
     # Gaps are one where nothing that is shown parts them.
     gaps = merge_spans(
