@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memoranda.conversation.formats import anthropic, chat
 from memoranda.conversation.formats.content import Json
@@ -99,18 +99,22 @@ def dump_messages(messages: Iterable[Message], form: str) -> list[Json]:
     items: list[Json] = []
     for exact, run in groupby(messages, lambda each: is_exact(each, form)):
         if not exact:
-            items += FORMS[form].write(_prepare(run, form))
+            items += _copy(FORMS[form].write(_prepare(run, form)))
             continue
         part = 0
         for message in run:
-            given = message.raw or chat.plain_item(message)
+            given = _copy(message.raw) or chat.plain_item(message)
             if message.part > part > 0:
                 items[-1]["content"] = [*items[-1]["content"], *given["content"]]
             else:
-                items.append(dict(given))
+                items.append(given)
             part = message.part
-    # A copy, so that messages stay as they are; ``deepcopy`` takes twice as long.
-    return list(json.loads(json.dumps(items)))
+    return items
+
+
+def _copy(given: Any) -> Any:
+    """Return a copy of JSON, so that messages stay as they are."""
+    return given and json.loads(json.dumps(given))  # ``deepcopy`` takes twice as long.
 
 
 def is_exact(message: Message, form: str) -> bool:
