@@ -12,11 +12,11 @@ from mcp.server.apps import Apps, ResourceCsp
 
 SEARCH, RECORD = "ui://memoranda/search", "ui://memoranda/record"
 TITLES = {SEARCH: "Search of the memory", RECORD: "A memory"}
-# Which page shows what a tool returns.
+# The metadata of a tool which names the page that shows what it returns.
 PAGES = {
-    "search_memories": SEARCH,
-    **dict.fromkeys(("store_memory", "correct_fact", "confirm_fact"), RECORD),
-}
+    name: {"ui": {"resourceUri": RECORD}}
+    for name in ("store_memory", "correct_fact", "confirm_fact")
+} | {"search_memories": {"ui": {"resourceUri": SEARCH}}}
 
 
 def memory_pages() -> Apps:
@@ -33,8 +33,3 @@ def memory_pages() -> Apps:
     for uri, title in TITLES.items():
         apps.add_html_resource(uri, page, name=title, title=title, csp=nothing, prefers_border=True)
     return apps
-
-
-def page_of(tool: str) -> dict[str, dict[str, str]] | None:
-    """Return the metadata that names the page of a tool, if it has one."""
-    return {"ui": {"resourceUri": PAGES[tool]}} if tool in PAGES else None

@@ -68,7 +68,15 @@ def run(
         _exit()
     address, verifier = ListenAddress.parse(http), known_tokens(memory)
     require_tokens(address, known=verifier is not None)
-    serve(build(memory, tools=tools, verifier=verifier), address, settings)
+    server = build(memory, tools=tools, verifier=verifier)
+    with bound(address) as listening:
+        here = ListenAddress(address.host, listening.getsockname()[1])
+        app = http_app(server, settings, AllowedHosts.of(here, settings.http))
+        # Who waits for messages that never come is told so.
+        only_post = Route(PATH, app, methods=["POST"])
+        served = Starlette(routes=[only_post], lifespan=app.router.lifespan_context)
+        limited = web_server(ConcurrencyLimiter(served, _bearer), settings.http)
+        serve_until_stopped(limited, listening, f"http://{here}{PATH}")
 
 
 def _log_to_stderr() -> None:
@@ -89,27 +97,6 @@ def _exit(*_: object) -> NoReturn:
     logging.shutdown()
     sys.stderr.flush()
     os._exit(0)
-
-
-def serve(server: MCPServer[Any], address: ListenAddress, settings: Settings) -> None:
-    """Serve until the process is told to stop; the server closes its memory then.
-
-    Args:
-        server: what answers.
-        address: where to listen.
-        settings: who may ask, and how much.
-
-    Raises:
-        ConfigError: nothing can listen at the address.
-    """
-    with bound(address) as listening:
-        here = ListenAddress(address.host, listening.getsockname()[1])
-        app = http_app(server, settings, AllowedHosts.of(here, settings.http))
-        # Who waits for messages that never come is told so.
-        only_post = Route(PATH, app, methods=["POST"])
-        served = Starlette(routes=[only_post], lifespan=app.router.lifespan_context)
-        limited = web_server(ConcurrencyLimiter(served, _bearer), settings.http)
-        serve_until_stopped(limited, listening, f"http://{here}{PATH}")
 
 
 def _bearer(scope: Scope) -> bytes | None:

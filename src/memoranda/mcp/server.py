@@ -75,8 +75,11 @@ class MemoryServer(MCPServer[None]):
             return failure(unknown(name, known, "tool"))
         try:
             return await super().call_tool(name, arguments, context)
-        except ToolError as error:
-            return failure(_told(name, error))
+        except ToolError as error:  # The tool itself checks arguments.
+            if isinstance(error.__cause__, MemorandaError):
+                return failure(told_to_client(error.__cause__))
+            log.exception("%s failed", name)
+            return failure(f"{name} failed; what went wrong is in the log of the server")
 
     async def get_prompt(
         self,
@@ -89,15 +92,6 @@ class MemoryServer(MCPServer[None]):
             return await super().get_prompt(name, arguments, context)
         except ValueError as error:
             raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
-
-
-def _told(name: str, error: ToolError) -> str:
-    """Return what a client learns of a failure; the tool itself checks arguments."""
-    cause = error.__cause__
-    if isinstance(cause, MemorandaError):
-        return told_to_client(cause)
-    log.error("%s failed", name, exc_info=cause)
-    return f"{name} failed; what went wrong is in the log of the server"
 
 
 def build(

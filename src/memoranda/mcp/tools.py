@@ -26,7 +26,7 @@ from memoranda.errors import (
     StoreUnreachable,
     UserDeleted,
 )
-from memoranda.mcp.apps import page_of
+from memoranda.mcp.apps import PAGES
 from memoranda.model.tokens import TokenScope
 from memoranda.rendering.forms import format_json, to_json
 from memoranda.rendering.structured import (
@@ -116,7 +116,7 @@ def _tool(memory: LateMemory, definition: ToolDefinition) -> Tool:
         is_async=False,
         context_kwarg=None,
         annotations=hints,
-        meta=page_of(definition.name),
+        meta=PAGES.get(definition.name),
     )
 
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class LexicalEvidence:
     @cached_property
     def weights(self) -> Floats:
         """How informative each word of the query is: the rarer, the more; 0, if nobody used it."""
-        return np.where(self._counts.any(axis=1), self.rarity, np.float32(0))
+        return self.rarity * self._counts.any(axis=1)
 
     def bm25(self) -> Floats:
         """Return BM25 of each record with the user's own statistics."""
@@ -155,10 +155,9 @@ def likeness(rows: Rows, vector: Vector | None) -> Floats:
 def entities(rows: Rows, matches: Sequence[tuple[int, int]], asked: int) -> Floats:
     """Return the share (0 to 1) of the query's names that each record mentions."""
     share = np.zeros(len(rows), np.float32)
-    if matches:
-        ordinals, counts = zip(*matches, strict=True)
-        places, known = rows.found(ordinals)
-        share[places] = np.minimum(1, np.asarray(counts, np.float32)[known] / asked)
+    ordinals, counts = np.array(matches, np.int64).reshape(-1, 2).T
+    places, known = rows.found(ordinals)
+    share[places] = np.minimum(1, counts[known] / max(asked, 1))
     return share
 
 
@@ -181,9 +180,11 @@ def said_by_named(rows: Rows, query: str) -> Floats:
     All 0 where it names none, or several. The roles of a chat are no names.
     """
     words = {*WORD.findall(query.casefold())}
-    named = [speaker for speaker, said in rows.people.items() if words.issuperset(said)]
-    said = np.where(rows.named("speaker", *named), 1, -1) * (len(named) == 1)
-    return np.where(rows["speaker"] == NO_NUMBER, 0, said).astype(np.float32)
+    named = [number for number, said in rows.people.items() if words.issuperset(said)]
+    if len(named) != 1:
+        return np.zeros(len(rows), np.float32)
+    others = np.where(rows["speaker"] == NO_NUMBER, 0, np.float32(-1))
+    return np.where(rows["speaker"] == named, np.float32(1), others)
 
 
 def like_instructions(rows: Rows, likeness: Floats, visible: Mask) -> Floats:
@@ -194,7 +195,7 @@ def like_instructions(rows: Rows, likeness: Floats, visible: Mask) -> Floats:
     """
     given = rows.named("attribute", INSTRUCTION) & visible
     given[rows.sources[given[rows.sources[:, 0]], 1]] = True
-    return np.where(given, likeness, np.float32(0))
+    return likeness * given
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,16 +212,16 @@ class QuestionTokens:
 
     @classmethod
     def of(
-        cls, text: str, embedded: EmbeddedText, rarity: Mapping[str, float]
+        cls, text: str, embedded: EmbeddedText | None, rarity: Mapping[str, float]
     ) -> QuestionTokens | None:
         """Return the tokens of an embedded question; ``None`` where it has none that count.
 
         Args:
             text: the question.
-            embedded: what the model says of it.
+            embedded: what the model says of it, if there is one.
             rarity: how rare each of its terms is.
         """
-        if embedded.tokens is None or not len(embedded.tokens):
+        if embedded is None or embedded.tokens is None or not len(embedded.tokens):
             return None
         weights = np.array(
             [
@@ -434,17 +435,11 @@ def pairs_among(pairs: Places, found: Mask) -> Places:
     return both
 
 
-def total(shares: Mapping[str, Floats]) -> Floats:
-    """Return the sum of what all arms add to each score."""
-    return reduce(np.add, shares.values())
-
-
 def best_rows(score: Floats, wanted: Mask, limit: int) -> list[int]:
     """Return the wanted records with the highest scores, best first."""
     rows = np.flatnonzero(wanted)
     if limit < len(rows):
-        part = np.argpartition(-score[rows], limit - 1)
-        edge = score[rows[part[limit - 1]]]
-        rows = rows[score[rows] >= edge]
+        edge = np.partition(-score[rows], limit - 1)[limit - 1]
+        rows = rows[-score[rows] <= edge]
     ranked: list[int] = rows[np.argsort(-score[rows], kind="stable")][:limit].tolist()
     return ranked

@@ -160,11 +160,6 @@ class QuantizedVectors:
         self.scales[rows] = np.maximum(largest / LARGEST, UNREAD) * ~damaged
         self.codes[rows] = np.rint(numbers, out=numbers)
 
-    def dequantize(self, row: int) -> Vector:
-        """Return the vector of a record, nearly as it was."""
-        vector: Vector = self.codes[row] * self.scales[row]
-        return vector
-
     def dot(self, vector: Vector) -> Floats:
         """Return the product of each with one vector: the cosine, where lengths are 1."""
         found = np.empty(len(self.codes), np.float32)
@@ -270,10 +265,10 @@ class Rows:
         return said.astype(np.float32)
 
     @cached_property
-    def people(self) -> dict[str, list[str]]:
-        """The speakers who have a name, and its words."""
-        names = self.names["speaker"].keys() - ROLES
-        return {name: WORD.findall(name.casefold()) for name in names}
+    def people(self) -> dict[int, list[str]]:
+        """The words of the name of each speaker who has one, by the speaker's number."""
+        speakers = self.names["speaker"].items()
+        return {at: WORD.findall(name.casefold()) for name, at in speakers if name not in ROLES}
 
     @property
     def ordinals(self) -> Ordinals:
@@ -289,12 +284,11 @@ class Rows:
         fade = np.exp((around.middles[places] - around.middles[places + 1]) / TALK_FADE)
         return asked, answer, fade.astype(np.float32)
 
-    def found(self, ordinals: Sequence[int] | Ordinals) -> tuple[Places, Mask]:
+    def found(self, ordinals: Ordinals) -> tuple[Places, Mask]:
         """Return the row of each ordinal that is here, and of each ordinal whether it is here."""
-        wanted = np.asarray(ordinals, np.int64)
-        places = np.searchsorted(self.ordinals, wanted)
+        places = np.searchsorted(self.ordinals, ordinals)
         inside = places < len(self)
-        inside[inside] = self.ordinals[places[inside]] == wanted[inside]
+        inside[inside] = self.ordinals[places[inside]] == ordinals[inside]
         return places[inside], inside
 
     def placed(self, postings: Postings) -> Postings:
@@ -395,20 +389,21 @@ NO_ROWS = Rows(
 )
 
 
+@dataclass(eq=False)
 class UserIndex:
     """The records of one user, brought up to date by :meth:`rows`. Thread-safe.
 
     What was handed out stays as it is: whoever ranks by older rows goes on so.
 
     Attributes:
+        items: whether it is of items, and not of memories.
         version: the one that was read last.
     """
 
-    def __init__(self, *, items: bool = False) -> None:
-        """Start without any record; of memories, or of items."""
-        self._lock = threading.Lock()
-        self._items = items
-        self._rows, self.version = NO_ROWS, IndexVersion()
+    items: bool = False
+    version: IndexVersion = field(default_factory=IndexVersion)
+    _rows: Rows = NO_ROWS
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def rows(self, store: Store, scope: Scope) -> Rows:
         """Return the user's records as the store has them now, or in the snapshot of a caller.
@@ -417,7 +412,7 @@ class UserIndex:
         records that came later are there, too.
         """
         with self._lock:
-            changes = store.index_changes(scope, self.version, items=self._items)
+            changes = store.index_changes(scope, self.version, items=self.items)
             if changes.version >= self.version:
                 known = NO_ROWS if changes.reset else self._rows
                 came = changes.version.vector != self.version.vector

@@ -19,7 +19,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -174,68 +175,56 @@ def values_of(sentence: str) -> list[tuple[str | None, str]]:
 _WORD = compile_pattern(r"[^\W_]+|[^\w\s']")
 
 
-# A word or a sign of a text, and its terms.
-TermedWord = tuple[str, frozenset[str]]
-NO_WORD: TermedWord = "", frozenset()
+class TermedWord(NamedTuple):
+    """A word or a sign of a text, its terms, and whether words that only link stand before it."""
+
+    text: str = ""
+    terms: frozenset[str] = frozenset()
+    linked: bool = False
 
 
 def competes(question: ParsedQuestion, told: StatedText) -> bool:
     """Return whether a text speaks of a rival of what is asked.
 
-    Only words of the question that it lacks can have one.
+    Only words of the question that it lacks can have one: where another word always stands in
+    their place after the word before them ("flight to Oslo"), or before the word after them
+    ("blue bicycle").
     """
-    asked = _words(question.text)
-    missing = [
-        place
-        for place, (_, terms) in enumerate(asked)
-        if terms & question.terms and not terms & told.terms
-    ]
-    said = _words(told.text) if missing else []
-    return any(
-        _replaced(asked, place, said, step, question) for place in missing for step in (-1, 1)
-    )
+    said = _pairs(told.text)
+    for pair in _pairs(question.text):
+        linked = pair[1].linked
+        for place, word in enumerate(pair):
+            anchor = pair[1 - place].terms & question.terms
+            lacks = word.terms & question.terms and not word.terms & told.terms
+            there = [each for each in said if each[1 - place].terms & anchor] if lacks else []
+            named = place == 1 and not linked
+            if (
+                (place or not linked)
+                and there
+                and all(
+                    each[1].linked == linked
+                    and _is_rival(each[place], word.text, question, named=named)
+                    for each in there
+                )
+            ):
+                return True
+    return False
 
 
-def _words(text: str) -> list[TermedWord]:
-    return [(word, terms_of(word)) for word in _WORD.findall(text)]
-
-
-def _replaced(
-    asked: Sequence[TermedWord],
-    place: int,
-    said: Sequence[TermedWord],
-    step: int,
-    question: ParsedQuestion,
-) -> bool:
-    """Return whether another word always stands where ``asked[place]`` would.
-
-    That place is after the word before it with a step of 1 ("flight to Oslo"), and before the
-    word after it with -1 ("blue bicycle").
-    """
-    (_, anchor), linked = _beside(asked, place, -step)
-    if not anchor & question.terms or (linked and step < 0):
-        return False
-    there = [_beside(said, spot, step) for spot, (_, terms) in enumerate(said) if terms & anchor]
-    named = step > 0 and not linked
-    return bool(there) and all(
-        link == linked and _is_rival(word, asked[place][0], question, named=named)
-        for word, link in there
-    )
-
-
-def _beside(words: Sequence[TermedWord], place: int, step: int) -> tuple[TermedWord, bool]:
-    """Return the nearest word in one direction that is no link, and whether links are between."""
-    linked = False
-    place += step
-    while 0 <= place < len(words) and words[place][0].lower() in _STATED.words("links"):
-        linked = True
-        place += step
-    return (words[place] if 0 <= place < len(words) else NO_WORD), linked
+def _pairs(text: str) -> list[tuple[TermedWord, TermedWord]]:
+    """Return the words of a text in pairs of neighbours, with nothing at both ends."""
+    words, linked = [TermedWord()], False
+    for word in _WORD.findall(text):
+        is_link = word.lower() in _STATED.words("links")
+        if not is_link:
+            words.append(TermedWord(word, terms_of(word), linked))
+        linked = is_link
+    return [*pairwise([*words, TermedWord()])]
 
 
 def _is_rival(word: TermedWord, other: str, question: ParsedQuestion, *, named: bool) -> bool:
     """Return whether ``word`` can only mean another thing; ``named`` if just a name does."""
-    text, terms = word
+    text, terms, _ = word
     if text.isdigit() or other.isdigit():
         return text.isdigit() and other.isdigit()
     if named and not (text[:1].isupper() and other[0].isupper()):
@@ -298,7 +287,6 @@ MOST_CHANGES = 8  # in all, and looks that find none
 WORDS, SHARE, CHANGE, VALUE, ENOUGH = 0.7, 2.2, 0.3, 0.4, 2.65
 LEAST = ENOUGH - CHANGE - VALUE  # of likeness and score, without which the rest does not help
 ASKS = 0.6  # what is left of the score of a turn that only asks
-MOST_FIRST = 8  # facts; who has more of what is asked for is asked about one of them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,30 +338,26 @@ class CurrentFirst:
     def _with_updates_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
         """Return scores in which what brings one of the best up to date goes before it."""
         best, place = best_rows(scored.score, shown, DEPTH), 0
-        many = "attribute" in scored.evidence and asks_for_many(self.question.text)
-        one = self.one and not many
+        asked = "attribute" in scored.evidence
+        one = self.one and not (asked and asks_for_many(self.question.text))
         self.texts(best if one else ())  # All at once.
         for _ in range(MOST_CHANGES):
             if place == min(FOLLOWED, len(best)):
                 break
             old = sorted(best, key=lambda row: -scored.score[row])[place]
             new = self._find_correction(old, scored, shown)
-            new = self._find_update(old, best, scored) if new is None and one else new
+            new = self._find_fit(old, best, scored) if new is None and one else new
             if new is None or scored.score[new] > scored.score[old]:  # Of a correction.
                 place += 1
-                continue
-            scored = _moved_above(scored, new, old)
+            else:
+                scored = _moved_above(scored, new, old)
         return scored
 
     def _with_former_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
         """Return scores in which what the best record brought up to date goes before it."""
         best = best_rows(scored.score, shown, DEPTH)
-        if not best:
-            return scored
-        top, said = best[0], self._said(best[0])
-        earlier = (row for row in self._told_with(top, best) if said[row] < said[top])
-        old = self._best_fit({row: self._fit(row, top, scored) for row in earlier})
-        return scored if old is None else _moved_above(scored, old, top)
+        old = self._find_fit(best[0], best, scored, former=True) if best else None
+        return scored if old is None else _moved_above(scored, old, best[0])
 
     def _find_correction(self, top: int, scored: ScoredRecords, shown: Mask) -> int | None:
         """Return the best shown record that replaced ``top``, or a fact drawn from it."""
@@ -384,40 +368,33 @@ class CurrentFirst:
             (row for row in replaced if shown[row]), key=lambda row: scored.score[row], default=None
         )
 
-    def _find_update(self, top: int, best: Sequence[int], scored: ScoredRecords) -> int | None:
-        """Return the one of those below ``top`` that brings it up to date, if one does."""
-        said, score = self._said(top), scored.score
-        told = [row for row in self._told_with(top, best) if score[row] <= score[top]]
-        later = {row: self._fit(top, row, scored) for row in told if said[row] > said[top]}
-        return self._best_fit(later)
+    def _find_fit(
+        self, top: int, best: Sequence[int], scored: ScoredRecords, *, former: bool = False
+    ) -> int | None:
+        """Return which of those below ``top`` brings it up to date, or which ``top`` does.
 
-    def _best_fit(self, fits: Mapping[int, float]) -> int | None:
-        enough = [
+        Both are of one speaker, and not too long. An item says nothing: a new one takes the place
+        of an old one under its key alone.
+        """
+        rows, score, fits = self.rows, scored.score, dict[int, float]()
+        # What a fact tells happens at another time.
+        said = rows["event" if rows["kind"][top] == KINDS[Kind.EPISODE] else "created"]
+        for row in best:
+            old, new = (row, top) if former else (top, row)
+            if (
+                said[old] < said[new]
+                and score[row] <= score[top]
+                and rows["speaker"][row] == rows["speaker"][top]
+                and rows["kind"][row] != KINDS[Kind.ITEM]
+                and rows["length"][[row, top]].max() <= LONGEST
+            ):
+                fits[row] = self._fit(old, new, scored)
+        enough = (
             row
             for row, fit in fits.items()
             if fit >= ENOUGH and not competes(self.question, self._read(row))
-        ]
+        )
         return max(enough, key=lambda row: fits[row], default=None)
-
-    def _told_with(self, top: int, best: Sequence[int]) -> list[int]:
-        """Return what the speaker of a record said among the best; nothing if it is too long.
-
-        An item says nothing: a new one takes the place of an old one under its key alone.
-        """
-        rows = self.rows
-        told = [
-            row
-            for row in best
-            if rows["length"][row] <= LONGEST
-            and rows["speaker"][row] == rows["speaker"][top]
-            and rows["kind"][row] != KINDS[Kind.ITEM]
-        ]
-        return told if top in told else []
-
-    def _said(self, top: int) -> Places:
-        """Return when records were said: what a fact tells happens at another time."""
-        rows = self.rows
-        return rows["event" if rows["kind"][top] == KINDS[Kind.EPISODE] else "created"]
 
     def _fit(self, old: int, new: int, scored: ScoredRecords) -> float:
         """Return how much a record is the update of an earlier one."""
@@ -436,10 +413,10 @@ class CurrentFirst:
 
     def _likeness(self, row: int, other: int) -> float:
         """Return how like another record one is: by their vectors, or their words without."""
-        vectors = self.rows.vectors
-        if min(vectors.scales[row], vectors.scales[other]) <= UNREAD:
+        vectors, pair = self.rows.vectors, [row, other]
+        if min(vectors.scales[pair]) <= UNREAD:
             return self._read(row).likeness(self._read(other))
-        return float(np.vecdot(vectors.dequantize(row), vectors.dequantize(other)))
+        return float(np.vecdot(*(vectors.codes[pair] * vectors.scales[pair, None])))
 
     def _read(self, row: int) -> StatedText:
         """Return what a record says, as far as it may bring another one up to date."""
@@ -459,25 +436,24 @@ class CurrentFirst:
             shown: which of them to show.
         """
         shown, sources = shown.copy(), self.rows.sources
-        first: dict[int, None] = {}
-        facts = self._find_asked_facts()
-        for fact in sorted(facts, key=lambda row: -own.score[row])[:MOST_FIRST]:
+        first = list[int]()
+        for fact in sorted(self._find_asked_facts(), key=lambda row: -own.score[row]):
             turns = sources[sources[:, 0] == fact, 1].tolist()
             told = [row for row in (fact, *turns) if self.wanted[row]]
-            best = max(told, key=lambda row: own.score[row], default=None)
-            if best is None:
+            if not told:
                 continue
+            best = max(told, key=lambda row: own.score[row])
             if best == fact:  # Which says what the turns said.
                 shown[told] = False
             shown[best] = True
-            first[best] = None
+            first.append(best)
         if not first:
             return scored, shown
         score, held = scored.score.copy(), np.zeros_like(scored.score)
         over = score[shown].max()
         for row in reversed(first):
             score[row] = over = np.nextafter(over, np.float32(2))
-        held[[*first]] = 1
+        held[first] = 1
         return scored.raised("attribute", held, score), shown
 
     def _find_asked_facts(self) -> list[int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from functools import lru_cache
 from itertools import islice
 
@@ -122,10 +122,9 @@ class RecallService:
         turns = [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE]
         cited = Filter.at_any_time(citing=turns, kinds=(Kind.FACT,))
         facts = self.store.records(self.scope, cited) if turns else []
-        facts = [fact for fact in facts if fact.superseded_by is None]
-        left = [fact for fact in facts if is_active(fact, where.now)]
-        gone = [fact for fact in facts if fact not in left and self._was_closed(fact)]
-        hidden = {turn for fact in gone for turn in fact.source_ids}
+        left = [fact for fact in facts if is_active(fact, where.now) and not fact.superseded_by]
+        ended = (fact for fact in facts if fact not in left and not fact.superseded_by)
+        hidden = {turn for fact in ended if self._was_closed(fact) for turn in fact.source_ids}
         drawn = {turn: [fact for fact in left if turn in fact.source_ids] for turn in turns}
         # What else a hidden turn said may have been the answer: facts in its place go to the end.
         first = [
@@ -166,7 +165,7 @@ class RecallService:
         if any(map(str.isalpha, text)) and not is_small_talk(text):
             skip = request.seen if request.cleared else request.seen | self.cleared_turns(session)
             hits, facts = self.search_for_model(text, where, limit=RECALLED, skip=skip, prompt=True)
-        insight = self.latest_insight(Filter(now=where.now))
+        insight = self.latest_insight(where.now)
         shown = [
             hit
             for hit in (hits if self.facts_only else find_relevant(hits))
@@ -190,8 +189,9 @@ class RecallService:
         They come back when they are asked for; what was learned from them is told.
         """
         found = self.store.conversations(self.scope, id=session) if session else {}
-        start = found[session].start if session in found else 0
-        messages = self.store.messages(self.scope, session or "", cleared=True) if start else ()
+        if session not in found or not (start := found[session].start):
+            return frozenset()
+        messages = self.store.messages(self.scope, session, cleared=True)
         return frozenset(
             each.record_id for each in messages if each.record_id and (each.position or 0) < start
         )
@@ -206,9 +206,9 @@ class RecallService:
             with suppress(StoreReadOnly):  # Who may only read recalls all the same.
                 self.store.apply(self.scope, [RecordAccess(accessed, where.now, session)])
 
-    def latest_insight(self, where: Filter) -> Record | None:
+    def latest_insight(self, now: datetime) -> Record | None:
         """Return the newest weekly insight as a model may see it."""
-        insights = replace(where, kinds=(Kind.REFLECTION,))
+        insights = Filter(now=now, kinds=(Kind.REFLECTION,))
         found = self.store.records(self.scope, insights, order=Order.LATEST, limit=1)
         return self.show(found[0]) if found else None
 

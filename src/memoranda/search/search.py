@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from functools import cached_property, partial, reduce
 from itertools import compress
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +49,6 @@ from memoranda.text.languages import mixes_scripts
 from memoranda.text.lines import shorten
 
 log = logging.getLogger("memoranda.search")
-T = TypeVar("T")
 
 LEAST_WAIT = 1 / 3  # of the wait, what is left for new records however slow the query's vector is
 MOST_TERMS = 256  # of a query; whoever pastes a book gets answers to its beginning
@@ -136,18 +135,17 @@ class Retriever:
         if self.ranking.fusion == "rrf":
             self.derivations.finish_soon(scope, ENTITIES, self.wait)
 
-        items, patient = Kind.ITEM in where.kinds, embedded is not None
+        index, patient = self.cache.of(scope.user, items=Kind.ITEM in where.kinds), True
         while True:
             with self.store.snapshot():
-                rows = self.cache.of(scope.user, items=items).rows(self.store, scope)
+                rows = index.rows(self.store, scope)
                 self.derivations.compare_model(rows.model)
                 told = embedded if self.derivations.has_model else None
                 # What has ended gets no vector any more.
                 lacking = rows["until"][rows.vectors.scales == 0]
                 if not (patient and told and (lacking > to_ms(where.now)).any()):
-                    held = self._postings(scope, terms, rows, items=items)
                     search = SingleSearch(
-                        self, scope, query, terms, where, rows, held, told, said, secrets
+                        self, scope, query, terms, where, rows, told, said, secrets
                     )
                     hits = search.hits(limit=offset + limit, min_score=min_score, skip=skip)
                     return hits[offset:]
@@ -155,16 +153,6 @@ class Retriever:
             patient, left = False, max(self.wait * LEAST_WAIT, until - time.monotonic())
             with suppress(EmbeddingError):  # The problem shows in the status of the derivations.
                 self.derivations.finish_soon(scope, VECTORS, left)
-
-    def _postings(
-        self, scope: Scope, terms: Sequence[str], rows: Rows, *, items: bool
-    ) -> list[Postings]:
-        def find(missing: list[str]) -> dict[str, Postings]:
-            found = self.store.postings(scope, missing, items=items)
-            return {term: rows.placed(each) for term, each in found.items()}
-
-        found = read_once(rows.kept.postings, terms, find)
-        return [found[term] for term in terms]
 
     def _embed(self, query: str) -> EmbeddedText | None:
         try:
@@ -183,7 +171,6 @@ class SingleSearch:
         scope, query, where: whose records, what is asked, and which records count.
         terms: the distinct terms of the query.
         rows: the user's records.
-        postings: of each term, which of them hold it.
         embedded: what the model says of the query; ``None`` without one.
         said: the query, if it may be a turn itself, which is no evidence then.
         secrets: what is shown of them.
@@ -195,10 +182,21 @@ class SingleSearch:
     terms: Sequence[str]
     where: Filter
     rows: Rows
-    postings: Sequence[Postings]
     embedded: EmbeddedText | None
     said: str | None
     secrets: SecretPolicy
+
+    @cached_property
+    def postings(self) -> list[Postings]:
+        """Which of the records hold each term."""
+
+        def find(missing: list[str]) -> dict[str, Postings]:
+            items = Kind.ITEM in self.where.kinds
+            found = self.parts.store.postings(self.scope, missing, items=items)
+            return {term: self.rows.placed(each) for term, each in found.items()}
+
+        found = read_once(self.rows.kept.postings, self.terms, find)
+        return [found[term] for term in self.terms]
 
     @cached_property
     def visible(self) -> Mask:
@@ -213,12 +211,11 @@ class SingleSearch:
         if self.scope.agent is not None:
             visible &= (rows["agent"] == NO_NUMBER) | rows.named("agent", self.scope.agent)
         if self.said is not None:
-            same: Places = np.arange(len(rows))
-            if self.postings and self.said == self.query:  # A copy has its rarest word, too.
-                same = min((each.keys for each in self.postings), key=len)
-            same = same[visible[same] & (rows["length"][same] == len(self.said))]
-            same = same[rows["kind"][same] == KINDS[Kind.EPISODE]]
-            texts = self._texts(same.tolist())
+            # A copy has its rarest word, too.
+            held = [each.keys for each in self.postings if self.said == self.query]
+            same: Places = min(held, key=len, default=np.arange(len(rows)))
+            turns = visible[same] & (rows["kind"][same] == KINDS[Kind.EPISODE])
+            texts = self._texts(same[turns & (rows["length"][same] == len(self.said))].tolist())
             visible[[row for row, text in texts.items() if text == self.said]] = False
         return visible
 
@@ -250,8 +247,8 @@ class SingleSearch:
         """Return the best records, best first."""
         if not self.wanted.any():
             return []
-        by_meaning = self.parts.ranking.fusion == "cosine"
-        scored, shown = self._by_meaning() if by_meaning else self._by_all_arms()
+        rank = self._by_all_arms if self.parts.ranking.fusion != "cosine" else self._by_meaning
+        scored, shown = rank()
         if min_score is not None:
             shown &= scored.score >= np.float64(min_score)  # which may be beyond a float32
         order = evidence.best_rows(scored.score, shown, limit + len(skip))
@@ -302,10 +299,8 @@ class SingleSearch:
 
         The second value is which records to show.
         """
-        if self.vector is None:
-            found = {"lexical": self.words.coverage}
-        else:
-            found = {"vector": evidence.likeness(self.rows, self.vector)}
+        likeness = evidence.likeness(self.rows, self.vector)
+        found = {"lexical": self.words.coverage} if self.vector is None else {"vector": likeness}
         score = np.minimum(1, *found.values())
         same, shown = np.ones_like(score), self.wanted & _told(found)
         if not self.where.retired:
@@ -325,7 +320,7 @@ class SingleSearch:
             rows=rows,
             visible=self.visible,
             wanted=self.wanted,
-            one=not self._among_people and self.named is None,
+            one=not self.rows.people and self.named is None,
             texts=self._texts,
             records=self._records,
         ).rank(own, found)
@@ -338,12 +333,12 @@ class SingleSearch:
             shares = evidence.rrf(arms, self.wanted, ranking.rrf_k)
         else:
             shares = evidence.blend(found, self._weights(by_tokens=False))
-            tokens = self._token_evidence(found, evidence.total(shares))
+            tokens = self._token_evidence(found, np.sum([*shares.values()], axis=0))
             if tokens:
                 found |= tokens
                 shares = evidence.blend(found, self._weights(by_tokens=True))
         confidence = (0.5 + 0.5 * self.rows["confidence"]).astype(np.float32)
-        score: Floats = evidence.total(shares) * confidence
+        score: Floats = np.sum([*shares.values()], axis=0) * confidence
         return ScoredRecords(found, shares, confidence, np.ones_like(score), score)
 
     def _evidence(self) -> dict[str, Floats]:
@@ -379,10 +374,8 @@ class SingleSearch:
         Of the best candidates by ``score`` alone, of which they are read from the store; nothing
         where there are none, or where the question has none.
         """
-        rows, question = self.rows, None
-        if self.embedded is not None:
-            rarity = dict(zip(self.terms, self.words.rarity.tolist(), strict=True))
-            question = QuestionTokens.of(self.query, self.embedded, rarity)
+        rows, rarity = self.rows, dict(zip(self.terms, self.words.rarity.tolist(), strict=True))
+        question = QuestionTokens.of(self.query, self.embedded, rarity)
         if question is None:
             return {}
         most = evidence.CANDIDATES[len(rows) > evidence.FEW_RECORDS]
@@ -415,15 +408,10 @@ class SingleSearch:
     @cached_property
     def _with_assistant(self) -> bool:
         """Whether it is known that one person talks with an assistant here, in short turns."""
-        if not self.rows.names["speaker"] or self._among_people:
+        if not self.rows.names["speaker"] or self.rows.people:
             return False
         length: Floats = self.rows["length"][self.visible & (self.rows.from_person > 0)]
         return bool(length.sum() <= SHORT_TURN * len(length))
-
-    @property
-    def _among_people(self) -> bool:
-        """Whether people with names talk here, and not one person with an assistant."""
-        return bool(self.rows.people)
 
     @cached_property
     def vector(self) -> Vector | None:
@@ -442,10 +430,10 @@ class SingleSearch:
 
     def _read(
         self,
-        kept: dict[int, T | None],
-        read: Callable[[Scope, list[int]], Mapping[int, T]],
+        kept: dict[int, Any],
+        read: Callable[[Scope, list[int]], Mapping[int, Any]],
         rows: Sequence[int],
-    ) -> dict[int, T]:
+    ) -> dict[int, Any]:
         """Return by row what is read of records by their ordinals, as far as they exist."""
         ordinals = self.rows.ordinals[[*rows]].tolist()
         found = read_once(kept, ordinals, partial(read, self.scope))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from memoranda.memory import Memory, agent_tools, scope_of, services_of
 from memoranda.model.models import Record, is_active
-from memoranda.model.query import Filter
 from memoranda.tools.agent import AgentTools
 
 
@@ -36,7 +35,7 @@ class Verbs:
 
     def insight(self) -> Record | None:
         """Return the newest weekly insight."""
-        return self._searcher.latest_insight(Filter(now=self._clock.now()))
+        return self._searcher.latest_insight(self._clock.now())
 
     def record(self, id: str) -> Record | None:
         """Return an active record of this user; forgotten ones are not shown."""
