@@ -21,6 +21,8 @@ from memoranda.testing.models import ScriptedLLM
 from memoranda.text.recalled import NO_ANSWER
 from memoranda.tools import Tool
 
+SPOKEN = {"user", "assistant"}
+
 
 def replying(input_tokens, requests=1):
     """Return a model whose provider counts so many tokens in each request."""
@@ -66,6 +68,22 @@ def test_the_counts_of_the_provider_teach_the_next_budget(tmp_path):
             told = agent.chat._states.read().info.calibration
             assert (told.scale, told.overhead) == (pytest.approx(learned, rel=0.05), 0)
             agent.chat.clear()
+
+
+def test_the_view_of_the_agent_follows_the_settings(tmp_path):
+    """``conversation.max_messages`` limits what is sent; what left the view is in the answer."""
+    own = {"max_messages": 8, "keep_recent": 4, "prune_from": 0.0}
+    settings = chosen(conversation=own)
+    with closing(noting(tmp_path / "a.db", settings=settings)) as memory:
+        agent, told = agent_of(memory, talking(always="I see.")), []
+        for number in range(12):
+            answer = agent.process(f"Number {number}.")
+            told += answer.prunings
+            sent = [m for m in agent._model.chatted[-1].messages if m["role"] in SPOKEN]
+            assert len(sent) <= 8
+            assert sent[-1]["content"] == f"Number {number}."
+        assert answer.receipt.left_out
+        assert tuple(told) == agent.chat.prunings != ()
 
 
 def test_a_warning_counts_what_stats_count(tmp_path):
@@ -133,6 +151,9 @@ def test_stats_say_what_each_request_sends(limit, sizes, facts, conversation):
 SETTINGS = Settings(timezone="UTC", embedding={"model": "none"})
 
 
+KEY = "My API key is sk-proj-abc123XYZ456def789ghi and the staging host is Brimstone."
+
+
 @pytest.fixture
 def memory(tmp_path):
     """Return a memory without vectors."""
@@ -151,6 +172,24 @@ def talk(memory, session, *said):
 def scripted_agent(memory, *script, **given):
     """Return an agent whose model says what ``script`` says."""
     return Agent(memory, llm=ScriptedLLM({ChatReply: list(script)}), **given)
+
+
+def test_a_secret_of_an_earlier_talk_goes_to_no_model(memory):
+    """Recall, contexts, tools and the console tell the rest of a turn and mask its secret."""
+    talk(memory, "one", KEY)
+    chat = memory.conversation("two")
+    texts = [
+        memory.recall("Which staging host is it?").text,
+        str(chat.context("Which staging host is it?").messages),
+        next(tool for tool in memory.tools() if tool.name == "search_memories")(
+            query="staging host"
+        ),
+        Agent(memory).process("Which staging host is it?").text,
+    ]
+    for text in texts:
+        assert "Brimstone" in text
+        assert "sk-proj" not in text
+    assert KEY in [record.content for record in memory.records(kind="episode")]
 
 
 def test_what_was_forgotten_is_not_told_by_its_turn(memory):
@@ -195,6 +234,28 @@ def test_the_words_of_memorys_own_tools_are_no_episodes(memory):
     assert "Today is " in beside
     assert "Already kept, as the user asked: I play chess" in beside
     assert [record.content for record in memory.records(kind="fact")] == ["I play chess."]
+
+
+def test_a_turn_goes_on_whatever_a_tool_returns(memory):
+    """Its text goes to the model and is stored; and so of one that raises."""
+
+    def fails():
+        raise ValueError("a\x00b")
+
+    given = {"nothing": None, "figures": {"celsius": 21}, "binary": b"\x00\xff"}
+    schema = {"type": "object", "properties": {}}
+    tools = [Tool(name, "Looks.", schema, lambda name=name: given[name]) for name in given]
+    calls = [ToolCall(name, name, "{}") for name in (*given, "fails")]
+    agent = scripted_agent(
+        memory, calls, "Done.", tools=[*tools, Tool("fails", "Fails.", schema, fails)]
+    )
+    assert agent.process("Look at it, please").text == "Done."
+    assert [message.content for message in agent.chat.by_role("tool")] == [
+        "(no result)",
+        '{"celsius": 21}',
+        "\\x00\\xff",
+        "Error: fails failed: a\\x00b",
+    ]
 
 
 @each_row("reply", ["", "  \n "])

@@ -3,7 +3,7 @@
 import logging
 
 import pytest
-from talks import FINISHED, NEXT, chosen, fill, heard, lawful, named, remembering, sized
+from talks import FINISHED, NEXT, chatter, chosen, fill, heard, lawful, named, remembering, sized
 
 from memoranda import Conversation, errors
 from memoranda.conversation.pruning import ConversationServices, check_limits
@@ -87,6 +87,23 @@ def test_a_task_boundary_is_not_forgotten_when_its_pruning_fails():
     chat.add("assistant", "Which of them?")
     assert [receipt.trigger for receipt in chat.prunings] == ["task_boundary"]
     assert chat.view().messages[-2].content == NEXT
+
+
+def test_a_message_that_cannot_be_stored_changes_nothing():
+    """N4.5: no message, no event, no figure; the next attempt finds all as it was."""
+    chat, transcript = failing(max_messages=99)
+    chatter(chat, 6)
+    chat.add("assistant", FINISHED)
+    events, before = heard(chat), (chat.messages, chat.view(), chat.stats())
+    transcript.appends_fail = [errors.StoreFull("the disk is full")] * 2
+    with pytest.raises(errors.StoreFull):
+        chat.add("user", NEXT)
+    with pytest.raises(errors.StoreFull):
+        chat.extend([{"role": "user", "content": sized(400)}] * 3)
+    assert (chat.messages, chat.view(), chat.stats()) == before
+    assert events == []
+    chat.add("user", NEXT)
+    assert [event.name for event in events][:2] == ["added", "task_boundary"]
 
 
 def test_a_full_disk_refuses_the_message_whole(tmp_path):

@@ -128,6 +128,15 @@ def test_every_figure_says_whether_it_is_an_estimate():
     assert chat.messages[0].tokens == meter("unheard-of").message(CHINESE)
 
 
+def test_the_settings_cap_a_context():
+    """R8.2: a budget in tokens, whatever the window; an argument comes first."""
+    own = Settings(conversation={"max_tokens": 700})
+    for arguments, budget in (({}, 700), ({"max_tokens": 800}, 800)):
+        chat = Conversation(model="gpt-4o", settings=own, **arguments)
+        assert chat.context("hello").receipt.budget == budget
+        assert chat.stats().token_limit == budget
+
+
 WINDOW = 1_000
 
 

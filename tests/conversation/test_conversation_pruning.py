@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 from talks import (
     REPLY,
     STRATEGIES,
@@ -132,6 +133,20 @@ def test_no_trigger_takes_the_newest_or_the_last_request(sizes, strategy, keep, 
         newest = {message.id for message in chat.recent(keep)}
         assert newest <= live(chat)
         assert strategy == "recency" or chat.by_role("user")[-1].id in live(chat)
+
+
+@each_row("wrong", [0, -1, True, False, "100", 2.5, (), float("nan")])
+def test_pruning_to_what_is_no_number_is_refused(wrong):
+    """R6.3: the message names the value, and nothing changed."""
+    chat = alone(system="You plan trips.")
+    chatter(chat, 30)
+    before = (chat.messages, chat.view(), chat.stats())
+    events = heard(chat)
+    with pytest.raises(errors.InvalidInput, match=r"max_tokens=.* must be a whole number"):
+        chat.prune(wrong)
+    assert (chat.messages, chat.view(), chat.stats()) == before
+    assert chat.prunings == ()
+    assert events == []
 
 
 def test_pruning_to_less_than_must_stay_is_refused():

@@ -124,6 +124,18 @@ def test_a_call_goes_with_its_result(memory, clock):
     assert chat.context().messages == [{"role": "user", "content": "Thanks"}]
 
 
+def test_what_is_given_more_time_stays(memory, clock):
+    """The end of a record decides: one that was made to last is in view still."""
+    chat = memory.conversation("trip")
+    kept, lost = chat.add("user", "keep this"), chat.add("user", "drop this")
+    memory.update(kept.record_id, valid_until=None)
+    memory.update(lost.record_id, valid_until=clock.now() + timedelta(days=2))
+    clock.advance(timedelta(days=3))
+    assert [each.content for each in chat.view().messages] == ["keep this"]
+    clock.advance(timedelta(days=300))
+    assert [each.content for each in chat.view().messages] == ["keep this"]
+
+
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("say"), st.sampled_from(["user", "assistant", "system", "call"])),

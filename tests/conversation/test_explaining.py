@@ -191,3 +191,15 @@ def test_messages_are_found_by_position(memory):
         chat.expand("the first")
     with pytest.raises(NotFound, match="no messages"):
         chat.expand("7-9")
+
+
+def test_overviews_are_lines_of_figures(memory):
+    """Each stored conversation has its counts and figures, the newest first."""
+    chat = memory.conversation("trip")
+    chatter(chat, 5)
+    memory.conversation("empty")
+    empty, trip = memory.stored_conversations.overviews()
+    assert (trip.info.id, trip.info.messages) == ("trip", 5)
+    assert trip.stats == chat.stats()
+    assert (empty.info.id, empty.info.messages) == ("empty", 0)
+    assert len(memory.stored_conversations.overviews(1)) == 1

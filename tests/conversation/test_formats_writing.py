@@ -12,6 +12,9 @@ from memoranda.conversation.formats.render import render
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Image, ToolCall
 
+CACHED = {"cache_control": {"type": "ephemeral"}}
+
+
 PICTURE = Image("https://x.org/a.png", "high")
 MARKER = marker()
 
@@ -119,6 +122,16 @@ def test_ids_that_are_refused_get_others_that_do_not_change_with_the_view(form):
     for given, sent in zip(odd, ids, strict=True):
         alone = parse_messages(written(exchanges([given]), form).messages)
         assert alone[1].tool_calls[0].id == sent == alone[2].tool_result.call_id
+
+
+def test_pictures_inside_the_message_are_blocks_for_anthropic():
+    """A data URL becomes its media type and its data."""
+    images = (Image("data:image/jpg;base64,AAAA"), PICTURE)
+    [message] = written([said("user", images=images)], "anthropic").messages
+    assert message["content"] == [
+        {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "AAAA"}},
+        {"type": "image", "source": {"type": "url", "url": PICTURE.url}, **CACHED},
+    ]
 
 
 @each_row("form", ["OpenAI", "", None, ["openai"], "gemini"])

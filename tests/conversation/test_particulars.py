@@ -148,3 +148,11 @@ def test_a_marker_with_particulars_expands_to_what_was_there():
     assert marker.quotes
     assert "cut_0-77" not in marker.text
     assert chat.expand(marker.text) == chat.messages[marker.first : marker.last + 1]
+
+
+def test_what_was_removed_is_told_no_more():
+    """A cut of which a message was removed names nothing: it may have been of that message."""
+    chat = told_after("user: My booking is 4WQ150.")
+    assert "4WQ150" in told(chat)
+    chat.remove(chat.messages[3].id)
+    assert "4WQ150" not in told(chat) + str([item.cuts for item in chat.prunings])

@@ -32,6 +32,12 @@ def test_everything_stays_while_it_fits(messages):
         assert seen.pruned == ()
 
 
+def test_recency_stops_at_the_first_that_does_not_fit():
+    """Seed 003: the walk back ends at the first message beyond the budget, none jumps in."""
+    messages = talk("user: a", "assistant: " + "long " * 400, "user: b", "assistant: c")
+    assert shown(messages, 200, strategy="recency", keep_recent=1) == ["b", "c"]
+
+
 def test_a_rolling_window_holds_the_last_so_many():
     """R3.1, R8.1: of many messages the first request and the last so many, whole pairs."""
     messages = talk(*(f"{role}: {n}" for n in range(40) for role in ("user", "assistant")))
@@ -44,6 +50,22 @@ def test_a_rolling_window_opens_with_a_question():
     messages = talk(*(f"{role}: {n}" for n in range(40) for role in ("user", "assistant")))
     kept = shown(messages, 380, strategy="rolling_window", max_messages=10, keep_recent=9)
     assert kept == [str(n) for n in range(35, 40) for _ in range(2)]
+
+
+def test_errors_and_their_corrections_stay_when_old():
+    """R5.3: of an old task, the mistake and what mended it stay when the rest goes."""
+    old = [
+        "user: Compile it.",
+        "assistant: Error: undefined symbol foo in main.c, exit code 1.",
+        "user: No, I meant the release build.",
+        "assistant: Sorry, I used the wrong target; now it builds.",
+    ]
+    filler = [f"{role}: We spoke of {n}." for n in range(60) for role in ("user", "assistant")]
+    messages = talk(*old, *filler)
+    for name in ("rolling_window", "importance", "hybrid"):
+        kept = shown(messages, 900, strategy=name, keep_recent=4)
+        assert any("undefined symbol" in text for text in kept), name
+        assert any("release build" in text for text in kept), name
 
 
 def test_a_finished_task_goes_before_the_current_one_is_touched():

@@ -227,6 +227,16 @@ def test_a_window_that_fills_up_is_told(monkeypatch, answers):
     assert any("left the view" in note for note in notes)
 
 
+def test_end_makes_memory_of_the_session_and_leaves(talk, answers):
+    """/end consolidates, the chat is over, and the next one begins a session of its own."""
+    said = answers("I live in Porto.", "/end", "never heard")
+    assert len(said) == 2
+    assert said[-1]["text"] == "Session ended; learned: 1 fact (you live in Porto)."
+    assert facts() == ["The user lives in Porto."]
+    talk("Hello again.")
+    assert ("user", "Hello again.") in stored("chat-2")
+
+
 def test_new_learns_what_was_cleared(talk):
     """What /clear took out of view becomes memory with /new all the same."""
     out = talk("I live in Porto.", "/clear --yes", "/new").stdout

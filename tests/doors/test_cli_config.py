@@ -36,6 +36,22 @@ def test_the_words_of_other_programs_only_look(told, file):
     assert not file.exists()
 
 
+def test_set_show_and_unset_agree(run, told, file):
+    """What set writes, show reads, with its source; unset brings the default back."""
+    before = told("show")
+    assert f"{file}  (not there" in run("show").stdout
+    assert told("set", "conversation.strategy", "hybrid")["path"] == str(file)
+    shown = {each["name"]: each for each in told("show")}["conversation.strategy"]
+    assert (shown["value"], shown["source"]) == ("hybrid", str(file))
+    assert Settings().conversation.strategy == "hybrid"
+    assert str(file) in run("set", "conversation.strategy", "recency").stdout
+    assert "not there" not in run("show").stdout
+    assert "removed from" in run("unset", "conversation.strategy").stdout
+    assert "is not in" in run("unset", "conversation.strategy").stdout
+    assert told("show") == told() == before
+    assert run().stdout == run("show").stdout
+
+
 def test_what_wins_over_the_file_is_told(run, told, monkeypatch):
     """Set says which variable keeps its value from being in force; options win over all else."""
     monkeypatch.setenv("MEMORANDA_CONVERSATION__STRATEGY", "recency")
@@ -77,6 +93,20 @@ def test_a_secret_is_read_from_standard_input_and_never_shown(run):
     outputs.append(run("set", "embedding.api_key", "sk-swordfish-2").output)
     assert all("swordfish" not in output for output in outputs)
     assert sum("**********" in output for output in outputs) == len(outputs)
+
+
+def test_explain_says_all_there_is(told, run, file):
+    """Meaning, type, allowed values, default, value, source, variable."""
+    file.write_text('[conversation]\nstrategy = "hybrid"\n')
+    found = told("explain", "conversation.strategy")
+    assert found["allowed"] == ["rolling_window", "recency", "importance", "hybrid"]
+    assert (found["default"], found["value"]) == ("rolling_window", "hybrid")
+    assert found["source"] == str(file)
+    assert found["variable"] == "MEMORANDA_CONVERSATION__STRATEGY"
+    out = run("explain", "conversation.strategy").stdout
+    assert found["meaning"].split(". ")[0] in out
+    for text in ("one of rolling_window, recency", found["variable"]):
+        assert text in " ".join(out.split())
 
 
 def test_it_fits_the_terminal(run, drawn, monkeypatch):

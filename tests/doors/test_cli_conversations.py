@@ -30,3 +30,13 @@ def test_the_bar_warns(coloured, told):
         line = coloured("show", "trip", "--budget", str(int(tokens / share))).splitlines()[1]
         assert line.startswith(f"\x1b[{colour}m━")
         assert f"({share:.0%})".replace("%", " %") in CODES.sub("", line)
+
+
+@pytest.mark.usefixtures("trip")
+def test_a_dry_run_says_what_pruning_does(run, told):
+    """--dry-run prints the receipt of the real pruning, and prunes nothing."""
+    tried = told("prune", "trip", "--to", "650", "--dry-run")
+    assert told("show", "trip")["figures"]["pruned_messages"] == 0
+    assert "dry run, nothing was changed" in run("prune", "trip", "--to", "650", "--dry-run").stdout
+    done = told("prune", "trip", "--to", "650")
+    assert done | {"id": tried["id"], "at": tried["at"]} == tried

@@ -24,6 +24,15 @@ def talked(own_machine, monkeypatch):
         memory.as_user("eva").remember("I am someone else")
 
 
+def test_a_dry_run_says_what_would_be_done(run):
+    """By consolidate, by maintain; facts that are not there have no id."""
+    shown = run("consolidate", "--dry-run").output
+    assert "nothing was changed" in shown
+    assert "fact_" not in shown
+    for command in ("consolidate", "maintain"):
+        assert "The user lives in Porto." in run(command, "--dry-run").stdout
+
+
 def test_a_session_that_fails_is_named_and_the_exit_code_says_so(run, monkeypatch):
     """What cannot be read is told on stderr with its session; each command exits with 1."""
     monkeypatch.setenv("MEMORANDA_CONSOLIDATION__EXTRACTOR", "llm")
@@ -33,6 +42,12 @@ def test_a_session_that_fails_is_named_and_the_exit_code_says_so(run, monkeypatc
     round_ = json.loads(run("maintain", "--json", code=1).stdout)
     failed = {stage["stage"]: sorted(stage["failed"]) for stage in round_["stages"]}
     assert failed == {stage: [] for stage in STAGES} | {"consolidate": ["talk0", "talk1"]}
+
+
+def test_upkeep_tells_of_the_stages_that_are_named(told):
+    """In the order of a night."""
+    done = told("maintain", "expire", "decay")
+    assert [each["stage"] for each in done["stages"]] == ["expire", "decay"]
 
 
 def test_stats_show_what_waits_and_what_was_used(run, told):

@@ -4,6 +4,8 @@ import pytest
 
 from memoranda import Memory
 
+THINGS = ["boat", "cat", "house", "piano", "car", "garden", "lamp", "ladder", "kettle", "drum"]
+
 
 @pytest.fixture
 def prefix():
@@ -50,6 +52,26 @@ def test_alone_it_prints_the_file_and_where_it_is(run, told, file, monkeypatch):
     assert "too long" in run().stderr
 
 
+def test_what_is_written_again_is_told(run, file):
+    """Many lines that are gone at once are written again, until it was meant."""
+    remember(*(f"Ana owns a {thing}" for thing in THINGS))
+    text = run("show").stdout
+    left = "\n".join(line for line in text.splitlines() if not line.startswith("- "))
+    file.write_text(left)
+    assert run().stderr.count("--accept-removals") == 1
+    assert len(facts()) == len(THINGS)
+    assert file.read_text() == text
+    file.write_text(
+        ""
+    )  # A file that was lost, rather than everything it knows: so says the advice.
+    lost = run("sync", "--accept-removals")
+    assert "not the heading" in lost.stderr + lost.stdout
+    assert len(facts()) == len(THINGS)
+    file.write_text(left)
+    assert f"{len(THINGS)} forgotten" in run("sync", "--accept-removals").stdout
+    assert facts() == []
+
+
 def test_what_was_changed_by_hand_is_read_and_told(run, told, file):
     """By sync, which reports each deed; by whatever else reads, once, as a note."""
     remember("Ana is vegetarian")
@@ -78,3 +100,13 @@ def test_what_is_in_the_way_of_the_files_is_named(run, file, monkeypatch):
         monkeypatch.setenv("MEMORANDA_NOTES__FOLDER", folder)
         (line,) = run("show", code=1).stderr.splitlines()
         assert f"notes.folder: {folder!r}" in line
+
+
+def test_the_history_is_listed_and_searched(run, told):
+    """The entries that have the words, in any case, come newest first."""
+    note("Chose Lisbon", "Went home", "Booked LISBON")
+    assert [entry["text"] for entry in told("history", "-n", "2")] == ["Booked LISBON", "Went home"]
+    found = [entry["text"] for entry in told("history", "lisbon")]
+    assert found == ["Booked LISBON", "Chose Lisbon"]
+    assert [entry["text"] for entry in told("history", "lisbon", "-n", "1")] == found[:1]
+    assert "no such entry" in run("history", "Porto").stderr

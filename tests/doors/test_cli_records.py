@@ -108,6 +108,22 @@ def test_a_record_is_named_by_the_beginning_of_its_id_or_as_the_last(run, told):
     assert [each["id"] for each in told("list", "--kind", "fact")] == [green["id"]]
 
 
+def test_pages_join(told, tasks):
+    """Pages of a list, either way, hold each record once."""
+    for order, wanted in (((), tasks), (("--newest-first",), tasks[::-1])):
+        pages = [told("list", *order, "--limit", "2", "--offset", str(n))[:2] for n in (0, 2)]
+        assert [record["content"] for page in pages for record in page] == wanted
+
+
+def test_what_is_recalled_is_a_fenced_block(run, told):
+    """Recall prints the block alone on stdout, and its size on stderr."""
+    run("remember", "Ana plays the oboe")
+    result = run("recall", "what does Ana play?", "--budget", "300")
+    assert result.stdout.startswith("<memoranda-memory")
+    assert "tokens" in result.stderr
+    assert told("recall", "what does Ana play?")["text"] + "\n" == result.stdout
+
+
 def test_an_import_tells_of_each_file_of_a_folder(run, tmp_path):
     """What came in of each, how much in all, and what was not read; strictly, all or nothing."""
     folder = tmp_path / "downloads"

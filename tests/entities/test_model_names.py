@@ -10,6 +10,7 @@ from memoranda.entities.model_names import ModelNames, NamedThing, NamedThings
 from memoranda.model.ports import EntityExtractor
 from memoranda.testing.models import ScriptedLLM
 from memoranda.text.entity_labels import entity_type
+from memoranda.text.limits import MOST_READ
 
 
 def reading(*names: tuple[str, str], run=asyncio.run) -> tuple[EntityExtractor, ScriptedLLM]:
@@ -60,6 +61,14 @@ def test_any_answer_is_true_to_the_text(text, names):
         assert end <= mention.start < mention.end
         assert mention.text == text[mention.start : mention.end]
         end = mention.end
+
+
+def test_nothing_is_asked_about_nothing():
+    """A text without letters costs no question, and a long one is cut."""
+    extractor, model = reading(("Ana", "person"))
+    assert extractor.extract("123 !") == model.asked == []
+    assert extractor.extract("x" * MOST_READ + " Ana") == []
+    assert [len(each.prompt) for each in model.asked] == [MOST_READ]
 
 
 @each_row

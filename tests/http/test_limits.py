@@ -1,6 +1,7 @@
 """What no client should send is refused, whoever sends it."""
 
 from http_server import require_problem, serving
+from tables import each_row
 
 HEAD = "POST /v1/records HTTP/1.1\r\nHost: {}:{}\r\nAuthorization: Bearer {}\r\n"
 
@@ -29,6 +30,27 @@ def test_a_compressed_body_is_not_unpacked(ana):
     """It is refused, however small it is: nothing is to grow here."""
     answer = ana.post("/v1/records", content=b"\x1f\x8b", headers={"Content-Encoding": "gzip"})
     assert "Content-Encoding" in require_problem(answer, 415)["detail"]
+
+
+@each_row
+def test_foreign_names_are_refused(served, ana, header, value, status):
+    """A page elsewhere can ask neither under its own name nor by one that it had rebound.
+
+    Host   | evil.example          | 421
+    Host   | evil.example:PORT     | 421
+    Host   | 127.0.0.1:1           | 421
+    Host   | memory.example.org    | 200
+    Host   | LOCALHOST:PORT        | 200
+    Origin | https://evil.example  | 403
+    Origin | null                  | 403
+    Origin | https://app.example.org | 200
+    Origin | http://127.0.0.1:PORT | 200
+    """
+    value = value.replace("PORT", str(served.place()[1]))
+    answer = ana.get("/v1/records", headers={header: value})
+    assert answer.status_code == int(status), answer.text
+    if answer.status_code != 200:
+        require_problem(answer, int(status))
 
 
 def test_a_session_of_a_browser_has_the_rate_of_a_token():

@@ -146,3 +146,12 @@ def test_each_line_of_many_is_answered(ana):
     ]
     assert "colour" in told[3]["detail"]
     assert ana.get("/v1/records/count", params={"session": "bulk"}).json() == {"count": 2}
+
+
+def test_a_batch_is_stored_whole_or_not_at_all(ana):
+    """One item that cannot be stored keeps all from it."""
+    items = [{"content": "Batch one", "session": "batch"}, {"content": ""}]
+    require_problem(ana.post("/v1/records/batch", json={"items": items}), 422)
+    assert ana.get("/v1/records/count", params={"session": "batch"}).json() == {"count": 0}
+    made = ana.post("/v1/records/batch", json={"items": items[:1]})
+    assert [each["content"] for each in made.json()] == ["Batch one"]

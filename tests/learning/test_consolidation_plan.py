@@ -228,6 +228,21 @@ def test_the_last_word_on_what_holds_stays(pages, top):
     assert set(memory.top()) == {top}
 
 
+def test_a_plan_for_the_future_counts_from_when_it_was_said():
+    """A deadline that is moved to an earlier day is the newer one all the same."""
+    sooner = SAID + timedelta(days=50)
+    claims = [
+        claim("The thesis is due March 1, 2024.", subject="thesis"),
+        claim("Ana's thesis deadline is March 1, 2024.", event_time=sooner + timedelta(days=10)),
+        claim("Ana's thesis deadline was moved to February 20.", day=3, event_time=sooner),
+    ]
+    for pages in ([claims], [[each] for each in claims]):
+        memory = Memory()
+        for page in pages:
+            memory.learn(page)
+        assert memory.top() == [claims[2].content]
+
+
 def test_what_is_said_again_credits_the_fact_unless_it_says_more():
     """One row, more sources; credited to a shorter fact, the rest of a longer one would be lost."""
     memory = Memory()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from datetime import timedelta
 
 import pytest
 from learning_talks import DAY, by_hand, clock_of, contents, remembering, talk
@@ -158,6 +159,14 @@ def test_a_model_cannot_say_that_a_person_asked_for_it():
         assert len(waiting(memory)) == 1
 
 
+def test_said_again_it_waits_once(memory):
+    """A repetition adds its source to what waits, and so does the same page read again."""
+    learn(memory, "one", "I live in Oslo.")
+    learn(memory, "two", "I live in Oslo.")
+    (held,) = waiting(memory).values()
+    assert len(held.source_ids) == 2
+
+
 def test_an_agents_tools_wait_and_cannot_keep(memory):
     """What an agent stores or corrects waits, and its tools confirm nothing that waits."""
     tools = {each.name: each for each in memory.tools()}
@@ -186,6 +195,17 @@ def test_an_agent_that_consolidates_ends_nothing(memory):
     old, new = memory.remember(LIMA), memory.remember(OSLO)
     assert "only a person" in tools["resolve_conflict"](old_id=old.id, new_id=new.id)
     assert contents(memory) == [LIMA, OSLO]
+
+
+def test_upkeep_never_loses_what_waits():
+    """However long the queue is not read, and also where what has ended is removed for good."""
+    settings = by_hand(consolidation={"approve": True}, retention={"remove": True})
+    with closing(approving(settings=settings)) as memory:
+        learn(memory, "s", "I live in Oslo.")
+        clock_of(memory).advance(timedelta(days=2_000))
+        memory.maintain()
+        memory.rebuild()
+        assert [*waiting(memory)] == [OSLO]
 
 
 def test_it_moves_with_the_memory_and_goes_with_its_source(memory, tmp_path):

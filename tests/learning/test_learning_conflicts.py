@@ -85,3 +85,22 @@ def test_forgetting_a_fact_does_not_bring_it_back_by_itself(memory):
     talk(memory, "again", "I live in Porto.")
     memory.consolidate()
     assert contents(memory) == [PORTO]
+
+
+def test_the_report_says_what_was_done_line_by_line(memory):
+    """A person reads what was new, what was said again and what was replaced."""
+    talk(memory, "one", "I live in Porto.", "I have a dog named Rex.")
+    memory.consolidate()
+    clock_of(memory).advance(DAY)
+    talk(memory, "two", "I live in Lisbon.", "I have a dog named Rex.")
+    old, same = fact(memory, "Porto"), fact(memory, "Rex")
+    report = memory.consolidate()
+    assert dict(report.counts) == {"sessions": 1, "facts": 1, "credited": 1, "superseded": 1}
+    assert str(report) == "consolidate: 1 session, 1 fact, 1 credited, 1 superseded"
+    new = fact(memory, "Lisbon")
+    assert report.lines[:3] == (
+        f"+ {LISBON}",
+        f"- {old.id} is superseded by {new.id}: a later statement took its place",
+        f"= {same.id} was said again",
+    )
+    assert (int(report), report.failed, report.dry_run) == (1, {}, False)

@@ -2,16 +2,17 @@
 
 import json
 from contextlib import closing
-from threading import Event
+from threading import Event, Thread
 
 import pytest
 from learning_talks import PATIENCE, by_hand, contents, fact, remembering, talk
 from model_server import answered, said
 
-from memoranda import Settings
-from memoranda.errors import LLMError, UnusableAnswer
+from memoranda import Settings, services
+from memoranda.errors import ConfigError, LLMError, UnusableAnswer
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer
+from memoranda.notes.model_summarizer import Consolidation
 from memoranda.testing.models import ONE_CALL, ScriptedLLM
 
 PORTO = ClaimAnswer("The user lives in Porto, near the river.", ["t1"], confidence=0.9)
@@ -89,6 +90,17 @@ def test_a_model_that_fails_loses_nothing():
         assert contents(memory) == [PORTO.content]
 
 
+def test_a_model_that_fails_on_the_second_page_loses_no_page():
+    """Pages that were learned stay so; the model is not asked about them again."""
+    model = ScriptedLLM([ClaimsAnswer([PORTO]), LLMError("busy"), ClaimsAnswer([])])
+    with closing(with_model(model)) as memory:
+        talk(memory, "s", SAID, *["Hm, that is so."] * 40)
+        assert memory.consolidate().failed
+        assert contents(memory) == [PORTO.content]
+        assert not memory.consolidate().failed
+        assert len(model.asked) == 3
+
+
 # What a model of 135 million parameters answers, until its limit of tokens ends it.
 REPEATING = '{"claims": [{"content": "Hi Ana!", "sources": ["the user"' + ', "the speaker"' * 40
 
@@ -127,6 +139,24 @@ def test_a_model_that_alone_may_read_keeps_no_session_behind_another():
         assert memory.consolidate().failed == {"one": "a loop"}
         assert [info.id for info in memory.sessions(pending=True)] == ["one"]
         assert contents(memory) == [PORTO.content]
+
+
+def test_rules_where_they_are_chosen():
+    """``consolidation.extractor = rules``: the model is not asked; ``llm`` without one fails.
+
+    The report says what to set, and a wrong name is told when the memory is opened.
+    """
+    model = ScriptedLLM()
+    with closing(with_model(model, consolidation={"extractor": "rules"})) as memory:
+        talk(memory, "s", "I live in Porto.")
+        assert memory.consolidate().count == 1
+        assert model.asked == []
+    with closing(with_model(None, consolidation={"extractor": "llm"})) as memory:
+        talk(memory, "s", "I live in Porto.")
+        assert "set llm.model" in memory.consolidate().failed["s"]
+        assert memory.sessions(pending=True)
+    with pytest.raises(ConfigError):
+        remembering(settings=by_hand(llm={"model": "nobody:knows"}))
 
 
 def test_a_claim_that_says_more_than_a_known_value_is_no_repetition():
@@ -175,6 +205,29 @@ def test_end_returns_while_the_model_stalls():
         model.go.set()
         assert memory._services.consolidation.wait(PATIENCE)
         assert contents(memory) == [PORTO.content]
+
+
+def test_closing_does_not_wait_for_a_model_that_stalls(tmp_path, monkeypatch):
+    """What was asked is given up, the session waits in the file, and the next run learns it."""
+    monkeypatch.setattr(services, "LAST_MOMENTS", 0.5)
+    path = tmp_path / "memory.db"
+    model = Stalling(ScriptedLLM([ClaimsAnswer([PORTO])]))
+    chosen = Settings(timezone="UTC", consolidation={"timeout": 0.05})
+    memory = remembering(path, llm=model, settings=chosen)
+    talk(memory, "s", SAID).end()
+    assert model.begun.wait(PATIENCE)
+    closer = Thread(target=memory.close)
+    closer.start()
+    closer.join(PATIENCE / 2)
+    stuck = closer.is_alive()
+    model.go.set()
+    closer.join(PATIENCE)
+    assert not stuck
+    script = ScriptedLLM({ClaimsAnswer: [ClaimsAnswer([PORTO])], Consolidation: Consolidation("")})
+    with closing(with_model(script, path)) as again:
+        assert [item.id for item in again.sessions(pending=True)] == ["s"]
+        assert again.consolidate().count == 1
+        assert again.verify() == []
 
 
 def drawn(*claims):

@@ -111,6 +111,14 @@ def test_only_facts_and_episodes_with_few_entities(named):
     assert named.entity("teodor") is None
 
 
+def test_fifty_a_night_the_oldest_first(named):
+    """Seed 004: at most 50 records of one run; the rest waits for the next."""
+    records = named.remember_many([f"note {number} of imani" for number in range(70)])
+    for count, done in ((50, 50), (20, 70), (0, 70)):
+        assert named.enrich().count == count
+        assert [bool(stamp(named, each)) for each in records] == [n < done for n in range(70)]
+
+
 def test_a_text_that_a_provider_failed_on_is_read_another_night():
     """A model that fails leaves no stamp; what it brings the next night is linked."""
     model = ScriptedLLM([LLMError("too busy"), NamedThings([NamedThing("imani", "person")])])

@@ -3,8 +3,10 @@
 from contextlib import closing
 
 import pytest
-from learning_talks import contents, remembering, talk
+from learning_talks import clock_of, contents, facts, remembering, talk
 from tables import each_row, each_text
+
+from memoranda.model.models import ToolCall, Trust
 
 
 @pytest.fixture
@@ -12,6 +14,17 @@ def memory():
     """Ana's memory, which learns only when it is told to."""
     with closing(remembering()) as made:
         yield made
+
+
+def test_the_result_of_a_tool_in_a_talk_is_no_fact(memory):
+    """A web page that a tool read says nothing of the user, whatever it says."""
+    chat = memory.conversation("s")
+    chat.add("user", "I live in Porto. What is the weather?")
+    chat.add("assistant", "", tool_calls=[ToolCall("1", "weather", "{}")])
+    chat.add("tool", "I have a dog named Rex. I'm allergic to nuts. Sunny.", tool_result="1")
+    memory.consolidate()
+    assert contents(memory) == ["The user lives in Porto."]
+    assert {item.trust for item in facts(memory)} == {Trust.PERSON}
 
 
 @each_text
@@ -27,6 +40,25 @@ def test_orders_to_the_model_never_become_facts(memory, text):
     talk(memory, "s", text, "I live in Porto.")
     memory.consolidate()
     assert contents(memory) == ["The user lives in Porto."]
+
+
+def test_a_fact_says_who_said_it_where_when_and_how_sure(memory):
+    """Every fact names its session, its source, its speaker, its origin and what it is about."""
+    talk(memory, "s", ("assistant", "Hello."), "I live in Porto.")
+    (said,) = [item for item in memory.records(kind="episode") if item.source_role == "user"]
+    clock_of(memory).advance(clock_of(memory).now() - said.created_at)
+    memory.consolidate()
+    (found,) = facts(memory)
+    assert (found.source_ids, found.session_id, found.source_role) == ((said.id,), "s", "user")
+    assert (found.origin, found.trust) == ("consolidation", Trust.PERSON)
+    assert found.event_time == said.event_time
+    assert 0 < found.confidence < 1
+    assert (found.subject, found.attribute, found.value) == ("user", "home", "Porto")
+    assert found.decay_rate == 0
+    assert found.metadata["subject"] == "the user"
+    assert found.tags == (found.metadata["category"],)
+    (made,) = memory.history(found.id)
+    assert (made.action, made.reason) == ("insert", "consolidated")
 
 
 @each_row

@@ -72,6 +72,28 @@ def test_a_recalled_block_that_comes_back_is_use(memory, role, fenced):
     assert episodes[-1].content.strip() == "What is the weather there?"
 
 
+@pytest.mark.parametrize("role", ROLES)
+def test_a_quote_of_what_was_recalled_into_the_talk_is_use(memory, role):
+    """The very words of a recalled fact, in any case, are no new evidence."""
+    before = known(memory)
+    chat = memory.conversation("next")
+    chat.add("user", "Hello.")
+    told = chat.context("Where do I live?", budget=4_000).recall.hits[0].record
+    count = used(memory, told)
+    words = told.content.lower().replace("lives", "lives ").replace("live ", "live  ")
+    say(memory, "next", role, f"As you said: {words}")
+    memory.consolidate()
+    assert known(memory) == before
+    assert used(memory, told) == count + 1
+
+
+def test_a_line_that_memory_never_told_is_someones_own(memory):
+    """Only lines whose contents are known are taken out; what a person noted stays."""
+    own = "- [2026-03-01 10:00, me] The plumber comes at nine."
+    memory.conversation("next").add("user", own)
+    assert memory.records(kind="episode", session="next")[0].content == own
+
+
 def test_saying_it_anew_in_ones_own_words_is_evidence(memory):
     """A person who says again what is known, and quotes nobody, credits the fact."""
     chat = memory.conversation("next")
@@ -93,6 +115,15 @@ def test_what_is_used_does_not_fade(memory):
         memory.decay()
     assert facts(memory)[0].confidence == pytest.approx(strength)
     assert facts(memory)[0].content == PORTO
+
+
+def test_a_context_does_not_store_what_it_recalls(memory):
+    """Asking for a context again and again adds no record."""
+    before = memory.stats().records
+    chat = memory.conversation("next")
+    for _ in range(5):
+        chat.context("Where do I live?", budget=4_000)
+    assert memory.stats().records == before
 
 
 LONG = "Remember that I live in Rome, and the plan is: " + ", then ".join(

@@ -74,6 +74,17 @@ def test_the_jobs_do_their_work_for_all_users(memory):
     assert ran(maintenance) == []
 
 
+def test_the_weekly_insight_comes_with_the_night(memory):
+    """Sunday at three: the week's talks are facts by then or not, and the insight is written."""
+    maintenance = begun(memory)
+    talk(memory, "s", "I live in Porto.", "My sister Marta lives in Berlin.", "I'm vegetarian.")
+    memory.consolidate()
+    clock_of(memory).set(SUNDAY + 3 * HOUR)
+    ran(maintenance)
+    (insight,) = memory.records(kind="reflection")
+    assert "Marta" in insight.content
+
+
 @pytest.fixture
 def full(tmp_path):
     """Return a file in which every stage but enrichment has something to do, and its memory."""

@@ -276,6 +276,14 @@ def test_copying_the_file_is_a_backup_and_removing_it_a_reset(opened, tmp_path):
     assert [hit.record for hit in opened(copy).search("tea")] == [record]
 
 
+def test_a_tilde_is_the_users_home(opened, tmp_path, monkeypatch):
+    """S1.36: ``~`` in a location is expanded, in the argument and in the setting."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    opened("~/argument.db").remember("Ana likes tea")
+    opened(None, settings=Settings(timezone="UTC", location="~/setting.db"))
+    assert {"argument.db", "setting.db"} <= {found.name for found in tmp_path.iterdir()}
+
+
 def test_the_large_model_is_cut_to_256_dimensions():
     """S4.30: text-embedding-3-large gives 256 numbers, if not told otherwise."""
     pytest.importorskip("openai")

@@ -12,6 +12,7 @@ from model_server import failing, stalling
 from memoranda import Agent, Memory, Settings, derivations, errors
 from memoranda.memory import services_of
 from memoranda.model.ports import ENTITIES
+from memoranda.model.query import IndexVersion
 from memoranda.testing.embedders import HashEmbedder
 
 PATIENCE = 30.0
@@ -220,6 +221,23 @@ def test_what_waits_is_derived_when_asked(opened):
     assert memory.derive().count == 0
     assert memory.stats().pending_vectors == 0
     assert memory.as_user("ben").stats().pending_vectors == 1
+
+
+def test_what_waits_is_told_while_others_write_and_goes_with_what_is_erased(tmp_path):
+    """Who only looks waits for nobody, and changes nothing where nothing waits any more."""
+    settings = Settings(embedding={"background": False}, storage={"busy_timeout": 0.1})
+    with Memory(tmp_path / "m.db", settings=settings) as one:
+        kept = one.remember("tea")
+        store, scope = one._services.store, one._scope
+        with Memory(tmp_path / "m.db") as other, other._services.store.transact():
+            assert one.stats().records["fact"] == 1
+        assert one.stats().pending_vectors == 1
+        one.forget(one.remember("cake").id, erase=True)
+        one.forget(kept.id, erase=True)
+        assert one.stats().pending_vectors == 0
+        before = store.index_changes(scope, IndexVersion()).version
+        assert one.stats().pending_vectors == 0
+        assert store.index_changes(scope, IndexVersion()).version == before
 
 
 def test_links_are_made_when_entities_are_asked_for(plain):

@@ -99,6 +99,20 @@ def test_names_are_plain(tmp_path):
                 call(name)
 
 
+def test_arguments_that_cannot_be_used(notes, tmp_path):
+    """What is no folder, no size in whole bytes, or no text that a file can hold."""
+    for folder in ("", "  ", None, 3, b"notes", "a\0b", "~no-such-user-here/x"):
+        with pytest.raises(InvalidInput, match=r"folder|path"):
+            Notes(folder)
+    for size in (0, -1, 1.5, True, "8192"):
+        with pytest.raises(InvalidInput, match=r"max_memory_size=.* must be a whole number"):
+            Notes(tmp_path, max_memory_size=size)
+    for content in ("a\x00", "\ud800", b"a", None):
+        with pytest.raises(InvalidInput, match="content"):
+            notes.write_memory(content)
+    assert not notes.folder.exists()
+
+
 def test_the_size_is_counted_in_bytes(notes, tmp_path):
     """MEMORY.md is too large when it has more bytes than the limit, not more characters."""
     assert notes.max_memory_size == MEMORY_BYTES
@@ -111,6 +125,18 @@ def test_the_size_is_counted_in_bytes(notes, tmp_path):
     assert small.is_over("1") is False
     with pytest.raises(InvalidInput, match="surrogate"):
         small.is_over("\ud800")
+
+
+def test_the_folder_is_the_same_from_everywhere(tmp_path, monkeypatch):
+    """A relative folder stays where it was when the process goes elsewhere; ~ is the home."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    notes = Notes(Path("mine"))
+    monkeypatch.chdir("/")
+    notes.write_memory("a")
+    assert notes.folder == tmp_path / "mine"
+    assert (tmp_path / "mine" / "MEMORY.md").exists()
+    assert Notes("~/mine").folder == tmp_path / "home" / "mine"
 
 
 # Links

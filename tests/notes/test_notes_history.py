@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memoranda.errors import InvalidInput
 from memoranda.model.notes import HistoryEntry
 from memoranda.notes.notes import Notes, parse_history
 from memoranda.testing.clocks import FrozenClock
@@ -164,3 +165,25 @@ def test_a_rewrite_goes_through_all_files(notes):
     assert texts_of(notes.history()) == ["Ana left", "Ana likes rain"]
     assert notes._files.stamp("MEMORY.md") == untouched
     assert notes.rewrite(change) == 0
+
+
+NAIVE = datetime(2026, 2, 27)  # noqa: DTZ001 - what is refused
+
+
+def test_arguments_that_cannot_be_used(notes):
+    """A wrong argument is named, and nothing is written."""
+    for call, says in (
+        (lambda: notes.append_history(" \n"), "entry is empty"),
+        (lambda: notes.append_history("a\x00"), "NUL"),
+        (lambda: notes.append_history_rotated("a\ud800"), "lone surrogate"),
+        (lambda: notes.append_history(b"a"), "must be text"),
+        (lambda: notes.append_history("a", at=NAIVE), "no time zone"),
+        (lambda: notes.append_history_rotated("a", at="today"), "with a time zone"),
+        (lambda: notes.search("  "), "keyword is empty"),
+        (lambda: notes.search("a", limit=0), "must be a whole number"),
+        (lambda: notes.history(limit=True), "must be a whole number"),
+        (lambda: notes.history(since=NAIVE), "no time zone"),
+    ):
+        with pytest.raises(InvalidInput, match=says):
+            call()
+    assert not notes.folder.exists()

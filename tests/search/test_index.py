@@ -1,5 +1,6 @@
 """The index in memory: kept in step with the store, and no larger than allowed."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
@@ -44,6 +45,24 @@ def test_rows_handed_out_stay_what_they_were(memory, store):
     assert (len(before), len(after)) == (1, 201)
     assert index.rows(store, SCOPE) is after
     assert before.table["ordinal"][0] == after.table["ordinal"][0]
+
+
+def test_vectors_come_when_they_are_made_and_go_with_their_record(memory, store):
+    """A row without a vector has zeros; after an erasure neither row nor vector is left."""
+    index = UserIndex()
+    first = memory.remember("one")
+    assert not index.rows(store, SCOPE).vectors.codes.any()
+    memory.embed_pending()
+    vectors = index.rows(store, SCOPE).vectors
+    assert vectors.codes.shape == (1, 16)
+    assert np.linalg.norm(vectors.dequantize(0)) == pytest.approx(1, abs=1e-2)
+    second = memory.remember("two")
+    assert index.rows(store, SCOPE).vectors.codes.any(axis=1).tolist() == [True, False]
+    memory.forget(first.id, erase=True)
+    rows = index.rows(store, SCOPE)
+    found = store.get(SCOPE, rows.table["ordinal"].tolist())
+    assert [record.id for record in found.values()] == [second.id]
+    assert (len(rows.vectors.codes), rows.vectors.codes.any()) == (1, False)
 
 
 @settings(max_examples=examples(10), deadline=None)
@@ -133,3 +152,26 @@ def test_each_user_has_an_index_and_the_cache_keeps_those_asked_last(memory, sto
     assert small.of("ana") is not first
     small.clear()
     assert len(small.of("eve").rows(store, Scope("eve"))) == 3
+
+
+def test_threads_may_read_while_records_come(memory, store):
+    """Rows grow and never shrink or mix while others write."""
+    index, stop = UserIndex(), threading.Event()
+
+    def read():
+        last = 0
+        while not stop.is_set():
+            rows = index.rows(store, SCOPE)
+            assert len(rows) >= last
+            assert len(rows.table) == len(rows.vectors.codes) == len(rows.surroundings.order)
+            last = len(rows)
+        return last
+
+    with ThreadPoolExecutor(3) as pool:
+        readers = [pool.submit(read) for _ in range(3)]
+        for n in range(40):
+            memory.remember(f"record {n}")
+        memory.embed_pending()
+        stop.set()
+        assert all(reader.result(30) <= 40 for reader in readers)
+    assert len(index.rows(store, SCOPE)) == 40

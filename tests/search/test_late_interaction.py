@@ -189,3 +189,17 @@ def token_vectors(memory):
     ordinals = store.ordinals(scope, Filter.at_any_time(kinds=tuple(Kind)))
     assert len(ordinals) >= len(SAID) - 1
     return store.token_vectors(scope, ordinals, TOKEN_DIMENSIONS)
+
+
+def test_what_is_forgotten_keeps_no_token_vectors(open_memory):
+    """They go with the record, and with every vector when all are made anew."""
+    memory = open_memory()
+    first = memory.search("Which medicine should I never be given?", limit=1)[0].record
+    assert len(token_vectors(memory)) == len(SAID)
+    memory.forget(first.id, erase=True)
+    assert len(token_vectors(memory)) == len(SAID) - 1
+    memory._services.derivations.start_over()
+    assert len(token_vectors(memory)) == 0
+    memory.embed_pending()
+    assert len(token_vectors(memory)) == len(SAID) - 1
+    assert memory.verify() == []

@@ -1,14 +1,27 @@
 """The retriever: arms alone, what is skipped, and a failing model."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from retrieving import LATE, adds_up, found, retriever_of
-from tables import each_row
+from tables import each_row, each_text
 
 from memoranda import Memory, Settings
 from memoranda.model.models import Scope
+from memoranda.model.ports import VECTORS
 from memoranda.model.query import Filter
 from memoranda.search.evidence import WEIGHTS
 from memoranda.testing.embedders import HashEmbedder
+
+BOUGHT = (
+    "I bought an instrument",
+    "Tell me what to buy",
+    "I said I would buy strings",
+    "Please buy a violin",
+    "She told me about the piano she bought",
+    "Which guitar did I say to buy",
+    "We talked about music",
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +51,27 @@ def test_what_is_skipped_makes_room_for_the_next(memory):
         rest = retriever.search(Scope("ana"), "tea", Filter(now=LATE), limit=4, skip=skip)
         assert [hit.record.id for hit in rest] == [hit.record.id for hit in whole[3:7]]
         retriever.cache.clear()
+
+
+@each_text
+def test_the_record_of_a_rare_word_is_found_before_it_has_a_vector(question):
+    """Law 8: whatever else of the question those hold that have one.
+
+    theremin | When did I buy the theremin? | which instrument, a theremin, did I buy
+    Tell me about the theremin please | What did I say about a theremin?
+    """
+    chosen = Settings(embedding={"background": False}, retrieval={"wait": 0})
+    said = [f"{what} for {whom}." for what in BOUGHT for whom in ("Ana", "the kids", "Bo")]
+    with Memory(":memory:", settings=chosen) as memory:
+        own = {"kind": "episode", "role": "user"}
+        memory.remember_many([{"content": text} | own for text in said])
+        memory.embed_pending()
+        last = memory.remember("It was a theremin in the end.", **own)
+        lock = memory._services.derivations._locks[VECTORS]  # As if another thread made vectors.
+        with ThreadPoolExecutor(1) as other:
+            other.submit(lock.acquire).result()
+            assert memory.search(question, limit=1)[0].record == last
+            other.submit(lock.release).result()
 
 
 @each_row("ended", [0, 2])

@@ -1,6 +1,7 @@
 """Changing the settings file: what is written reads back, and all else stays as it was."""
 
 import json
+import stat
 from difflib import ndiff
 
 import pytest
@@ -198,6 +199,27 @@ def test_a_file_that_cannot_be_changed_is_named(tmp_path, monkeypatch):
     assert {path: path.is_dir() or path.read_text() for path in tmp_path.iterdir()} == before
 
 
+def test_a_file_keeps_its_permissions_and_its_link(file, tmp_path):
+    """What others may read stays so; a link still leads to the file it led to."""
+    file.chmod(0o640)
+    real = tmp_path / f"real{file.suffix}"
+    file.rename(real)
+    file.symlink_to(real)
+    put("user", "eva")
+    assert file.is_symlink()
+    assert "eva" in real.read_text()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+
+
+def test_a_new_file_is_for_its_owner_alone(new):
+    """A file that set makes, and its folder, can hold a key."""
+    done = put("embedding.api_key", "sk-swordfish")
+    assert (done.value, done.path) == (declared.MASK, new)
+    assert stat.S_IMODE(new.stat().st_mode) == 0o600
+    assert stat.S_IMODE(new.parent.stat().st_mode) == 0o700
+    assert Settings().embedding.api_key.get_secret_value() == "sk-swordfish"
+
+
 def test_explain_names_the_source_also_while_settings_are_wrong(new, monkeypatch):
     """The source of a value is its file, or its variable, or the default."""
     new.parent.mkdir(parents=True)
@@ -229,3 +251,15 @@ def test_values_by_name_are_listed_one_by_one(new, monkeypatch):
     assert found["tokens.limits.a"] == (5, str(new))
     assert found["tokens.limits.b"] == (6, "MEMORANDA_TOKENS__LIMITS")
     assert "tokens.limits" not in found
+
+
+def test_no_password_of_an_address_is_shown(new):
+    """Neither by what lists, explains and changes the settings, nor by these themselves."""
+    address, shown = "postgresql://ana:ti/g@er@host/db", "postgresql://ana:…@host/db"
+    done, chosen = put("location", address), Settings()
+    (listed,) = [each for each in list_settings(chosen) if each.name == "location"]
+    assert done.value == listed.value == explain("location").value == shown
+    assert chosen.location == address
+    told = f"{chosen!r}{chosen}{done}{explain('location')}{list_settings(chosen)}"
+    assert "ti/g" not in told
+    assert new.exists()

@@ -6,15 +6,16 @@ import shutil
 import signal
 import subprocess
 import sys
+from base64 import b64encode
 from contextlib import contextmanager
-from datetime import UTC
+from datetime import UTC, datetime
 
 import chromadb
 import numpy as np
 import pytest
 from analyzers import PlainNames, WordAnalyzer
 from chromadb.config import Settings as ChromaSettings
-from samples import ANA, DIMENSIONS, MODEL, User, moment, vector
+from samples import ANA, BEN, DIMENSIONS, MODEL, User, cut, moment, pruning, vector
 from steps import carry_out, do
 
 from memoranda import Memory, Settings
@@ -34,6 +35,8 @@ from memoranda.store.chroma import store as stores
 from memoranda.store.chroma.folder import JOURNAL
 from memoranda.store.chroma.store import ChromaStore
 from memoranda.store.sql.database import schema_steps
+
+ERASED = "Xylophonquark säuft 東京-tee"
 
 
 @pytest.fixture
@@ -122,6 +125,30 @@ def test_other_programs_read_active_records_with_every_field(opened, folder):
     assert near["distances"][0][0] == pytest.approx(0, abs=1e-3)
 
 
+def test_a_replaced_context_is_not_what_the_document_reads(folder):
+    """S1.21: ``get_context`` as the document has it returns the newest value, and none that ended.
+
+    Metadata follow each change of a record, and names that it loses are gone.
+    """
+    settings = Settings(embedding={"model": "none"})
+    with Memory(f"chroma://{folder}", settings=settings) as memory:
+        memory.set_context("task", "water the plants")
+        memory.set_context("task", "feed the cat")
+        fact = memory.remember("Ana likes tea", metadata={"cup": 1, "pot": 2})
+        memory.update(fact.id, metadata={"cup": 3}, valid_until=datetime(2999, 1, 1, tzinfo=UTC))
+        memory.forget(memory.remember("Ana likes coffee").id)
+        assert memory.verify() == []
+    with bare(folder) as client:
+        assert (
+            collection(client).get(where={"context_key": "task"})["documents"][0] == "feed the cat"
+        )
+    found = memories(folder)
+    assert found.keys() == {"feed the cat", "Ana likes tea"}
+    told = found["Ana likes tea"]
+    assert (told["cup"], told["valid_until"]) == (3, "2999-01-01T00:00:00")
+    assert "pot" not in told
+
+
 def test_another_model_makes_the_collection_anew(opened, folder):
     """Embeddings of another length take the place of all that were there."""
     store = opened()
@@ -162,6 +189,60 @@ def test_rows_that_others_changed_are_found_and_put_right(opened, folder):
     found = memories(folder)
     assert found.keys() == {"tea", "milk", "cake", "theirs"}
     assert found["tea"]["cup"] == 1
+
+
+def forms(text):
+    """Return the bytes as which a text may be written: also in a patch, in base64."""
+    escaped = json.dumps(text)[1:-1]
+    return (
+        *(b64encode(bytes(shift) + text.encode())[2 * bool(shift) + 2 : -4] for shift in range(3)),
+        text.encode(),
+        escaped.encode(),
+        json.dumps(escaped)[1:-1].encode(),
+    )
+
+
+def remains(folder, *texts):
+    """Return the files that hold one of the texts in any form."""
+    wanted = [form for text in texts for form in forms(text)]
+    held = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return [name for name, data in held.items() if any(form in data for form in wanted)]
+
+
+@pytest.mark.parametrize("others", [3, 150], ids=["few", "more than an index is saved with"])
+def test_what_is_erased_is_in_no_file(opened, folder, others):
+    """Law 7: after a purge no byte of the folder tells of it, and what stays is as it was."""
+    store = opened()
+    store.reset_vectors(MODEL, DIMENSIONS)
+    ana, ben = User(store), User(store, BEN)
+    kept = ana.remember(*(f"note {number} of Zoe" for number in range(others)))
+    ana.embed(kept, vector(4, 3, 2, 1))
+    metadata = {"said": ERASED}
+    (secret,) = ana.remember(ERASED, metadata=metadata, tags=(ERASED,))
+    ana.embed([secret])
+    ana.open_conversation("talk")
+    ana.say("talk", ERASED, record_id=secret.id)
+    ana.say("talk", "harmless")
+    carry_out(store, ANA, [do.add_pruning("talk", pruning(cut(0, 0, summary=ERASED)))])
+    (other,) = ben.remember(ERASED[:13])
+    assert remains(folder, ERASED)
+    carry_out(store, ANA, [do.erase((secret.id,), at=moment(9), reason="asked")])
+    carry_out(store, BEN, [do.erase((other.id,), at=moment(9), reason="asked")])
+    before, rows = ana.everything(), vectors(store)
+    assert any("erased" in line for line in store.verify())
+    assert store.purge() is None
+    assert remains(folder, ERASED, ERASED[:13]) == []
+    assert (ana.everything(), store.verify()) == (before, [])
+    store.close()
+    assert remains(folder, ERASED, ERASED[:13]) == []
+    again = opened()
+    assert (User(again).everything(), again.verify()) == (before, [])
+    assert (vectors(again) == rows).all()
+    again.close()
+    with bare(folder) as client:  # What its queue still had to tell its index is there, too.
+        found = collection(client).get(include=["embeddings"])
+    assert set(found["ids"]) == {item.id for item in kept}
+    assert found["embeddings"] == pytest.approx(np.array([vector(4, 3, 2, 1)] * others), abs=1e-3)
 
 
 # Erasing

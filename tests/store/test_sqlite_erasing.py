@@ -7,7 +7,7 @@ import pytest
 from samples import DIMENSIONS, MODEL, User, cut, moment, noted
 from steps import do
 
-from memoranda.model.changes import Close
+from memoranda.model.changes import Close, Reinforce, Retire
 from memoranda.model.models import Image, ToolCall
 
 WORD = "xylophonquark"
@@ -119,6 +119,36 @@ def test_an_erasure_during_a_purge_waits_for_the_next(open_store):
     assert unclean(store)
     assert store.purge() is None
     assert store.verify() == []
+
+
+def test_a_purge_in_memory(open_store):
+    """A database in memory is purged, too."""
+    store = open_store(":memory:")
+    erase(store, *confess(store))
+    assert store.purge() is None
+    assert store.verify() == []
+    assert WORD.encode() not in bytes(store._writer.raw.serialize("main"))
+
+
+@pytest.mark.parametrize("retired", [False, True])
+def test_a_name_on_which_a_person_decided(store, on_disk, retired):
+    """A name that only the erased record had goes from decisions, too, as alias and as target."""
+    ana = User(store)
+    gone, other, _ = ana.remember(f"Zoe {WORD.capitalize()}", "Dan Moss", "Eve Moss")
+    ana.apply(
+        do.merge_entities(f"zoe {WORD}", "dan moss"),
+        do.RecordAccess((gone.id,), moment(1), "trip"),
+        do.merge_entities(f"zoe {WORD}", "eve moss"),
+    )
+    ana.apply(Reinforce(other.id, moment(1), (gone.id,)))
+    if retired:
+        ana.apply(Retire(gone.id, moment(1), "faded away"))
+    erase(store, gone.id)
+    assert store.purge() is None
+    assert held(on_disk()) == []
+    assert ana.found(other).source_ids == ()
+    assert store.verify() == []
+    assert ana.entity_id("dan moss") == ana.entity_id("eve moss")
 
 
 def test_a_digest_goes_with_the_line_of_the_notes(store, on_disk):

@@ -9,6 +9,7 @@ from memoranda.model.changes import Retire
 from memoranda.model.models import Scope
 from memoranda.model.query import IndexVersion
 from memoranda.store.sql.database import tables
+from memoranda.store.sql.health import MOST_NAMED
 
 # The tables of which each row is made of rows of others.
 DERIVED = {
@@ -241,6 +242,16 @@ def test_a_backup_opens_as_a_store(path, filled, open_store):
     assert copy.verify() == []
     assert User(copy).page() == [text for text in User(filled).page() if text != "later"]
     assert User(copy, BEN).everything() == User(filled, BEN).everything()
+
+
+def test_a_long_list_is_cut(store):
+    """A problem names a few examples and says that there are more."""
+    User(store).remember(*["tea"] * (MOST_NAMED + 1))
+    plant(store, "DELETE FROM records_fts")
+    lines = [line for line in store.verify() if "missing" in line]
+    assert len(lines) == 1
+    assert f"{MOST_NAMED + 1} (" in lines[0]
+    assert lines[0].endswith(", …)")
 
 
 def test_erasing_works_in_a_damaged_store(filled):

@@ -110,6 +110,19 @@ def test_places_where_no_file_can_be_are_refused(path, open_store):
     assert list(path.iterdir()) == []
 
 
+def test_a_relative_path_stays_where_it_was(path, open_store, monkeypatch):
+    """Changing the working folder later leads to no other file."""
+    monkeypatch.chdir(path.parent)
+    store = open_store(path.name)
+    User(store).remember("tea")
+    elsewhere = path.parent / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    store._idle.clear()
+    assert User(store).page() == ["tea"]
+    assert list(elsewhere.iterdir()) == []
+
+
 def test_a_file_that_was_moved_away_is_not_replaced(path, store):
     """A store whose file is gone says so instead of starting an empty one."""
     User(store).remember("tea")

@@ -4,6 +4,8 @@ import pytest
 from file_samples import exported, opened
 from samples import User
 
+from memoranda.errors import InvalidInput, NotFound, StoreError
+
 
 @pytest.fixture
 def ana(tmp_path):
@@ -49,6 +51,17 @@ def test_merges_outlive_a_copy_and_an_erasure_after_it(ana, there, tmp_path):
         for memory in (copied, imported):
             memory.forget(memory.remember("The cat is called Mitzi").id, erase=True)
             assert memory.entity("Robert Miller").aliases == ("Bobby Zett",)
+
+
+def test_only_the_users_that_are_named_are_copied(ana, there):
+    """Others stay behind; one that is not there is named, with those that are like it."""
+    ana.remember("tea")
+    ana.as_user("ben").remember("boats")
+    assert [each.users for each in ana.copy_to(there, users=["ben"])] == [("ben",)]
+    with opened("ben", there) as copy:
+        assert copy.admin.users() == ["ben"]
+    with pytest.raises(NotFound, match="no user 'bem'; there is 'ben'"):
+        ana.copy_to(there, users=["bem"])
 
 
 def test_a_source_in_use_is_copied_as_of_one_moment(ana, there):
@@ -106,3 +119,16 @@ def test_notes_that_cannot_be_read_are_left_out_and_named(ana, there):
     (report,) = ana.copy_to(there)
     assert "is not UTF-8" in report.left_out[0]
     assert report.records == 1
+
+
+def test_places_that_make_no_sense_are_refused(ana, there, tmp_path):
+    """A folder that is not there, and the store itself, by whatever path."""
+    ana.remember("tea")
+    (tmp_path / "link.db").symlink_to("a.db")
+    for place in ("a.db", "link.db"):
+        with pytest.raises(InvalidInput, match=rf"{place} is the store that is copied"):
+            ana.copy_to(tmp_path / place)
+    assert ana.count() == 1
+    with pytest.raises(StoreError, match="nowhere"):
+        ana.copy_to(tmp_path / "nowhere" / "b.db")
+    assert not there.exists()

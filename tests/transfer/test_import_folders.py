@@ -6,8 +6,10 @@ import zipfile
 from contextlib import closing
 
 import pytest
-from file_samples import exported, opened, written
+from file_samples import every, exported, opened, written
 from import_samples import chatgpt, node, person, transcript
+
+from memoranda.errors import InvalidInput
 
 TALK = chatgpt(node("1", None, "I sail."), current="1")
 MORE = chatgpt(node("2", None, "I row."), current="2", conversation_id="c2")
@@ -56,6 +58,26 @@ def test_each_file_of_a_folder_is_judged_by_itself(folder):
         again = memory.import_(folder)
         assert (again.records, again.messages, again.skipped) == (0, 0, 6)
         assert memory.import_(folder, "mem0").format == "mem0"
+
+
+def test_a_strict_import_of_a_folder_is_all_or_nothing(folder):
+    """One file that cannot be read keeps out all the others."""
+    with opened() as memory:
+        with pytest.raises(InvalidInput, match="json"):
+            memory.import_(folder, strict=True)
+        assert every(memory) == []
+        for path in folder.iterdir():
+            if path.is_file() and path.name not in {"mem0.json", "graph.jsonl"}:
+                path.unlink()
+        assert memory.import_(folder, strict=True).records == 2
+
+
+def test_a_folder_with_nothing_to_import_names_its_files(tmp_path):
+    """The error says of each what is wrong with it."""
+    written(tmp_path, "odd.json", {"colour": "red"})
+    (tmp_path / "torn.json").write_text("[{")
+    with opened() as memory, pytest.raises(InvalidInput, match=r"odd\.json.*torn\.json"):
+        memory.import_(tmp_path)
 
 
 def test_a_bad_line_is_named_and_all_others_come_in(tmp_path):

@@ -120,6 +120,11 @@ def memory(opened):
     return opened(settings=Settings(timezone="Europe/Lisbon"))
 
 
+def contents(memory, **conditions):
+    """What is stored and believed, in order."""
+    return [record.content for record in memory.records(**conditions)]
+
+
 def test_facts_and_history_come_in_as_what_they_are(memory, folder):
     """Both are the word of an agent; facts never fade, and what happened has its time.
 
@@ -154,6 +159,15 @@ def test_facts_and_history_come_in_as_what_they_are(memory, folder):
     memory.correct(celery.id, "Ana loves celery")
     again = memory.import_(folder)
     assert (again.records, again.skipped) == (0, 7)
+
+
+def test_what_is_known_already_is_not_doubled(memory, folder):
+    """A fact that was remembered or learned before is the same fact; another user's is not."""
+    memory.remember("Ana is vegetarian")
+    memory.remember("Ana sails", session="trip")
+    assert memory.import_(folder).records == 4
+    assert contents(memory).count("Ana is vegetarian") == 1
+    assert contents(memory).count("Ana sails") == 1
 
 
 def test_a_folder_or_markdown_is_known_without_a_format(memory, folder, tmp_path):

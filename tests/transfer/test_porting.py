@@ -1,6 +1,7 @@
 """Moving memory in and out loses nothing, adds nothing twice, and refuses what is broken."""
 
 import json
+import stat
 from contextlib import suppress
 from dataclasses import fields
 from datetime import datetime, timedelta
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from samples import User
 from steps import carry_out, do
 
-from memoranda.errors import InvalidInput
+from memoranda.errors import InvalidInput, StoreError
 from memoranda.model.changes import AuditTrail
 from memoranda.model.models import ConversationInfo, Image, Message, PrunedSpan, Pruning, Record
 from memoranda.model.sessions import AgentSession, ErasedRecord
@@ -210,6 +211,24 @@ def test_an_agent_exports_what_it_sees_and_imports_as_itself(tmp_path):
         ]
 
 
+def test_an_export_is_private_and_never_half_there(tmp_path):
+    """The file has mode 0600; nothing is overwritten, and a failure leaves nothing behind."""
+    with opened() as memory:
+        fill(memory)
+        path = tmp_path / "noa.jsonl"
+        memory.export(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        before = path.read_bytes()
+        with pytest.raises(InvalidInput, match="exists already"):
+            memory.export(path)
+        assert path.read_bytes() == before
+        with pytest.raises(InvalidInput, match="cannot be written"):
+            memory.export(tmp_path / "nowhere" / "noa.jsonl")
+    with pytest.raises(StoreError):
+        memory.export(tmp_path / "closed.jsonl")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["noa.jsonl"]
+
+
 # Plain lines
 
 
@@ -237,6 +256,22 @@ def test_plain_lines_are_what_remember_takes(tmp_path):
     assert (second.kind, second.session_id, second.source_role) == ("episode", "move", "user")
     assert second.event_time == START
     assert (third.content, third.origin) == ("only a text", "import:memoranda")
+
+
+def test_plain_lines_are_added_once(tmp_path):
+    """The same line is the same record; repeats of an episode count."""
+    lines = [
+        {"content": "ok", "session": "s", "kind": "episode"},
+        {"content": "ok", "session": "s", "kind": "episode"},
+        {"content": "ok", "session": "t"},
+        {"content": "ok", "event_time": "2026-03-02T18:05:00+01:00"},
+        {"content": "ok", "event_time": "2026-03-02T17:06:00Z"},
+    ]
+    with opened() as memory:
+        memory.import_(written(tmp_path, "notes.jsonl", *lines))
+        more = memory.import_(written(tmp_path, "more.jsonl", *lines, lines[0], {"content": "new"}))
+        assert (more.records, more.skipped) == (2, 5)
+        assert len(every(memory)) == 7
 
 
 def test_an_export_of_version_0_2_is_read(tmp_path):

@@ -118,6 +118,30 @@ def test_broken_files_are_refused_with_their_place(tmp_path):
         assert memory.conversations() == []
 
 
+def test_files_that_cannot_be_read_are_refused(tmp_path):
+    """No file, a folder, no UTF-8, a wrong format name: our own error with the remedy."""
+    (tmp_path / "none").mkdir()
+    (tmp_path / "x.jsonl").write_text('{"content": "x"}\n')
+    cases = {
+        "nothing.jsonl": "cannot be read .*No such file.*check the path",
+        "none": "holds nothing that can be imported",
+        "a\0b": "cannot be used",
+    }
+    with opened() as memory:
+        for name, complaint in cases.items():
+            with pytest.raises(InvalidInput, match=complaint):
+                memory.import_(tmp_path / name)
+        with pytest.raises(
+            InvalidInput, match=r"holds nothing of openai .*x\.jsonl is not a file of openai"
+        ):
+            memory.import_(tmp_path, "openai")
+        with pytest.raises(InvalidInput, match="format='csv' is unknown; use one of memoranda"):
+            memory.import_(tmp_path / "x.jsonl", "csv")
+        with pytest.raises(InvalidInput, match="cannot be used"):
+            memory.export(tmp_path / "a\0b")
+        assert every(memory) == []
+
+
 def test_the_named_format_wins(tmp_path):
     """With a format, a file is read as that: messages with a role can be plain records."""
     path = written(tmp_path, "x.jsonl", {"role": "user", "content": "hello"})

@@ -1,7 +1,9 @@
 """Conversations in and out of files: memoranda's own, and those of others."""
 
+import json
+
 import pytest
-from file_samples import every, exported, opened, prune, receipts, talk, written
+from file_samples import CHAT, every, exported, opened, prune, receipts, talk, written
 
 from memoranda.errors import InvalidInput
 
@@ -74,6 +76,29 @@ def test_what_was_erased_or_deleted_since_does_not_come_back(tmp_path):
         assert (report.records, report.messages) == (0, 0)
         assert [info.id for info in memory.conversations()] == ["trip"]
         assert [item.content for item in talk(memory, "trip")] == ["trip line 1"]
+
+
+def test_openai_messages_in_every_shape(tmp_path):
+    """Array, object, lines of objects and lines of messages give the same conversation."""
+    path = tmp_path / "ghent.json"
+    for text in (
+        json.dumps(CHAT),
+        json.dumps(CHAT, indent=2),
+        json.dumps({"messages": CHAT}, indent=1),
+        json.dumps([{"messages": CHAT}]),
+        json.dumps({"messages": CHAT, "tools": []}) + "\n",
+        "\n".join(json.dumps(message) for message in CHAT),
+        "\ufeff\r\n" + json.dumps({"messages": CHAT}) + "\r\n\r\n",
+    ):
+        path.write_bytes(text.encode())
+        with opened() as memory:
+            report = memory.import_(path)
+            messages = memory.conversation("ghent").messages
+            assert (report.format, report.messages) == ("openai", 5), text
+            assert memory.import_(path).messages == 0
+        roles = [item.role for item in messages]
+        assert roles == ["system", "user", "assistant", "tool", "assistant"]
+        assert messages[2].tool_calls[0].id == messages[3].tool_result.call_id == "c1"
 
 
 # OpenAI

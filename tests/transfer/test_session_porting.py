@@ -1,11 +1,12 @@
 """One conversation as a file of JSON Lines: into a memory, and out of it."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from file_samples import START, opened, written
 
-from memoranda.errors import InvalidInput
+from memoranda.errors import InvalidInput, NotFound
 
 CREATED = "2026-02-27T14:30:00.123Z"
 HEAD = {"_type": "metadata", "key": "telegram:42", "createdAt": CREATED, "lastConsolidated": 1}
@@ -35,6 +36,33 @@ def trip(memory):
     chat.prune(max_tokens=250)
     chat.add("user", "thanks")
     return chat
+
+
+def told(chat):
+    """What a conversation says, but for ids, pins and weights."""
+    messages = chat._transcript.messages(cleared=True)
+    plain = {"id": "", "record_id": None, "pinned": False, "importance": None, "position": None}
+    return [replace(item, **plain) for item in messages], chat.system
+
+
+def test_a_conversation_goes_out_and_comes_in_the_same(tmp_path):
+    """Store, file and another store: messages, settings and creation."""
+    path = tmp_path / "out.jsonl"
+    with opened() as one, opened(user="ana") as two:
+        chat = trip(one)
+        assert len(chat.prunings) == 1
+        with pytest.raises(NotFound, match="no conversation 'nothing' for user 'noa'"):
+            one.export(path, conversation="nothing")
+        report = export(one, path)
+        assert (report.format, report.messages, report.records) == ("session", 45, 0)
+        back = two.import_(path)
+        assert (back.format, back.messages, back.skipped) == ("session", 45, 0)
+        assert told(two.conversation("trip")) == told(chat)
+        (before,), (after,) = one.conversations(), two.conversations()
+        assert after.created_at == before.created_at
+        assert (after.model, after.context_limit) == ("gpt-4o", 9_000)
+        assert two.search("ferry")[0].record.session_id == "trip"
+        assert two.verify() == []
 
 
 def test_a_file_goes_on_by_itself(tmp_path):

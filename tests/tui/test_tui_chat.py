@@ -9,6 +9,7 @@ from textual.widgets import Markdown
 
 from memoranda.errors import LLMError
 from memoranda.model.models import ToolCall
+from memoranda.tui.commands import MEANINGS, SCREENS
 
 HOSTILE = "[red]x[/] [@click=app.quit]y[/] \x1b[31mred\x1b[0m \x07bell"
 ROOMY = {
@@ -189,6 +190,28 @@ async def test_clear_asks_first(runtimes, sitting):
         assert "hello there" not in person.log
 
 
+async def test_new_ends_the_session_and_learns_from_it(runtimes, sitting):
+    """/new consolidates: what was said is a fact, the next session is empty; so does /end."""
+    runtime = runtimes("Noted.", "Hello.")
+
+    def facts():
+        return [fact.record.content for fact in runtime.memory.facts()]
+
+    async with sitting(runtime) as person:
+        await person.say("I live in Porto.")
+        text = await person.say("/new")
+        assert "Session ended; learned: 1 fact (you live in Porto)." in text
+        assert "session chat-2 is new" in text
+        assert facts() == ["The user lives in Porto."]
+        assert "I live in Porto." not in person.log
+        assert "chat-2" in (await person.say("I have a dog.")).splitlines()[-3]
+        person.app.screen.focused.load_text("/end")
+        await person.pilot.press("enter")
+        await until(person, lambda: not person.app.is_running)
+    assert "The user keeps a dog." in facts()
+    assert runtime.memory.conversations()[0].ended_at is not None
+
+
 async def test_commands_open_screens(runtimes, sitting):
     """Each command opens its screen, also by another name; Escape comes back."""
     async with sitting(runtimes()) as person:
@@ -206,6 +229,18 @@ async def test_commands_open_screens(runtimes, sitting):
             assert person.app.screen is not person.app.chat
             await person.press("escape")
             assert person.app.screen is person.app.chat
+
+
+async def test_an_unknown_command_gets_a_clear_line(runtimes, sitting):
+    """What is no command is not sent to a model; what only looks like one is said as it is."""
+    assert set(SCREENS) < set(MEANINGS)
+    runtime = runtimes("never")
+    async with sitting(runtime) as person:
+        assert "there is no /claer; did you mean /clear?" in await person.say("/claer")
+        assert "/new takes nothing" in await person.say("/new now")
+        assert len(runtime.agent.chat) == 0
+        await person.say("/exit")
+        assert not person.app.is_running
 
 
 async def test_several_lines_are_one_message(runtimes, sitting):

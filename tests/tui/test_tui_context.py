@@ -102,6 +102,19 @@ async def test_it_is_live(runtimes, sitting):
         assert "waiting" in text
 
 
+async def test_recall_and_notes_are_shown_with_reasons(runtimes, sitting):
+    """The overlay shows what memory recalls for the last message, why, and the notes."""
+    runtime = runtimes()
+    runtime.memory.remember("Rita lives in Porto", tags=["family"])
+    runtime.agent.chat.add("user", "Where does Rita live?")
+    async with sitting(runtime) as person:
+        await person.press("f2")
+        text = await person.press("3")
+        assert "Rita lives in Porto" in text
+        assert "lexical" in text
+        assert text.count("Rita lives in Porto") == 2  # Recalled, and noted.
+
+
 async def test_what_cannot_be_sent_says_why(runtimes, sitting):
     """Where nothing fits the budget, the overlay says by how much, and the rest is shown."""
     runtime = runtimes(conversation={"context_limit": 100})

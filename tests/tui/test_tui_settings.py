@@ -107,3 +107,19 @@ async def test_a_model_is_found_first_and_tried_before_it_is_saved(sitting, monk
         assert not (tmp_path / "config.toml").exists()
         assert runtime.chat.model is None
     runtime.memory.close()
+
+
+async def test_the_environment_is_named(runtimes, sitting, monkeypatch):
+    """A saved value that the environment overrides says so; a secret is never shown."""
+    monkeypatch.setenv("MEMORANDA_CONVERSATION__WINDOW", "3")
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__API_KEY", "sesame")
+    async with sitting(runtimes()) as person:
+        assert "MEMORANDA_C" in await find(person, "conversation.window")
+        await person.press("enter")
+        person.app.screen.focused.value = "4"
+        await person.press("ctrl+s")
+        (notice,) = person.notices
+        assert "MEMORANDA_CONVERSATION__WINDOW is set in the environment, and wins" in notice
+        await find(person, "embedding.api_key")
+        assert "sesame" not in person.text + await person.press("enter")
+        assert person.app.screen.focused.value == ""

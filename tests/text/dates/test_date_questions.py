@@ -3,10 +3,12 @@
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row, each_text, read_table
 
+from memoranda.errors import InvalidInput
 from memoranda.text.dates.questions import question_range
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -105,6 +107,21 @@ def test_no_range_rather_than_a_wrong_one(query: str):
     2020年以前
     """
     assert question_range(query, NOW) is None
+
+
+def test_days_are_those_of_the_person_who_asks():
+    """The same instant is another "yesterday" in another time zone."""
+    instant = datetime(2023, 7, 12, 23, 30, tzinfo=UTC)
+    at_home, _ = question_range("yesterday", instant)
+    in_tokyo, _ = question_range("yesterday", instant.astimezone(ZoneInfo("Asia/Tokyo")))
+    assert (at_home.day, in_tokyo.day) == (11, 12)
+    assert in_tokyo.utcoffset() == timedelta(hours=9)
+
+
+def test_a_naive_now_is_refused():
+    """A question's moment without a time zone is an error that says so."""
+    with pytest.raises(InvalidInput, match="time zone"):
+        question_range("yesterday", NOW.replace(tzinfo=None))
 
 
 WORDS = st.sampled_from(
