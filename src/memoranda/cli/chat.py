@@ -202,8 +202,7 @@ class TerminalChat:
 
     def _ask(self, question: chats.Question) -> bool:
         if self.prompt is None:
-            message = f"this asks first, and nobody can be asked here: {question.yes}"
-            raise InvalidInput(message)
+            raise InvalidInput(f"this asks first, and nobody can be asked here: {question.yes}")
         if self.prompt.confirm(question.text):
             return self._play(question.yes)
         self.session.print(Text("nothing was done", "dim"))

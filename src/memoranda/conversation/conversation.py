@@ -311,8 +311,7 @@ class Conversation:
         before, made = state.live.messages[-LOOK_BACK:], list[Message]()
         for new in given:
             message = self._message(new, state)
-            recent = [*before, *made][-LOOK_BACK:]
-            title = start_of_task(message, recent, state.live.signals)
+            title = start_of_task(message, [*before, *made][-LOOK_BACK:], state.live.signals)
             made.append(message if title is None else replace(message, task=title))
         return made
 

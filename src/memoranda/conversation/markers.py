@@ -86,8 +86,7 @@ def _fit_particulars(gaps: Sequence[PrunedSpan], meter: ChatMeter, most: int) ->
     Each is told once, the most telling of the newest gap first, in ``most`` tokens together.
     """
     names = merge_ranked([gap.named for gap in reversed(gaps)])
-    costs = (meter.counter.count(f", {name}") for name in names)
-    told = set(names[: _count_fitting(costs, most)])
+    told = set(names[: _count_fitting((meter.counter.count(f", {name}") for name in names), most)])
     found: list[PrunedSpan] = []
     for gap in reversed(gaps):
         names = tuple(name for name in gap.named if name in told)

@@ -31,11 +31,16 @@ from memoranda.rendering.conversations import alert_of, format_call
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import DOT, escape_controls, one_line
 from memoranda.tui.commands import SCREENS, make_help, make_welcome
-from memoranda.tui.context import ContextScreen
 from memoranda.tui.layout import ConfirmScreen, EditScreen, OverlayScreen, make_text
 from memoranda.tui.lists import ListPanel
 from memoranda.tui.runtime import BUSY, ChatRuntime
-from memoranda.tui.sources import FactsPanel, HistoryPanel, SearchPanel, SettingsPanel
+from memoranda.tui.sources import (
+    ContextScreen,
+    FactsPanel,
+    HistoryPanel,
+    SearchPanel,
+    SettingsPanel,
+)
 
 LAST_STRETCH = 30  # messages that are shown when a conversation opens
 MOST_ENTRIES = 100  # entries of the log: with many, each drawing takes long; F4 has the others

@@ -176,7 +176,7 @@ def _sendable(message: Message, form: str, ids: dict[str, str], taken: set[str])
     shown = message.role == "user"
     if result and form != "openai":
         shown = not result.is_error
-    named = [] if shown else [image.label for image in message.images]
+    named = (image.label for image in message.images if not shown)
     return replace(
         message,
         content="\n".join(filter(None, [message.content, *named])),
