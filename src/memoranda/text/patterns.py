@@ -177,10 +177,12 @@ class LanguageData:
         return self._patterns[name, flags]
 
     def __getattr__(self, name: str) -> LinearPattern:
-        """Return the pattern of that name, which is compiled at its first use."""
+        """Return the pattern of that name, which is compiled at its first use, and keep it."""
         if name.startswith("_"):
             raise AttributeError(name)
-        return self.pattern(name)
+        found = self.pattern(name)
+        setattr(self, name, found)
+        return found
 
 
 def _frozen(value: Any) -> Any:
