@@ -162,12 +162,10 @@ class Mem0Memory:
             facts = Filter(now=services.clock.now(), kinds=(Kind.FACT,), retired=show_expired)
             how: Any = {"limit": MOST_FOUND, "min_score": least}
             found = services.retriever.search(scope_of(handle), asked, facts, **how)
-            passed = (hit for hit in found if passes(payload_of(hit.record), where))
-            policy = handle.settings.secrets.search
             hits += [
-                replace(hit, record=show_record(hit.record, policy))
-                for hit in passed
-                if held is None or hit.record.id in held
+                replace(hit, record=show_record(hit.record, handle.settings.secrets.search))
+                for hit in found
+                if (held is None or hit.record.id in held) and passes(payload_of(hit.record), where)
             ]
         best = sorted(hits, key=lambda hit: -hit.score)[:most]
         results = [shown(payload_of(hit.record)) | {"score": hit.score} for hit in best]
