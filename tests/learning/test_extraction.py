@@ -64,6 +64,10 @@ def test_an_asserted_attribute_has_a_sentence_of_its_own(text, content, category
     I'm allergic to walnuts, thoughts? | The user is allergic to walnuts. | constraint
     Did I tell you that I live in Leeds? | The user lives in Leeds. | identity
     I live in Leeds, did I tell you? | The user lives in Leeds. | identity
+    cant stand seafood yeah i know | The user does not like seafood. | preference
+    We're both from Chennai originally. | The user comes from Chennai. | identity
+    Could you use Celsius with me please? The last app used miles.
+    | Could you use Celsius with me. | instruction
     Yes I am Czech and I sing. | The user is Czech. | identity
     I don't drink beer, don't laugh. | The user does not drink beer. | preference
     The sauna is on Wednesday and Saturday. | The sauna is Wednesday and Saturday. | plan
@@ -87,6 +91,8 @@ def test_what_is_not_asserted_is_no_attribute_and_ends_none(text):
     In the game, I live in Spain. | In my dream I work at Acme. | I'm allergic to mondays lol
     If I ever won the lottery I'd live in Spain. | I said that Ana is Canadian, but she isn't.
     I'm married to my job. | Thursday's the dentist. | Craig's two, Stu's one, then this.
+    I don't drink since two years, but I didn't tell him. | My nan knows. Please don't tell her.
+    I don't like when people call me Tom, Tomek is ok. | If somebody sang, I would like jazz.
     hate hate hate early mornings | I love my life. | i dont drink ne not since 2015
     i drive a malibu the heater dont work | im allergic to nuts like real bad carry an epipen
     studying hvac bc my uncle says so | I'm doing laundry and never wearing shoes again

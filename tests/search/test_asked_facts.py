@@ -242,6 +242,7 @@ def test_a_question_needs_no_mark(text, question):
     My sister lives in Leeds, did I tell you? | no
     have a dose of a cold as well | no
     lost my pin for my card | no
+    Had I been born a boy I'd have gone to sea | no
     what a lovely day | no
     What I need is a holiday | no
     which reminds me i need milk | no

@@ -364,7 +364,7 @@ class FactReader:
                 continue
             # "Not just for the kids, but for all" ends nothing.
             if not never_first.isdisjoint({_first_word(value), other}):
-                continue
+                return  # Nor is the rest of its list.
             if not never.isdisjoint(value_key(f"{value} {thing}")):
                 continue
             if form.attribute == RELATION:

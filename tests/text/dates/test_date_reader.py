@@ -139,7 +139,8 @@ def test_no_time_rather_than_a_wrong_one(text):
     I leave from next friday to Oct 1st 2020 | I was there in June. | It is not on 12 June.
     They told me to come on 9 June. | We buried him that Thursday.
     He stays till the Tuesday after.
-    Full duties from the 17th, they said.
+    Full duties from the 17th, they said. | I'm from a town in mayo and my parents still live there.
+    I baked it in three days, this year.
     """
     assert DateParser().read(text, SAID) == []
 

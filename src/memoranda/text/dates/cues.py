@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from memoranda.text.calendar import month_numbers
 from memoranda.text.dates import words as w
 from memoranda.text.dates.expressions import DAY, Bounds, TimeExpression
 from memoranda.text.dates.tense import is_put
+from memoranda.text.languages import is_english
 
 # How far before a time expression the words that govern it are looked for.
 REACH = 40
@@ -57,7 +59,7 @@ def is_time(text: str, time: TimeExpression, cue: TimeCue | None) -> bool:
     found, words = time.found, text[time.begin : time.finish]
     window = text[max(0, time.begin - REACH) : time.begin]
     goes_on = len(found.options) > 1 and w.DATES.goes_on.match(text, time.finish)
-    counted = w.DATES.counted_behind.match(text, time.finish)
+    counted = w.DATES.counted_behind.match(text, time.finish) or _is_foreign(text, words)
     if goes_on or counted or w.DATES.counted_from.search(window):
         return False
     if not found.needs_cue:
@@ -71,3 +73,9 @@ def is_time(text: str, time: TimeExpression, cue: TimeCue | None) -> bool:
         return cue is not None and cue.name not in {"on", "put"}
     is_person = found.grain == "month" and cue is not None and cue.name in _OF_PEOPLE
     return cue is not None and not (is_person and w.DATES.person_month.match(words))
+
+
+def _is_foreign(text: str, words: str) -> bool:
+    """Return whether an English text has a month of another language: "mayo" is no May there."""
+    foreign = w.months().keys() - month_numbers("en").keys()
+    return not foreign.isdisjoint(words.lower().split()) and is_english(text)

@@ -278,7 +278,8 @@ def agree(one: TimeMeaning, other: TimeMeaning) -> TimeMeaning | None:
             continue
         options = tuple(each for each in inner.options if _is_within(outer.options, each))
         if options:
-            return TimeMeaning(options, "day" if "day" in grains else inner.grain)
+            grain = "day" if "day" in grains else inner.grain
+            return TimeMeaning(options, grain, only=inner.only or outer.only)
     # A weekday beside a date that falls on another one: nobody knows which is meant.
     return replace(one, only="never") if grains == {"weekday", "day"} else None
 
