@@ -14,6 +14,8 @@ def test_what_was_told_last_holds_and_what_it_ends_does_not(said, holds, over):
     I work at Bistro Lupo. / I quit Bistro Lupo last night. | | The user works at Bistro Lupo
     I'm a nurse. / I retired last Friday! | | works as a nurse
     I work at Orbit. My boss is Kim. / I have a new job at Delta. | at Delta | is called Kim
+    My colleague is Tyrone. / Let's hope. Tyrone quit. | | colleague is called Tyrone
+    I live in Fargo. / Hello! I moved in on Saturday, all is chaos. | | lives in Fargo
     My colleague is Tyrone. / And Tyrone quit to join the navy. | | colleague is called Tyrone
     You may call me Mrs Kerr. / Just call me Val. | Call me Val | Mrs Kerr
     Puedes llamarme Paco. / Puedes llamarme Fran. | Fran | Paco
@@ -26,6 +28,9 @@ def test_what_was_told_last_holds_and_what_it_ends_does_not(said, holds, over):
     I work at Orbit. My boss is Kim. / I have a new job at Orbit. | boss is called Kim |
     I work at Orbit. / My boss is Ann Roe, I started a new job at Delta. | Ann Roe | Orbit
     My boss is Kim. / I found a new job at Delta in 2010. | boss is called Kim |
+    Always end with a joke. / Ok you can answer now. | end with a joke |
+    Responde siempre en inglés. / Ya puedes responder. | inglés |
+    My colleague is Tyrone. / Let's hope. Tyrone quit sugar. | is called Tyrone |
     My colleague is Tyrone. / Tyrone quit smoking. | The user's colleague is called Tyrone |
     I live in Leeds. / We live in Fargo, basically. | The user lives in Leeds |
     I play the cello. / My brother quit the cello. | The user plays the cello |

@@ -322,7 +322,8 @@ def replaces(new: str, old: str) -> bool:
 
 def points_back(revoked: str) -> bool:
     """Return whether a revocation names no instruction, and so means the one given last."""
-    return not _telling(revoked) and not _shared().fits("everything", revoked)
+    named = any(_shared().fits(each, revoked) for each in ("everything", "speaking"))
+    return not named and not _telling(revoked)
 
 
 # Forms and words
