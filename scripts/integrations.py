@@ -154,7 +154,9 @@ FRAMEWORKS = {
             **dict.fromkeys(
                 ("explicit_path", "event_loops", "id_generator"), "what is inside the store"
             ),
-            "empty_content": "the words of an error",
+            **dict.fromkeys(
+                ("empty_content", "below_one", "name_is_empty"), "the words of an error"
+            ),
             "relevance_score": "counts of words, where ours has scores",
         },
     ),
