@@ -271,6 +271,8 @@ POINTING = """
 > I have swimming on Tuesdays. > /new > When do I swim? > forget that > When do I swim? | Nothing in memory answers this.
 > I have swimming on Tuesdays. > /new > When do I have swimming? > no, it's Thursdays > When do I have swimming? > forget that > When do I have swimming? | Nothing in memory answers this.
 > My sister Ann lives in Leeds. > /new > You can forget what I said about my sister. | Forgotten: your sister is called Ann; your sister Ann lives in Leeds.
+> My husband Ifor takes his tablets at 7 and at 11. > When is Ifor's birthday? | Nothing in memory answers this.
+> My sister Mia lives in Bath and calls on Sundays. > What is Mia's phone number? | Nothing in memory answers this.
 > his birthday is on 28 march > forget that i said anything about his birthday | Forgotten: his birthday is on 28 march.
 > My friend Dorothy is wrong about most things. > Do forget what I said about Dorothy being wrong about things, she drove me. | Forgotten: My friend Dorothy is wrong
 > my dad lives in atlanta > forget that stuff i said about my dad > where does my dad live | Nothing in memory answers this.
