@@ -59,7 +59,11 @@ def describe(memory, ids):
             },
             "sessions": plain(one.sessions()),
             "search": {
-                query: sorted(hit.record.id for hit in one.search(query, limit=50))
+                query: sorted(
+                    hit.record.id
+                    for hit in one.search(query, limit=50)
+                    if query.lower() in hit.record.content.lower()
+                )
                 for query in ("tea", "bicycle", "garden", "Porto", "soup")
             },
         }
