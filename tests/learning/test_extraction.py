@@ -68,6 +68,7 @@ def test_an_asserted_attribute_has_a_sentence_of_its_own(text, content, category
     We're both from Chennai originally. | The user comes from Chennai. | identity
     Could you use Celsius with me please? The last app used miles.
     | Could you use Celsius with me. | instruction
+    My mother is called Doris. | The user's mother is called Doris. | relation
     Yes I am Czech and I sing. | The user is Czech. | identity
     I don't drink beer, don't laugh. | The user does not drink beer. | preference
     The sauna is on Wednesday and Saturday. | The sauna is Wednesday and Saturday. | plan
@@ -93,6 +94,8 @@ def test_what_is_not_asserted_is_no_attribute_and_ends_none(text):
     I'm married to my job. | Thursday's the dentist. | Craig's two, Stu's one, then this.
     I don't drink since two years, but I didn't tell him. | My nan knows. Please don't tell her.
     I don't like when people call me Tom, Tomek is ok. | If somebody sang, I would like jazz.
+    I don't drink anymore, two years sober in August. | Hector's lawyer is Gail Montoya.
+    The eye doctor of my mother is Doctor Fekete. | I drive the tram in Szeged.
     hate hate hate early mornings | I love my life. | i dont drink ne not since 2015
     i drive a malibu the heater dont work | im allergic to nuts like real bad carry an epipen
     studying hvac bc my uncle says so | I'm doing laundry and never wearing shoes again

@@ -41,7 +41,7 @@ MOST_NOTED, MOST_NAMED = 2, 3
 # Words of a sentence that is said again.
 MOST_REPEATED = 8
 # Digits of a text that may hold a telephone number.
-LEAST_DIGITS = 5
+LEAST_DIGITS = 7
 # Lines of each topic, and characters of a quotation.
 MOST_OF_TOPIC, LONGEST_QUOTE = 8, 240
 HELLO = "Hello. Tell me what to remember, or ask me what you told me."

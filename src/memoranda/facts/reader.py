@@ -360,11 +360,12 @@ class FactReader:
         other = _first_word(groups.get("other", ""))
         for each in self._split(whole) if form.sets("list") else [whole]:
             value = self._clean(each)
+            # Nor is what follows it in a list: "I don't drink anymore, two years sober".
             if (whole and not value) or len(value) > LONGEST or self._is_unclear(value):
-                continue
+                return
             # "Not just for the kids, but for all" ends nothing.
             if not never_first.isdisjoint({_first_word(value), other}):
-                return  # Nor is the rest of its list.
+                return
             if not never.isdisjoint(value_key(f"{value} {thing}")):
                 continue
             if form.attribute == RELATION:

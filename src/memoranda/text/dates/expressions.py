@@ -213,8 +213,11 @@ def _read_numeric(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return _yearly(m, c, partial(c.day_of_year, month=month, day=day))
 
 
-def _read_day_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "the 3rd", of this month or one nearby."""
+def _read_day_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
+    """Read "the 3rd", of this month or one nearby; after another month it may be of that."""
+    before = {word.strip(".,;:") for word in m.string[: m.start()].lower().split()}
+    if before & w.months().keys() - {*load("en", "dates")["months_and_words"]}:
+        return None
     day, options = w.number_of(m["d"]), []
     for shift in range(-_MONTHS_AROUND, _MONTHS_AROUND + 1):
         start, end = c.months(c.now.year, c.now.month + shift)
