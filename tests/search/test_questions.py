@@ -7,7 +7,6 @@ from memoranda.search.questions import (
     ParsedQuestion,
     StatedText,
     competes,
-    is_past,
     speaks_of_change,
     stated_sentences,
     values_of,
@@ -34,7 +33,7 @@ def test_a_question_shows_whether_it_is_about_the_past(text, past):
     What has changed in my rent? | yes
     my rent | no
     """
-    assert is_past(text) is (past == "yes")
+    assert ParsedQuestion(text, frozenset()).past is (past == "yes")
 
 
 @each_row

@@ -129,14 +129,14 @@ class LexicalEvidence:
         terms = self.rows["terms"]
         mean = max(float(terms[self.visible].mean()), 1.0) if self._population else 1.0
         saturation: Floats = (K1 * (1 - B + B / mean * terms)).astype(np.float32)
-        return np.float32(K1 + 1) * self._counts / (self._counts + saturation)
+        return (K1 + 1) * self._counts / (self._counts + saturation)
 
     @cached_property
     def _held_once(self) -> Floats:
         return np.minimum(1, self._saturated)
 
     def _share(self, of_terms: Floats) -> Floats:
-        return self._summed(of_terms) / np.float32(max(float(self.weights.sum()), 1e-9))
+        return self._summed(of_terms) / max(float(self.weights.sum()), 1e-9)
 
     def _summed(self, of_terms: Floats) -> Floats:
         summed: Floats = np.einsum("t,tr->r", self.weights, of_terms)
@@ -314,7 +314,7 @@ def _with_neighbours(own: Floats, rows: Rows, candidates: Places) -> Floats:
 
 def _lengths(vectors: Floats) -> Floats:
     """Return the lengths of vectors, none of them 0."""
-    lengths: Floats = np.maximum(np.sqrt(np.vecdot(vectors, vectors)), np.float32(1e-9))
+    lengths: Floats = np.maximum(np.sqrt(np.vecdot(vectors, vectors)), 1e-9)
     return lengths
 
 
@@ -351,7 +351,7 @@ class ScoredRecords:
     def raised(self, arm: str, evidence: Floats, score: Floats) -> ScoredRecords:
         """Return the same with another score, which the ``evidence`` of a new arm accounts for."""
         factors = np.maximum(self.confidence * self.precedence, 1e-9)
-        share: Floats = ((score - self.score) / factors).astype(np.float32)
+        share: Floats = (score - self.score) / factors
         return replace(
             self,
             evidence={**self.evidence, arm: evidence},

@@ -61,8 +61,8 @@ FADE = 350.0  # characters over which evidence falls to 1/e
 FAINTEST = 0.02  # weights below this are left out
 FARTHEST = 5  # turns; farther ones add nothing that can be measured
 TALK_FADE = 1000.0  # characters over which what a neighbour says falls to 1/e
-UNREAD = np.float32(1e-30)  # the scale of zeros
-LARGEST = np.float32(127)  # of a number of one byte
+UNREAD = 1e-30  # the scale of zeros
+LARGEST = 127.0  # of a number of one byte
 CACHED = 128  # vectors of which the processor's nearest cache has room
 SOON_MS = 30 * 60_000  # between two episodes of one talk, where no session says so
 
@@ -110,11 +110,9 @@ class Surroundings:
         """
         own = np.take(evidence, self.order, axis=-1)
         found = own.copy()
-        shared = np.empty_like(own)  # One for all steps: new memory costs more than the sums.
         for step, weight in enumerate(self.weights, 1):
-            part = shared[..., step:]
-            found[..., step:] += np.multiply(weight, own[..., :-step], out=part)
-            found[..., :-step] += np.multiply(weight, own[..., step:], out=part)
+            found[..., step:] += weight * own[..., :-step]
+            found[..., :-step] += weight * own[..., step:]
         return np.take(found, self.place, axis=-1)
 
 
@@ -156,7 +154,7 @@ class QuantizedVectors:
         largest = np.abs(numbers).max(axis=1, initial=0)
         damaged = ~np.isfinite(largest)
         numbers[damaged], largest[damaged] = 0, 0
-        numbers *= (LARGEST / np.maximum(largest, np.float32(1e-30)))[:, None]
+        numbers *= (LARGEST / np.maximum(largest, 1e-30))[:, None]
         self.scales[rows] = np.maximum(largest / LARGEST, UNREAD) * ~damaged
         self.codes[rows] = np.rint(numbers, out=numbers)
 
@@ -199,11 +197,9 @@ def read_once(
     """Return what is ``kept`` of these, and read and keep the others."""
     missing = [key for key in wanted if key not in kept]
     if missing:
-        came: dict[K, T | None] = {**dict.fromkeys(missing), **read(missing)}
-        if len(kept) < MOST_KEPT:
-            kept.update(came)
-        else:
-            kept = {**kept, **came}
+        if len(kept) >= MOST_KEPT:
+            kept = dict(kept)
+        kept.update({**dict.fromkeys(missing), **read(missing)})
     return {key: value for key in wanted if (value := kept[key]) is not None}
 
 
@@ -270,11 +266,6 @@ class Rows:
         speakers = self.names["speaker"].items()
         return {at: WORD.findall(name.casefold()) for name, at in speakers if name not in ROLES}
 
-    @property
-    def ordinals(self) -> Ordinals:
-        """Their ordinals."""
-        return self["ordinal"]
-
     @cached_property
     def answers(self) -> tuple[Places, Places, Floats]:
         """The turns that ask, the turn after each where another speaks, and what that shares."""
@@ -286,9 +277,9 @@ class Rows:
 
     def found(self, ordinals: Ordinals) -> tuple[Places, Mask]:
         """Return the row of each ordinal that is here, and of each ordinal whether it is here."""
-        places = np.searchsorted(self.ordinals, ordinals)
+        places = np.searchsorted(self["ordinal"], ordinals)
         inside = places < len(self)
-        inside[inside] = self.ordinals[places[inside]] == ordinals[inside]
+        inside[inside] = self["ordinal"][places[inside]] == ordinals[inside]
         return places[inside], inside
 
     def placed(self, postings: Postings) -> Postings:
@@ -334,8 +325,8 @@ class Rows:
 
     def _pairs(self, ordinals: Sequence[tuple[int, int]]) -> Places:
         pairs = np.array(ordinals, np.int64).reshape(-1, 2)
-        there = np.isin(pairs, self.ordinals).all(axis=1)
-        rows: Places = np.searchsorted(self.ordinals, pairs[there])
+        there = np.isin(pairs, self["ordinal"]).all(axis=1)
+        rows: Places = np.searchsorted(self["ordinal"], pairs[there])
         return rows
 
 

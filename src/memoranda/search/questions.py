@@ -125,16 +125,11 @@ class ParsedQuestion:
     @cached_property
     def past(self) -> bool:
         """Whether it is about how things were."""
-        return self.former or is_past(self.query)
-
-
-def is_past(query: str) -> bool:
-    """Return whether a question is about how things were."""
-    text = normalize(query)
-    done = ASKED.done.search(text)
-    if done is not None and (done["verb"] or "").strip() not in ASKED.words("telling"):
-        text = f"{done['counted']}do {text[done.start('who') :]}"  # What is done goes on.
-    return ASKED.past.search(text) is not None
+        text = self.text
+        done = ASKED.done.search(text)
+        if done is not None and (done["verb"] or "").strip() not in ASKED.words("telling"):
+            text = f"{done['counted']}do {text[done.start('who') :]}"  # What is done goes on.
+        return self.former or ASKED.past.search(text) is not None
 
 
 # Statements
@@ -452,7 +447,7 @@ class CurrentFirst:
         score, held = scored.score.copy(), np.zeros_like(scored.score)
         over = score[shown].max()
         for row in reversed(first):
-            score[row] = over = np.nextafter(over, np.float32(2))
+            score[row] = over = np.nextafter(over, 2.0)
         held[first] = 1
         return scored.raised("attribute", held, score), shown
 
@@ -493,5 +488,5 @@ def find_superseded(rows: Rows, found: Mask) -> Places:
 def _moved_above(scored: ScoredRecords, row: int, other: int) -> ScoredRecords:
     """Return scores in which a record is just above another one."""
     score = scored.score.copy()
-    score[row] = np.nextafter(score[other], np.float32(2))
+    score[row] = np.nextafter(score[other], 2.0)
     return scored.moved(score)

@@ -130,7 +130,7 @@ class Retriever:
         """
         until = time.monotonic() + self.wait
         said = query if prompt or asks(query) else None
-        query = shorten(query, MOST_ASKED)
+        query = shorten(query, MOST_ASKED) if len(query) > MOST_ASKED else query
         terms, embedded = ANALYZER.query_terms(query)[:MOST_TERMS], self._embed(query)
         if self.ranking.fusion == "rrf":
             self.derivations.finish_soon(scope, ENTITIES, self.wait)
@@ -229,7 +229,7 @@ class SingleSearch:
             wanted &= ~rows.named("session", where.exclude_session)
         others = where.session, where.since, where.until, where.tags, where.metadata
         if where.namespace or any(others):
-            wanted &= np.isin(rows.ordinals, self.parts.store.ordinals(self.scope, where))
+            wanted &= np.isin(rows["ordinal"], self.parts.store.ordinals(self.scope, where))
         return wanted
 
     @cached_property
@@ -354,7 +354,7 @@ class SingleSearch:
         else:
             held, around = words.spread(likeness)
             if self._with_assistant:  # Whose turns stand more for themselves.
-                held = np.float32(0.5) * (held + words.coverage)
+                held = 0.5 * (held + words.coverage)
             found = {"lexical": held, "vector": likeness, "context": around}
             found["user"] = rows.from_person * (not names_assistant(self.query))
             if INSTRUCTION in rows.names["attribute"]:
@@ -435,7 +435,7 @@ class SingleSearch:
         rows: Sequence[int],
     ) -> dict[int, Any]:
         """Return by row what is read of records by their ordinals, as far as they exist."""
-        ordinals = self.rows.ordinals[[*rows]].tolist()
+        ordinals = self.rows["ordinal"][[*rows]].tolist()
         found = read_once(kept, ordinals, partial(read, self.scope))
         return {row: found[at] for row, at in zip(rows, ordinals, strict=True) if at in found}
 

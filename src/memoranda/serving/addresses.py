@@ -22,8 +22,8 @@ class ListenAddress:
     port: int
 
     @classmethod
-    def parse(cls, text: str, option: str = "--http") -> ListenAddress:
-        """Return the address in ``HOST:PORT`` of an option; an IPv6 host stands in brackets.
+    def parse(cls, text: str) -> ListenAddress:
+        """Return the address in ``HOST:PORT``; an IPv6 host stands in brackets.
 
         Raises:
             InvalidInput: it is of no such form.
@@ -31,7 +31,7 @@ class ListenAddress:
         found = ADDRESS.fullmatch(text)
         if found is None or int(found["port"]) > HIGHEST_PORT:
             message = (
-                f"{option}={text!r:.80} is not an address; write HOST:PORT such as 127.0.0.1:8000"
+                f"--http={text!r:.80} is not an address; write HOST:PORT such as 127.0.0.1:8000"
             )
             raise InvalidInput(message)
         return cls(found["six"] or found["host"], int(found["port"]))

@@ -34,8 +34,7 @@ def require_place(place: str) -> None:
     folder = file.absolute().parent
     if not folder.is_dir():
         raise NotFound(f"there is no memory at {file}, nor a folder {folder}; {BEGIN}")
-    beside = (each for each in folder.iterdir() if not each.name.startswith("."))
-    there = sorted(each.name for each in islice(beside, MOST))
+    there = sorted(each.name for each in islice(folder.glob("[!.]*"), MOST))
     of_kind = [name for name in there if file.suffix and Path(name).suffix == file.suffix]
     near = nearest(file.name, there, most=NAMED) or of_kind
     hint = f"beside it: {_list(near)}" if near else BEGIN
