@@ -24,7 +24,7 @@ OWN_TEXT = {
     "testing/models.py",
 }
 # They make the patterns of all others.
-ENGINE = {"text/linear_patterns.py", "text/patterns.py", "facts/forms.py"}
+ENGINE = {"text/patterns.py", "facts/forms.py"}
 # They read word by word, without going back.
 SCANNERS = {
     "conversation/signals.py",

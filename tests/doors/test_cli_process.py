@@ -38,7 +38,7 @@ INTERRUPTED = """
 import sys
 from threading import Event, Thread
 from memoranda import cli
-from memoranda.text.linear_patterns import LinearPattern
+from memoranda.text.patterns import LinearPattern
 
 begun = Event()
 pattern = LinearPattern("(a|b|ab)*c")

@@ -18,7 +18,7 @@ from pathlib import Path
 import memoranda
 from memoranda.text import patterns
 from memoranda.text.dates.statements import DateParser
-from memoranda.text.linear_patterns import LinearPattern
+from memoranda.text.patterns import LinearPattern
 
 
 def all_patterns() -> list[tuple[str, int]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memoranda.text import patterns
-from memoranda.text.linear_patterns import PatternError
+from memoranda.text.patterns import PatternError
 
 FILES = {
     "dates.toml": "days = ['uno']\n[months]\nmai = 5\n",

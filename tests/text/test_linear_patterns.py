@@ -12,7 +12,7 @@ from tests.shared.pattern_list import all_patterns
 
 from memoranda import Memory
 from memoranda.testing.embedders import HashEmbedder
-from memoranda.text.linear_patterns import LinearPattern, PatternError
+from memoranda.text.patterns import LinearPattern, PatternError
 
 # What kept a process busy for seconds, minutes or ever, when patterns still backtracked.
 ENDLESS = [

@@ -28,9 +28,9 @@ from typing import Any, NamedTuple
 
 from memoranda.facts.forms import FormFragments, FormSet, compile_form
 from memoranda.model.models import Message
-from memoranda.text.linear_patterns import LinearMatch
 from memoranda.text.patterns import (
     LanguageData,
+    LinearMatch,
     any_of,
     compile_pattern,
     compile_scanner,

@@ -14,8 +14,7 @@ from typing import Any
 
 import re2
 
-from memoranda.text.linear_patterns import engine_options
-from memoranda.text.patterns import expand
+from memoranda.text.patterns import engine_options, expand
 
 # Without regard to case; of the bytes that a form and what RE2 makes of it may take.
 _OPTIONS = engine_options(32 << 20, cased=False)

@@ -20,8 +20,7 @@ from memoranda.facts.language import EDGE, RELATION, language_of, languages_in
 from memoranda.facts.stance import is_doubtful, opens_clause
 from memoranda.facts.values import same_value, value_key
 from memoranda.text.limits import LONGEST_SENTENCE
-from memoranda.text.linear_patterns import encodable
-from memoranda.text.patterns import compile_pattern, expand, languages_with, load
+from memoranda.text.patterns import compile_pattern, encodable, expand, languages_with, load
 
 # What stands in a masked sentence for each character of a quotation, an address or code.
 MASK = "\ue000"

@@ -20,8 +20,7 @@ from memoranda.facts.values import stems, value_key
 from memoranda.text.calendar import calendar_numbers
 from memoranda.text.languages import rank_languages
 from memoranda.text.limits import MOST_READ
-from memoranda.text.linear_patterns import encodable
-from memoranda.text.patterns import compile_pattern, languages_with, load, words_of
+from memoranda.text.patterns import compile_pattern, encodable, languages_with, load, words_of
 from memoranda.text.terms import TermAnalyzer
 
 ANSWER_LANGUAGE, CALLED = "answer_language", "called"

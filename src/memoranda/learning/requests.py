@@ -33,7 +33,7 @@ from memoranda.learning.claims import Category, Turn
 from memoranda.learning.exclusions import is_joke, is_override
 from memoranda.learning.sentences import SentencePart, own_sentences
 from memoranda.model.models import ROLES
-from memoranda.text.linear_patterns import encodable
+from memoranda.text.patterns import encodable
 from memoranda.text.secrets import secret_kind
 
 _LEAST_WORDS = 3

@@ -16,8 +16,7 @@ from memoranda.facts.reader import MASK, find_text_request, fits_any
 from memoranda.facts.requests import asks_to_keep
 from memoranda.learning.statements import speaks_of_speaker
 from memoranda.text.limits import LONGEST_SENTENCE, MOST_READ
-from memoranda.text.linear_patterns import encodable
-from memoranda.text.patterns import LanguageData, compile_pattern
+from memoranda.text.patterns import LanguageData, compile_pattern, encodable
 from memoranda.text.sentences import sentence_texts, split_sentences
 from memoranda.text.small_talk import is_small_talk
 

@@ -15,8 +15,7 @@ from memoranda.entities.marks import names
 from memoranda.entities.rules import is_given_name, is_no_name
 from memoranda.facts.requests import asks_to_keep
 from memoranda.learning.claims import Turn
-from memoranda.text.linear_patterns import LinearMatch
-from memoranda.text.patterns import LanguageData
+from memoranda.text.patterns import LanguageData, LinearMatch
 
 _FORMS = LanguageData("mul", "speakers")
 _CODE = LanguageData("mul", "prose").pattern("code_block", 0)

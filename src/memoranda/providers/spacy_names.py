@@ -19,8 +19,7 @@ from memoranda.model.models import Mention
 from memoranda.model.processes import follow_forks
 from memoranda.text.entity_labels import entity_type
 from memoranda.text.limits import MOST_READ
-from memoranda.text.linear_patterns import encodable
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import compile_pattern, encodable
 
 if TYPE_CHECKING:
     from spacy.language import Language

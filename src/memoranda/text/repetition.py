@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from memoranda.model.erasure import ERASED
-from memoranda.text.linear_patterns import LinearMatch
-from memoranda.text.patterns import compile_pattern, compile_scanner
+from memoranda.text.patterns import LinearMatch, compile_pattern, compile_scanner
 from memoranda.text.terms import fold, normalize
 
 LEAST_WORDS = 5

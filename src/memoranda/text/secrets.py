@@ -16,8 +16,16 @@ from operator import attrgetter, ne
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
-from memoranda.text.linear_patterns import LinearMatch, LinearPattern
-from memoranda.text.patterns import any_of, compile_pattern, expand, load, word_list, words_of
+from memoranda.text.patterns import (
+    LinearMatch,
+    LinearPattern,
+    any_of,
+    compile_pattern,
+    expand,
+    load,
+    word_list,
+    words_of,
+)
 from memoranda.text.terms import lower_in_place
 
 # What stands for a secret.

@@ -24,8 +24,7 @@ from memoranda.model.checks import json_text, several
 from memoranda.model.models import Image, ToolCall
 from memoranda.model.ports import TokenCounter
 from memoranda.text.json_values import object_of
-from memoranda.text.linear_patterns import LinearMatch
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import LinearMatch, compile_pattern
 from memoranda.tokens.documents import count_document, size_in_url
 from memoranda.tokens.estimate import DEFAULT, ENCODINGS, EstimatedCounter
 from memoranda.tokens.exact import huggingface_counter, openai_counter

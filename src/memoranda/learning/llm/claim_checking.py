@@ -24,9 +24,8 @@ from memoranda.learning.sentences import own_sentences
 from memoranda.model.models import ROLES
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.languages import DEFAULT, guess_language
-from memoranda.text.linear_patterns import encodable
 from memoranda.text.lines import MARKUP
-from memoranda.text.patterns import LanguageData, compile_pattern, load
+from memoranda.text.patterns import LanguageData, compile_pattern, encodable, load
 from memoranda.text.secrets import has_secret
 from memoranda.text.sentences import sentence_texts
 from memoranda.text.terms import TermAnalyzer, fold, normalize, stop_words

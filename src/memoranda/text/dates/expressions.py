@@ -17,9 +17,8 @@ from functools import cache, partial
 from typing import Any
 
 from memoranda.text.dates import words as w
-from memoranda.text.linear_patterns import LinearMatch as Match
-from memoranda.text.linear_patterns import LinearPattern
-from memoranda.text.patterns import compile_pattern, expand, load
+from memoranda.text.patterns import LinearMatch as Match
+from memoranda.text.patterns import LinearPattern, compile_pattern, expand, load
 
 DAY = timedelta(days=1)
 

@@ -6,8 +6,7 @@ Friday and the next one, and silent where it is not.
 
 from __future__ import annotations
 
-from memoranda.text.linear_patterns import LinearMatch
-from memoranda.text.patterns import LanguageData
+from memoranda.text.patterns import LanguageData, LinearMatch
 from memoranda.text.terms import lower_in_place
 
 PAST, PRESENT, FUTURE, UNKNOWN = "past", "present", "future", ""

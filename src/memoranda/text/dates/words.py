@@ -12,8 +12,14 @@ from functools import cache, partial
 from typing import Any
 
 from memoranda.text.calendar import calendar_numbers, month_numbers
-from memoranda.text.linear_patterns import LinearPattern
-from memoranda.text.patterns import LanguageData, compile_pattern, expand, languages_with, load
+from memoranda.text.patterns import (
+    LanguageData,
+    LinearPattern,
+    compile_pattern,
+    expand,
+    languages_with,
+    load,
+)
 
 _TENS = "十"
 _WEEKDAY_SIGNS = "一二三四五六日天"
