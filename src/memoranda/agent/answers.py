@@ -347,7 +347,7 @@ def _greet(text: str) -> str:
 def _fits(text: str, name: str) -> bool:
     """Return whether a text fits a pattern of ``questions.toml`` in any language that has it."""
     return any(
-        LanguageData(code, "questions").pattern(name).search(text) is not None
+        getattr(LanguageData(code, "questions"), name).search(text) is not None
         for code in languages_with("questions")
         if name in load(code, "questions")
     )

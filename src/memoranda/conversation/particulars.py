@@ -31,9 +31,9 @@ def _months() -> Iterable[str]:
 
 
 _QUOTED = LanguageData("mul", "quotations", {"months": _months})
-_NAME = _QUOTED.pattern("name")
-_NO_ID = _QUOTED.pattern("no_id")
-FIGURE = _QUOTED.pattern("figure")
+_NAME = _QUOTED.name
+_NO_ID = _QUOTED.no_id
+FIGURE = _QUOTED.figure
 # Parts in which a secret and what it is called stand together.
 _PARTS = compile_pattern(r"[\n;{}\[\]]|,(?:\D|$)|[.!?](?:\s|$)")
 _HINT = compile_pattern(r"[\d@/]|\w\.\w")  # what every particular has

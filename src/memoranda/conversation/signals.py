@@ -221,7 +221,7 @@ class Signals:
 
 NONE = Signals()
 _SHORT = 80  # characters of the longest message that can be made of signs alone
-_EXPLICIT = LanguageData("mul", "tasks").pattern("explicit")
+_EXPLICIT = LanguageData("mul", "tasks").explicit
 
 
 def signals(message: Message) -> Signals:
@@ -300,21 +300,16 @@ _BARE = str.maketrans("", "", "_-")
 _JSON = ("{", "[{", '["')  # how JSON begins, or what is left of it
 
 _FAILURES = LanguageData("mul", "failures")
-_HINT = _FAILURES.pattern("hint", 0)
-_PRINTED = _FAILURES.pattern("printed", 0)
-_ANYWHERE = _FAILURES.pattern("anywhere", re.MULTILINE)
-_FAILED = _FAILURES.pattern("whole")
-_MEMBER = _FAILURES.pattern("member")
-_NOTHING = _FAILURES.pattern("nothing")
+_PRINTED = LanguageData("mul", "failures", flags=0)
 
 
 def shows_failure(text: str) -> bool:
     """Return whether a text has lines in it that a program printed because something failed."""
-    if not _HINT.search(text.lower()):
+    if not _PRINTED.hint.search(text.lower()):
         return False
     lines = (line.strip() for line in text.split("\n", _LINES) if line)
     printed = any(map(begins_with_failure, lines))
-    return printed or any(not found["code"] for found in _ANYWHERE.finditer(text))
+    return printed or any(not found["code"] for found in _PRINTED.anywhere.finditer(text))
 
 
 def says_failed(result: str) -> bool:
@@ -324,20 +319,22 @@ def says_failed(result: str) -> bool:
         value = json.loads(text)
     except (ValueError, RecursionError):
         cut = text.startswith(_JSON)
-        return _fails(_FAILED.match(text)) or (not cut and shows_failure(text))
+        return _fails(_FAILURES.whole.match(text)) or (not cut and shows_failure(text))
     members = value.items() if isinstance(value, dict) else ()
     texts = (f"{name.translate(_BARE)}={member!s:.{_VALUE}}" for name, member in members)
-    return any(_fails(_MEMBER.match(text)) for text in texts)
+    return any(_fails(_FAILURES.member.match(text)) for text in texts)
 
 
 def _fails(found: LinearMatch | None) -> bool:
     """Return whether a form of failure was found, with no value that says that nothing failed."""
-    return found is not None and (found["value"] is None or not _NOTHING.match(found["value"]))
+    return found is not None and (
+        found["value"] is None or not _FAILURES.nothing.match(found["value"])
+    )
 
 
 def begins_with_failure(text: str) -> bool:
     """Return whether a text as a whole is an error message."""
-    found = _PRINTED.match(text[:_ROOM].lstrip())
+    found = _PRINTED.printed.match(text[:_ROOM].lstrip())
     subject = found["subject"] if found else None
     denied = subject and subject.split()[0] in _FAILURES.words("no_subjects")
     return found is not None and not denied

@@ -23,9 +23,7 @@ def _month_names() -> Iterable[str]:
     return {**months, **calendar_numbers("short_months", "en")}
 
 
-_MARKS = LanguageData("mul", "marks", {"months": _month_names}).pattern(
-    "marks", re.IGNORECASE | re.DOTALL
-)
+_MARKS = LanguageData("mul", "marks", {"months": _month_names}, re.IGNORECASE | re.DOTALL)
 _HEX = compile_pattern(r"[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8}", re.IGNORECASE)
 _YEAR = compile_pattern("[0-9]{4}")
 _DOUBTFUL_MONTH = compile_pattern(r"\b(?:may|march|mar)\b")
@@ -36,7 +34,7 @@ def find_marks(text: str) -> Iterator[tuple[int, int, Mention | None]]:
 
     ``None`` stands for a stretch that holds no names at all: code, a refused form.
     """
-    for match in _MARKS.finditer(text):
+    for match in _MARKS.marks.finditer(text):
         start, end = match.span()
         kind = match.lastgroup
         if not _stands_alone(kind, text, start, end):

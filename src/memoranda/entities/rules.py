@@ -29,7 +29,7 @@ places = partial(words_of, "places")
 organizations = partial(words_of, "organizations")
 products = partial(words_of, "products")
 
-_EN, _MUL = LanguageData("en", "names"), LanguageData("mul", "names")
+_EN, _MUL = LanguageData("en", "names", flags=0), LanguageData("mul", "names")
 _MASK = "\ue000"
 _LINE = compile_pattern(r"[^\n]+")
 _TOKEN = compile_scanner(r"(?:[^\W\d_]\.){2,}+|\w++(?:[-'’&]\w++|\.\d++)*+\+*+")
@@ -110,7 +110,7 @@ def _split_words(line: str, offset: int) -> list[WordToken]:
     for match in _TOKEN.finditer(line):
         word, begin = match[0], match.start()
         gap = line[before:begin]
-        ending = None if word.isalnum() else _EN.pattern("suffix", 0).search(word)
+        ending = None if word.isalnum() else _EN.suffix.search(word)
         name = word[: ending.start()] if ending and ending.start() else word
         if gap == " ":
             opens = opens and not tokens
@@ -174,7 +174,7 @@ def is_no_name(word: str) -> bool:
     """Return whether a word is not the name of a person: everyday, a date, a known thing."""
     low = word.lower().replace(".", "")
     known = low in _known_names() - given_names() or is_everyday(low)
-    return known or _MUL.pattern("noun").fullmatch(low) is not None
+    return known or _MUL.noun.fullmatch(low) is not None
 
 
 def _may_name(token: WordToken) -> bool:
@@ -284,7 +284,7 @@ def _type_of(tokens: Sequence[WordToken], first: int, last: int) -> str:
     before = tokens[first - 1].low if first and run[0].gap == " " else ""
     nearby = {token.low for token in tokens[max(0, first - 4) : first]}
     low, whole = name.lower(), " of " not in name
-    inner = _INNER_CAPITAL.fullmatch(name) and not _EN.pattern("surname", 0).fullmatch(name)
+    inner = _INNER_CAPITAL.fullmatch(name) and not _EN.surname.fullmatch(name)
     # Two or three words, none of them an everyday one: most often a person.
     full = several and len(run) <= _LONGEST_NAME and not any(is_no_name(each.name) for each in run)
     rules = (

@@ -20,7 +20,7 @@ from memoranda.text.patterns import LanguageData, compile_pattern, encodable
 from memoranda.text.sentences import sentence_texts, split_sentences
 from memoranda.text.small_talk import is_small_talk
 
-_PROSE = LanguageData("mul", "prose")
+_PROSE = LanguageData("mul", "prose", flags=0)
 _BREAK = "\n"
 # What stands in the place of a text of others whose end shows.
 _CLOSED = "\ue001"
@@ -76,11 +76,11 @@ def own_sentences(text: str) -> Iterator[SentencePart]:
     """Yield the sentences of prose in a text that are its speaker's own, in order."""
     shown = text[:MOST_READ].replace("\r", _BREAK).replace(MASK, " ").replace(_CLOSED, " ")
     shown = encodable(shown.replace("\u2019", "'").replace("\u2018", "'"))
-    shown = _PROSE.pattern("enclosed", 0).sub(_close, blank_others(shown))
+    shown = _PROSE.enclosed.sub(_close, blank_others(shown))
     for name in ("arrows", "gap"):
-        shown = _PROSE.pattern(name, 0).sub(_broken, shown)
+        shown = getattr(_PROSE, name).sub(_broken, shown)
     for name in ("inline_code", "url", "quoted"):
-        shown = _PROSE.pattern(name, 0).sub(lambda found: MASK * len(found[0]), shown)
+        shown = getattr(_PROSE, name).sub(lambda found: MASK * len(found[0]), shown)
     shown = english("single_quoted").sub(
         lambda found: found[0].replace(found[1], MASK * len(found[1])), shown
     )
@@ -88,9 +88,9 @@ def own_sentences(text: str) -> Iterator[SentencePart]:
     shown = laughter.sub(lambda found: ",".ljust(len(found[0])), shown)
     offset = 0
     for line in blank_pasted(blank_shown(shown)).split(_BREAK):
-        signs = len(_PROSE.pattern("code_signs", 0).findall(line))
+        signs = len(_PROSE.code_signs.findall(line))
         code = signs > max(1, len(line) * _CODE_SHARE)
-        if line and not code and not _PROSE.pattern("no_prose", 0).match(line):
+        if line and not code and not _PROSE.no_prose.match(line):
             yield from _split(line, offset)
         offset += len(line) + 1
 
@@ -105,26 +105,26 @@ def blank_pasted(text: str) -> str:
     begun, *others = _paragraphs(text) or [(0, 0)]
     if not others:
         return text
-    gap = _PROSE.pattern("blank_line", 0).search(text.strip())
-    logged = gap is None and _PROSE.pattern("logged", 0).search(text) is not None
+    gap = _PROSE.blank_line.search(text.strip())
+    logged = gap is None and _PROSE.logged.search(text) is not None
     lead = text[: begun[1]]
     last_asks = not _ASKS.isdisjoint(text[slice(*others[-1])])
-    greets = any(_PROSE.pattern("salutation", 0).match(text[slice(*each)]) for each in others)
+    greets = any(_PROSE.salutation.match(text[slice(*each)]) for each in others)
     shows = greets or fits_any("shows_text", lead) or lead.rstrip()[-1:] in _COLONS
     rest = others[:-1] if last_asks else others
     few = len(rest) == 1 and len(sentence_texts(text[slice(*rest[0])])) <= _FEW_SENTENCES
     pasted = shows or (not _ASKS.isdisjoint(lead) and not few and _CLOSED not in text)
     for start, end in [begun, *rest]:
         other = logged or (pasted and start > begun[0])
-        if other or _PROSE.pattern("pasted", 0).search(text[start:end]):
+        if other or _PROSE.pasted.search(text[start:end]):
             text = cut_out(text, start, end)
     return text
 
 
 def _paragraphs(text: str) -> list[tuple[int, int]]:
     """Return where the paragraphs of a text are; its lines, where there is no gap between them."""
-    spans = [found.span() for found in _PROSE.pattern("paragraph", 0).finditer(text)]
-    lines = _PROSE.pattern("line", 0).finditer(text)
+    spans = [found.span() for found in _PROSE.paragraph.finditer(text)]
+    lines = _PROSE.line.finditer(text)
     return spans if len(spans) > 1 else [found.span() for found in lines]
 
 
@@ -133,11 +133,11 @@ def blank_shown(text: str) -> str:
 
     A last paragraph that asks something is its speaker's own again.
     """
-    for found in _PROSE.pattern("byline", 0).finditer(text):
-        gaps = _PROSE.pattern("blank_line", 0).finditer(text[: found.start()])
+    for found in _PROSE.byline.finditer(text):
+        gaps = _PROSE.blank_line.finditer(text[: found.start()])
         text = cut_out(text, max((each.end() for each in gaps), default=0), found.end())
     for each in split_sentences(text):
-        if _PROSE.pattern("attributed", 0).search(text[each.start : each.end]):
+        if _PROSE.attributed.search(text[each.start : each.end]):
             text = cut_out(text, each.start, each.end)
     begin = _find_shown(text)
     if begin is None:
@@ -205,7 +205,7 @@ def _close(found: Any) -> str:
 
 def _split(line: str, offset: int) -> Iterator[SentencePart]:
     """Yield the sentences of a line that begins at ``offset`` of the turn."""
-    mark = _PROSE.pattern("list_mark", 0).match(line)
+    mark = _PROSE.list_mark.match(line)
     begin = mark.end() if mark else 0
     for each in split_sentences(line[begin:]):
         shown = line[begin + each.start : begin + each.end][:LONGEST_SENTENCE]
@@ -218,7 +218,7 @@ def blank_others(text: str) -> str:
     That is what memory gave back, code, and what follows ``she said:`` or ``As X says,``.
     """
     for name in ("recalled", "code_block"):
-        text = _PROSE.pattern(name, 0).sub(_broken, text)
+        text = getattr(_PROSE, name).sub(_broken, text)
     begin = 0
     reports = [
         found.span()
@@ -232,7 +232,7 @@ def blank_others(text: str) -> str:
     ]
     for start, end in sorted(reports + cited):
         if start >= begin:
-            gap = _PROSE.pattern("blank_line", 0).search(text, end)
+            gap = _PROSE.blank_line.search(text, end)
             begin = gap.start() if gap else len(text)
             text = cut_out(text, start, begin)
     return text

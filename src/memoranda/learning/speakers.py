@@ -17,8 +17,8 @@ from memoranda.facts.requests import asks_to_keep
 from memoranda.learning.claims import Turn
 from memoranda.text.patterns import LanguageData, LinearMatch
 
-_FORMS = LanguageData("mul", "speakers")
-_CODE = LanguageData("mul", "prose").pattern("code_block", 0)
+_FORMS = LanguageData("mul", "speakers", flags=0)
+_CODE = LanguageData("mul", "prose", flags=0).code_block
 _MAYBE, _SURE = 1, 2
 USER = "user"
 
@@ -46,7 +46,7 @@ class SpeakerLabels:
 
     def __init__(self, texts: Iterable[str]) -> None:
         """Count the labels with which the messages ``texts`` begin."""
-        begun = (_FORMS.pattern("labelled", 0).match(text) for text in texts)
+        begun = (_FORMS.labelled.match(text) for text in texts)
         self._count = Counter(_label(found).casefold() for found in begun if found)
 
     def split(self, text: str) -> tuple[str | None, str]:
@@ -56,7 +56,7 @@ class SpeakerLabels:
         """
         shown = _CODE.sub(lambda found: "\n" * len(found[0]), text)
         found = {
-            name: list(_FORMS.pattern(name, 0).finditer(shown))
+            name: list(getattr(_FORMS, name).finditer(shown))
             for name in ("labelled", "headed", "mail")
         }
         labels = [each for each in found["labelled"] + found["headed"] if self._weigh(each)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, replace
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -47,15 +46,24 @@ async def ask_checked(
     return reply
 
 
-class ModelRunner:
-    """Runs questions to models from synchronous code.
+class StageModels:
+    """The language model of a memory, if it has one; what each stage uses is written down.
 
-    One event loop for all, in a thread of its own: clients keep connections that belong to a
-    loop. Thread-safe.
+    It runs questions from synchronous code: one event loop for all, in a thread of its own, as
+    clients keep connections that belong to a loop. Thread-safe.
     """
 
-    def __init__(self) -> None:
-        """Start no thread yet."""
+    def __init__(self, model: LanguageModel | None, store: Store, *, masks: bool = True) -> None:
+        """Start no thread yet.
+
+        Args:
+            model: the model.
+            store: where its use is written down.
+            masks: whether stages show it ``[…]`` in the place of secrets.
+        """
+        self.model = model
+        self._store, self._masks = store, masks
+        self._meters: dict[Scope, SpendingMeter] = {}
         self._closed = False
         self.after_fork()
         follow_forks(self)
@@ -65,21 +73,18 @@ class ModelRunner:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = Lock()
 
-    def wait(self, answer: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T:
+    def wait(self, answer: Coroutine[Any, Any, T]) -> T:
         """Run the coroutine ``answer`` to its end and return its result.
 
         Raises:
-            LLMError: the model failed, or ``timeout`` seconds were not enough.
+            LLMError: the model failed.
             StoreClosed: this was closed.
         """
         future = self._send(answer)
         try:
-            return future.result(timeout)
+            return future.result()
         except CancelledError as error:
             raise StoreClosed(CLOSED) from error
-        except FutureTimeout as error:
-            message = f"no answer within {timeout:g} s; raise the time-out or try again later"
-            raise LLMError(message) from error
         finally:  # After Ctrl+C nobody wants the answer any more.
             future.cancel()
 
@@ -96,6 +101,19 @@ class ModelRunner:
                 self._thread = Thread(None, _run_loop, "memoranda-llm", [self._loop], daemon=True)
                 self._thread.start()
             return asyncio.run_coroutine_threadsafe(answer, self._loop)
+
+    def start_meter(self, scope: Scope, most: float | None) -> SpendingMeter:
+        """Return what measures from now on what the models of a scope take, ``most`` at most."""
+        meter = SpendingMeter(self._store, scope, self._store.usage(scope), most)
+        self._meters[scope] = meter
+        return meter
+
+    def for_stage(self, scope: Scope, stage: str) -> StageModel | None:
+        """Return the model, whose use then counts for ``stage``; ``None`` without one."""
+        model, meter = self.model, self._meters.get(scope)
+        if model is None:
+            return None
+        return StageModel(model.name, model, self._store, scope, stage, meter, self._masks)
 
     def close(self) -> None:
         """Stop the loop; what was asked and not answered fails, as on a closed store."""
@@ -197,36 +215,3 @@ class StageModel:
     def _add_usage(self, usage: Usage) -> None:
         with self.store.write(self.scope) as tx:
             tx.add_usage(self.stage, self.name, usage)
-
-
-class StageModels(ModelRunner):
-    """The language model of a memory, if it has one; what each stage uses is written down.
-
-    Args:
-        model: the model.
-        store: where its use is written down.
-        masks: whether stages show it ``[…]`` in the place of secrets.
-    """
-
-    def __init__(self, model: LanguageModel | None, store: Store, *, masks: bool = True) -> None:
-        """Ask nothing yet."""
-        super().__init__()
-        self.model = model
-        self._store, self._masks = store, masks
-        self._meters: dict[Scope, SpendingMeter] = {}
-
-    def start_meter(self, scope: Scope, most: float | None) -> SpendingMeter:
-        """Return what measures from now on what the models of a scope take, ``most`` at most."""
-        meter = SpendingMeter(self._store, scope, self._store.usage(scope), most)
-        self._meters[scope] = meter
-        return meter
-
-    def for_stage(
-        self, scope: Scope, stage: str, model: LanguageModel | None = None
-    ) -> StageModel | None:
-        """Return the model, whose use then counts for ``stage``; ``None`` without one."""
-        model = model or self.model
-        if model is None:
-            return None
-        meter = self._meters.get(scope)
-        return StageModel(model.name, model, self._store, scope, stage, meter, self._masks)

@@ -233,7 +233,7 @@ def _faults(record: Record, present: Collection[str], now: datetime) -> Iterator
         yield "loops", "it was drawn from what no person said"
     if (kind := secret_kind(record.content)) is not None:
         yield "secrets", f"it seems to hold {kind}"
-    if _EN.pattern("injected").search(record.content):
+    if _EN.injected.search(record.content):
         yield "injections", "it speaks to the model like an instruction"
     if record.kind not in KNOWLEDGE:
         return
@@ -248,7 +248,7 @@ def _foreign_faults(record: Record) -> Iterator[tuple[str, str]]:
     """Yield what else is wrong with what another program remembered."""
     if states_nothing(record.content):
         yield "junk", "it states nothing"
-    elif _EN.pattern("narrated").search(record.content):
+    elif _EN.narrated.search(record.content):
         yield "junk", "it tells of the conversation, and not of the person"
     told = record.session_id, record.source_role, *record.source_ids
     if not (any(told) or SOURCES.intersection(record.metadata)):

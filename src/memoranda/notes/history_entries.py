@@ -215,7 +215,7 @@ def quotable_texts(turns: Sequence[Turn]) -> Iterator[tuple[Turn, str]]:
             # What is said right after a word about a secret may be the secret.
             terse = suspect and not asks and len(text.split()) <= TERSE
             hidden = terse or HIDDEN in text or has_secret(text)
-            suspect = _EN.pattern("secret_topic").search(text) is not None or (suspect and hidden)
+            suspect = _EN.secret_topic.search(text) is not None or (suspect and hidden)
             wrong = hidden or MARKUP.search(text) or text.endswith(":") or is_injection(text)
             # An assistant tells what it has done, and what failed; the rest is advice.
             if not turn.person:
@@ -226,7 +226,7 @@ def quotable_texts(turns: Sequence[Turn]) -> Iterator[tuple[Turn, str]]:
 
 def _tells_deed(text: str) -> bool:
     """Return whether an assistant says that it did something, or that something failed."""
-    found = _EN.pattern("agent_acts").finditer(text.replace("’", "'"))
+    found = _EN.agent_acts.finditer(text.replace("’", "'"))
     idle = _EN.words("no_deeds")
     return any(not each["none"] and (each["did"] or "").lower() not in idle for each in found)
 

@@ -143,7 +143,7 @@ _STATED = LanguageData(
     {"month": lambda: month_numbers("en"), "weekday": lambda: calendar_numbers("weekdays", "en")},
 )
 _CODE = compile_pattern(r"```.*?(?:```|\Z)", re.DOTALL)
-_VALUE = _STATED.pattern("value")
+_VALUE = _STATED.value
 
 
 def stated_sentences(text: str) -> Iterator[str]:

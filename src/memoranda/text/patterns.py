@@ -425,6 +425,7 @@ class LanguageData:
         code: str,
         topic: str,
         more: Mapping[str, Callable[[], str | Iterable[str]]] | None = None,
+        flags: int = re.IGNORECASE,
     ) -> None:
         """Stand for ``languages/<code>/<topic>.toml``, which is not read yet.
 
@@ -432,12 +433,13 @@ class LanguageData:
             code: the language.
             topic: the name of the file.
             more: patterns, or lists of words, from elsewhere that patterns of the file may name.
+            flags: how its patterns are read; without regard to case, if not given.
         """
         self._code = code
         self._topic = topic
         self._more = more or {}
+        self._flags = flags
         self._sources: dict[str, str] = {}
-        self._patterns: dict[tuple[str, int], LinearPattern] = {}
 
     def words(self, name: str) -> frozenset[str]:
         """Return the words of a list as a set."""
@@ -454,17 +456,11 @@ class LanguageData:
 
     __getitem__ = source
 
-    def pattern(self, name: str, flags: int = re.IGNORECASE) -> LinearPattern:
-        """Return a pattern ready to use; without regard to case unless ``flags`` say so."""
-        if (name, flags) not in self._patterns:
-            self._patterns[name, flags] = compile_pattern(lambda: self.source(name), flags)
-        return self._patterns[name, flags]
-
     def __getattr__(self, name: str) -> LinearPattern:
         """Return the pattern of that name, which is compiled at its first use, and keep it."""
         if name.startswith("_"):
             raise AttributeError(name)
-        found = self.pattern(name)
+        found = compile_pattern(lambda: self.source(name), self._flags)
         setattr(self, name, found)
         return found
 

@@ -197,7 +197,7 @@ def read_memories(
             yield ForeignRecord(place, target.scope, draft, key=f"{key}\n{text}")
 
 
-_EN = LanguageData("en", "notes")
+_EN = LanguageData("en", "notes", flags=0)
 DAY = r"\d{4}-\d{2}-\d{2}"
 # Hidden files, and those in hidden folders, are none of them.
 NAMED = compile_pattern(
@@ -238,7 +238,7 @@ def statements(text: str) -> Iterator[tuple[str, str | None]]:
 
 def _is_frame(text: str) -> bool:
     """Return whether a text is none of a person's own: a template says it of its own file, say."""
-    return bool(NO_TEXT.fullmatch(text) or _EN.pattern("of_itself", 0).fullmatch(text))
+    return bool(NO_TEXT.fullmatch(text) or _EN.of_itself.fullmatch(text))
 
 
 def entries(text: str, zone: tzinfo) -> Iterator[tuple[datetime | None, str]]:

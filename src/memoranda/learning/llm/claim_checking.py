@@ -60,7 +60,7 @@ THE_USER = "the user"
 
 def telling_terms(text: str) -> set[str]:
     """Return the terms of a text that are neither function words nor numbers nor the user."""
-    found = _ANALYZER.query_terms(EVIDENCE.pattern("user").sub(" ", text))
+    found = _ANALYZER.query_terms(EVIDENCE.user.sub(" ", text))
     return {term for term in found if not _EMPTY_TERM.search(term)}
 
 
@@ -79,7 +79,7 @@ def particulars(text: str, *, opening: bool = False) -> set[str]:
         text: what is read.
         opening: whether given names count that open a sentence.
     """
-    plain, found = EVIDENCE.pattern("user").sub("_", text), numbers(text)
+    plain, found = EVIDENCE.user.sub("_", text), numbers(text)
     language = guess_language(_WORD.findall(plain.lower()))
     for match in _WORD.finditer(plain):
         word, before = match[0], plain[: match.start()].rstrip(_OPENING)[-1:]
@@ -105,10 +105,10 @@ def numbers(text: str) -> set[str]:
 
 def denies(text: str) -> bool:
     """Return whether a text has a word that denies, and not in form alone."""
-    plain = EVIDENCE.pattern("no_denial").sub(" ", text.replace("\u2019", "'"))
-    if EVIDENCE.pattern("portuguese").search(plain):
+    plain = EVIDENCE.no_denial.sub(" ", text.replace("\u2019", "'"))
+    if EVIDENCE.portuguese.search(plain):
         plain = _NO.sub(" ", plain)
-    return EVIDENCE.pattern("negator").search(plain) is not None
+    return EVIDENCE.negator.search(plain) is not None
 
 
 # What holds
@@ -166,7 +166,7 @@ class ClaimChecker:
         Each sentence must hold by itself: one that speaks of "she" cannot be understood alone.
         """
         found = (each for line in lines for each in sentence_texts(line.replace("**", "")))
-        alone = (each for each in found if not ENGLISH.pattern("pronoun_opening").match(each))
+        alone = (each for each in found if not ENGLISH.pronoun_opening.match(each))
         return self.check_all(map(self._cite, alone))
 
     def _cite(self, sentence: str) -> ClaimAnswer:
@@ -219,7 +219,7 @@ class ClaimChecker:
         if not particulars(content, opening=True) <= known:
             return "a number, day or name in it was not said"
         # "No" says as much as what it is an answer to.
-        denied = denies(content) and any(map(EVIDENCE.pattern("denial").match, said.splitlines()))
+        denied = denies(content) and any(map(EVIDENCE.denial.match, said.splitlines()))
         own = denied or bool(about & known_terms(said))
         if not own or len(about) > 2 * len(about & known):
             return "too few words of it were said"
@@ -265,15 +265,15 @@ class ClaimChecker:
         before = [each.text for each in self._before(turn)]
         asked = bool(before) and before[-1].rstrip().endswith(("?", "\uff1f"))
         ways = ["affirmation", "acceptance"] if asked else ["affirmation"]
-        agrees = any(EVIDENCE.pattern(name).match(turn.text) for name in ways)
-        whole = agrees and not EVIDENCE.pattern("reservation").search(turn.text)
+        agrees = any(getattr(EVIDENCE, name).match(turn.text) for name in ways)
+        whole = agrees and not EVIDENCE.reservation.search(turn.text)
         return "\n".join([own_words(turn), *(before if whole else ())])
 
 
 @lru_cache(maxsize=128)
 def own_words(turn: Turn) -> str:
     """Return a person's turn without what only asks, jokes, or is not the person's own word."""
-    parts, only_asks = own_sentences(turn.text), ENGLISH.pattern("question").match
+    parts, only_asks = own_sentences(turn.text), ENGLISH.question.match
     said = ((turn.text[each.start : each.end], each.question) for each in parts if turn.person)
     own = (text for text, question in said if not (question and only_asks(text)))
     return " ".join(text for text in own if not is_joke(text))
@@ -302,7 +302,7 @@ def why_unfit(content: str) -> str | None:
         return "it is not a single sentence"
     if MARKUP.search(content):
         return "it quotes a fence"
-    if is_order(content) or ENGLISH.pattern("order").match(content):
+    if is_order(content) or ENGLISH.order.match(content):
         return "it is an order to the assistant"
     return "it tells a secret" if has_secret(content) else None
 
@@ -329,9 +329,9 @@ def is_contrary(content: str, about: set[str], text: str) -> bool:
     The part of the text that shares most words with it decides; where several do, it is the
     contrary only of all of them.
     """
-    parts = EVIDENCE.pattern("clause_end").split(text)
+    parts = EVIDENCE.clause_end.split(text)
     shared = {part: len(known_terms(part) & about) for part in parts}
-    near, ends = [part for part in parts if shared[part]], EVIDENCE.pattern("ending").search
+    near, ends = [part for part in parts if shared[part]], EVIDENCE.ending.search
     if not denies(content):
         # "Stopped" may stand for a denial, unless it is denied itself.
         end = found[0] if (found := ends(content)) else ""
@@ -359,15 +359,15 @@ def is_of_another(content: str, said: Sequence[str], speaker: str) -> bool:
         same = [fact for fact in alike if same_value(fact.value or fact.ended or "", value)]
         if same and not any(claimed.subject in {fact.subject, *fact.aliases} for fact in same):
             return True
-    user = EVIDENCE.pattern("of_user").match(content)
+    user = EVIDENCE.of_user.match(content)
     return user is not None and any(_speaks_of_others(each, content) for each in said)
 
 
 def _speaks_of_others(sentence: str, content: str) -> bool:
     """Return whether a sentence is about persons whom a claim does not name, not the speaker."""
-    if EVIDENCE.pattern("speaker").search(sentence):
+    if EVIDENCE.speaker.search(sentence):
         return False
-    found = {match[0].split()[-1] for match in EVIDENCE.pattern("others").finditer(sentence)}
+    found = {match[0].split()[-1] for match in EVIDENCE.others.finditer(sentence)}
     found |= {word for word in _WORD.findall(sentence) if word.istitle() and is_given_name(word)}
     persons = known_terms(" ".join(found - stop_words(DEFAULT)))
     return bool(found) and known_terms(content).isdisjoint(persons)
