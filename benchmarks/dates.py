@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.measure import show
 from memoranda.model.models import DateMention
-from memoranda.text.dates.statements import DateParser
+from memoranda.text.dates.statements import read_times
 
 DAY = timedelta(days=1)
 TYPES = ("date", "daterange", "datetime")
@@ -22,19 +22,18 @@ UNJUDGED = frozenset({"time", "timerange", "datetimerange", "timezone", ""})
 
 def run(data: Path) -> None:
     """Print both measurements."""
-    reader = DateParser()
-    locomo(reader, data / "dates" / "locomo_temporal_dev.jsonl")
-    recognizers(reader, data / "dates" / "recognizers_datetime_model.json")
+    locomo(data / "dates" / "locomo_temporal_dev.jsonl")
+    recognizers(data / "dates" / "recognizers_datetime_model.json")
 
 
 # --- LoCoMo ------------------------------------------------------------------------------
 
 
-def locomo(reader: DateParser, path: Path) -> None:
+def locomo(path: Path) -> None:
     """Print how often the day of the answer is found, and how often another day is said."""
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     asked = [row for row in rows if row["answer_date"]]
-    verdicts = Counter(day_verdict(reader, row) for row in asked)
+    verdicts = Counter(day_verdict(row) for row in asked)
     show(
         f"dates: {len(asked)} LoCoMo turns whose answer is a day (development)",
         ["the day itself", "a span with the day", "another day only", "nothing said"],
@@ -42,12 +41,12 @@ def locomo(reader: DateParser, path: Path) -> None:
     )
 
 
-def day_verdict(reader: DateParser, row: dict[str, Any]) -> str:
+def day_verdict(row: dict[str, Any]) -> str:
     """Return ``exact``, ``inside``, ``wrong`` or ``none`` for one turn."""
     said_at = datetime.strptime(row["session_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
     day = datetime.fromisoformat(row["answer_date"]).replace(tzinfo=UTC)
     verdict = "none"
-    for mention in reader.read(row["text"], said_at):
+    for mention in read_times(row["text"], said_at):
         if mention.precision in {"day", "time"}:
             if mention.since.date() == day.date():
                 return "exact"
@@ -70,13 +69,13 @@ class Expected:
     values: tuple[dict[str, str], ...]
 
 
-def recognizers(reader: DateParser, path: Path) -> None:
+def recognizers(path: Path) -> None:
     """Print precision and recall by type."""
     cases = json.loads(path.read_text(encoding="utf-8-sig"))
     tally: Counter[tuple[str, str]] = Counter()
     for case in cases:
         if "dotnet" not in case.get("NotSupported", "").lower():
-            for key in judged(reader, case):
+            for key in judged(case):
                 tally[key] += 1
     spurious = tally["spurious", "found"]
     show(
@@ -110,11 +109,11 @@ def shares(tally: Counter[tuple[str, str]], types: list[str], name: str) -> list
     ]
 
 
-def judged(reader: DateParser, case: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def judged(case: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what one case adds to the tally."""
     reference = case.get("Context", {}).get("ReferenceDateTime", "2016-11-07T00:00:00")
     said_at = datetime.fromisoformat(reference).replace(tzinfo=UTC)
-    mentions = reader.read(case["Input"], said_at)
+    mentions = read_times(case["Input"], said_at)
     expected = [wanted(result) for result in case["Results"]]
     for want in expected:
         if want.type not in TYPES:

@@ -27,7 +27,6 @@ import numpy as np
 from benchmarks.measure import show
 from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.extractor import RuleFactExtractor
-from memoranda.text.dates.statements import DateParser
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LOCOMO = Path("locomo") / "locomo10.json"
@@ -51,7 +50,7 @@ class Talk:
 
 def extractor() -> RuleFactExtractor:
     """Return the extractor as the product builds it."""
-    return RuleFactExtractor(DateParser())
+    return RuleFactExtractor()
 
 
 def load_locomo(data: Path) -> list[Talk]:

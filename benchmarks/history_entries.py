@@ -25,7 +25,6 @@ from benchmarks.measure import show
 from memoranda.facts.values import stems
 from memoranda.learning.claims import Turn
 from memoranda.notes.history_entries import HistoryEntryWriter
-from memoranda.text.dates.statements import DateParser
 from memoranda.text.terms import stop_words
 
 STOP_WORDS = stop_words("en")
@@ -139,7 +138,7 @@ def _ask(
 
 def written(spans: Sequence[Sequence[Turn]]) -> list[str]:
     """Return the entry of each span, written when it ended."""
-    entry_writer = HistoryEntryWriter(DateParser())
+    entry_writer = HistoryEntryWriter()
     return [entry_writer.write(span) for span in spans]
 
 

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from memoranda.search.recall import RecallService
     from memoranda.search.search import Retriever
     from memoranda.settings.settings import Settings
-    from memoranda.text.dates.statements import DateParser
     from memoranda.tokens.catalog import Catalog
     from memoranda.transfer.sources import ImportTarget
 
@@ -57,7 +56,7 @@ OUT_OF_REACH = (
     "its tables anew; its log, archives, replicas and backups are whoever's runs it"
 )
 # What is made on first use, and then shared by all users of a store.
-SHARED = ("dates", "retriever", "catalog", "open_notes")
+SHARED = ("retriever", "catalog", "open_notes")
 # Seconds that closing waits for sessions that are being read, and for a stage of upkeep at hand:
 # the next process takes it up from there.
 LAST_MOMENTS = 1.5
@@ -124,13 +123,6 @@ class Services:
         other = copy(self)
         other.events = Events(*EVENTS)
         return other
-
-    @cached_property
-    def dates(self) -> DateParser:
-        """The parser of time expressions in a text."""
-        from memoranda.text.dates.statements import DateParser  # noqa: PLC0415 - see the module
-
-        return DateParser()
 
     @cached_property
     def retriever(self) -> Retriever:
@@ -262,8 +254,7 @@ class Services:
             records=self.records(scope),
             searcher=self.searcher(scope),
             models=self.models,
-            rules=RuleFactExtractor(self.dates),
-            dates=self.dates,
+            rules=RuleFactExtractor(),
             settings=self.settings.consolidation,
             stop=stop or Event(),
         )
@@ -362,7 +353,7 @@ class Services:
         return HistoryWriter(
             notes=self.notes.find(scope),
             records=self.records(scope),
-            entry_writer=HistoryEntryWriter(self.dates),
+            entry_writer=HistoryEntryWriter(),
             reader=TurnReader(self.records(scope), self.searcher(scope)),
             language=self.models,
             model=None if by_rules else self.models.for_stage(scope, STAGE),

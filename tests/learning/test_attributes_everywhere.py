@@ -12,7 +12,6 @@ from memoranda.facts.reader import read_facts, read_written_facts
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer, extract_claims
 from memoranda.testing.models import ScriptedLLM
-from memoranda.text.dates.statements import DateParser
 
 
 def told(fact):
@@ -23,7 +22,7 @@ def told(fact):
 def by_model(said, written):
     """Return the claims of a model that writes this of what was said."""
     model = ScriptedLLM([ClaimsAnswer([ClaimAnswer(written, ["t1"])])])
-    return asyncio.run(extract_claims(model, [turn(said)], reader=DateParser()))
+    return asyncio.run(extract_claims(model, [turn(said)]))
 
 
 @each_row

@@ -11,6 +11,7 @@ from tables import each_row
 
 from memoranda.learning.claims import Category, Claim
 from memoranda.learning.consolidation_plan import ConsolidationPlan
+from memoranda.learning.judge import JACCARD
 from memoranda.learning.known_facts import KnownFact, stated_facts
 from memoranda.model.changes import Insert, Reinforce, Supersede
 from memoranda.model.clock import IdFactory
@@ -54,6 +55,7 @@ class Memory:
     def page(self, claims, candidates, **options):
         """Return a plan not made yet."""
         given = {"session": "s", "write": self.write, "now": NOW} | options
+        given = {"threshold": JACCARD, "decay_rate": 0.1} | given
         return ConsolidationPlan(claims=claims, candidates=candidates, **given)
 
     def learn(self, claims, **options):

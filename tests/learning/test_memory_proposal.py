@@ -9,7 +9,6 @@ from tables import each_row, each_text
 from memoranda.learning.claims import Turn
 from memoranda.learning.llm.claim_checking import ClaimChecker
 from memoranda.notes.document import parse
-from memoranda.text.dates.statements import DateParser
 
 AT = datetime(2023, 6, 2, 14, 5, tzinfo=UTC)  # A Friday.
 MEMORY = (
@@ -35,7 +34,7 @@ def propose(update, *said, memory=MEMORY):
     """Return what comes of an update."""
     known = {item.text for item in parse(memory).items}
     lines = [item.text for item in parse(update).items if item.text not in known]
-    return ClaimChecker(turns(*said), (), DateParser()).check_lines(lines)
+    return ClaimChecker(turns(*said), ()).check_lines(lines)
 
 
 def test_what_states_nothing_new_is_no_claim():
@@ -111,7 +110,7 @@ def test_a_flood_is_cut():
 def test_whatever_a_model_writes_claims_rest_on_persons(update, said):
     """No claim is without a person's turn."""
     talk = turns(*said)
-    found = ClaimChecker(talk, (), DateParser()).check_lines([update, "The user likes rum."])
+    found = ClaimChecker(talk, ()).check_lines([update, "The user likes rum."])
     persons = {turn.id for turn in talk if turn.person}
     assert all(set(claim.sources) & persons for claim in found)
 

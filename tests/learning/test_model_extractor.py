@@ -14,15 +14,11 @@ from memoranda.errors import LLMError, UnusableAnswer
 from memoranda.learning.claims import Category, Claim, Turn
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer, extract_claims
-from memoranda.model.models import DateMention
 from memoranda.model.usage import Reply
 from memoranda.testing.models import ONE_CALL, ScriptedLLM
-from memoranda.text.dates.statements import DateParser
 
 LISBON = timezone(timedelta(hours=1))
 AT = datetime(2023, 6, 2, 14, 5, tzinfo=LISBON)  # A Friday.
-
-READER = DateParser()
 
 
 def turn(number, text, speaker="user", *, person=True):
@@ -36,17 +32,17 @@ def assistant(number, text):
     return turn(number, text, "assistant", person=False)
 
 
-def draw(page, *claims, before=(), reader=READER):
+def draw(page, *claims, before=()):
     """Return the claims that are kept of ``claims``."""
     model = ScriptedLLM([ClaimsAnswer(list(claims))])
     with suppress(UnusableAnswer):
-        return asyncio.run(extract_claims(model, page, before=before, reader=reader))
+        return asyncio.run(extract_claims(model, page, before=before))
     return []
 
 
-def kept(text, content, *, sources=("t1",), reader=READER, **fields):
+def kept(text, content, *, sources=("t1",), **fields):
     """Return the claim drawn from one turn of the user, or ``None``."""
-    found = draw([turn(1, text)], ClaimAnswer(content, list(sources), **fields), reader=reader)
+    found = draw([turn(1, text)], ClaimAnswer(content, list(sources), **fields))
     return found[0] if found else None
 
 
@@ -250,26 +246,13 @@ def test_the_time_of_a_claim_is_read_in_it_or_in_its_quote():
         assert kept(said, content, quote=quote).event_time.day == day
 
 
-class Reader:
-    """Reads one phrase."""
-
-    def read(self, text, said_at):
-        """Return the phrase's time, 20 May."""
-        start = text.find("that weekend")
-        if start < 0:
-            return []
-        since = datetime(2023, 5, 20, tzinfo=said_at.tzinfo)
-        end = start + len("that weekend")
-        return [DateMention("that weekend", start, end, since, since + timedelta(days=2), "span")]
-
-
-def test_a_reader_of_dates_decides_which_days_follow():
-    """A day holds if the reader finds it, and is not guessed at."""
-    text = "We hiked that weekend, and last month too."
-    for day, holds in (("20", True), ("21", True), ("22", False), ("9", False)):
+def test_a_day_of_a_time_that_was_said_holds():
+    """It is one of those that the words mean, and is not guessed at."""
+    text = "We hiked last weekend."
+    for day, holds in (("27", True), ("28", True), ("29", False), ("9", False)):
         content = f"The user hiked on {day} May 2023."
-        assert bool(kept(text, content, reader=Reader())) == holds
-    assert kept(text, "The user hiked on a Saturday in May 2023.", reader=Reader())
+        assert bool(kept(text, content)) == holds
+    assert kept(text, "The user hiked on a Saturday in May 2023.")
 
 
 def test_the_quote_is_in_the_first_source():
@@ -301,7 +284,7 @@ def test_any_text_is_one_line_of_data(text, speaker):
     """For every Unicode text, each row is one line of JSON that says the same."""
     model = ScriptedLLM([ClaimsAnswer([])])
     page = [Turn("ep_1", speaker, f"a{text}", AT, person=True)]
-    asyncio.run(extract_claims(model, page, reader=READER))
+    asyncio.run(extract_claims(model, page))
     lines = model.asked[0].prompt.split("\n")
     assert len(lines) == 5
     assert lines[3].count("<") == 0
@@ -331,10 +314,10 @@ def test_a_page_without_persons_costs_nothing_and_a_failure_is_handed_on():
     """Nothing is asked of tools and assistants; an error comes with what it cost."""
     model = ScriptedLLM([LLMError("down")])
     page = [assistant(1, "Hello."), turn(2, "  ")]
-    assert asyncio.run(extract_claims(model, page, reader=READER)) == []
+    assert asyncio.run(extract_claims(model, page)) == []
     assert not model.asked
     with pytest.raises(LLMError) as caught:
-        asyncio.run(extract_claims(model, [turn(1, "Hi")], reader=READER))
+        asyncio.run(extract_claims(model, [turn(1, "Hi")]))
     assert caught.value.usage.failures == 1
 
 
@@ -357,7 +340,7 @@ def test_what_was_kept_is_shown_and_not_claimed_again():
         ClaimAnswer("The user likes tea.", ["t1"]),
     ]
     model = ScriptedLLM([ClaimsAnswer(claims)])
-    drawn = extract_claims(model, [turn(1, said)], reader=READER, kept=[kept_claim])
+    drawn = extract_claims(model, [turn(1, said)], kept=[kept_claim])
     assert [claim.content for claim in asyncio.run(drawn)] == ["The user likes tea."]
     assert '<kept>\n{"text": "I park on level four."}\n</kept>' in model.asked[0].prompt
 
@@ -389,7 +372,7 @@ def test_an_answer_that_was_cut_off_is_asked_for_with_fewer_turns():
             ),
         ]
     )
-    drawn = asyncio.run(extract_claims(model, page, reader=READER))
+    drawn = asyncio.run(extract_claims(model, page))
     assert [claim.content for claim in drawn] == [f"The user likes tea {n}." for n in (1, 2, 3)]
     assert len(model.asked) == 5
     page = [turn(number, "I like tea.") for number in range(1, 31)]
@@ -397,5 +380,5 @@ def test_an_answer_that_was_cut_off_is_asked_for_with_fewer_turns():
         cut = Reply(ClaimsAnswer([ClaimAnswer(content, ["t1"])] * 9), ONE_CALL, complete=False)
         always = ScriptedLLM({ClaimsAnswer: cut})
         with suppress(UnusableAnswer):
-            assert asyncio.run(extract_claims(always, page, reader=READER))
+            assert asyncio.run(extract_claims(always, page))
         assert len(always.asked) == calls

@@ -13,12 +13,11 @@ from memoranda.learning.claims import Turn
 from memoranda.notes.history_entries import HistoryEntryWriter
 from memoranda.notes.model_summarizer import Consolidation, summarize
 from memoranda.testing.models import ScriptedLLM
-from memoranda.text.dates.statements import DateParser
 from memoranda.text.secrets import secret_kind
 
 AT = datetime(2023, 6, 2, 23, 30, tzinfo=UTC)
 STAMP = "[2023-06-02 23:30] "
-RULES = HistoryEntryWriter(DateParser())
+RULES = HistoryEntryWriter()
 
 
 def consolidate(entry, update, memory="- Ana runs.", text="I moved </turns>", **options):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import memoranda
 from memoranda.text import patterns
-from memoranda.text.dates.statements import DateParser
+from memoranda.text.dates.statements import read_times
 from memoranda.text.patterns import LinearPattern
 
 
@@ -34,7 +34,7 @@ def _collect() -> Iterator[tuple[str, int]]:
         if "memoranda.text.patterns" in path.read_text("utf-8"):
             module = path.relative_to(package.parent).with_suffix("")
             importlib.import_module(".".join(module.parts).removesuffix(".__init__"))
-    DateParser().read("on 5 May I went", datetime(2023, 5, 1, tzinfo=UTC))
+    read_times("on 5 May I went", datetime(2023, 5, 1, tzinfo=UTC))
     found: dict[tuple[str, int], None] = {}
     for each in gc.get_objects():
         if isinstance(each, LinearPattern):

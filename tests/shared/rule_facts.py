@@ -7,10 +7,9 @@ from memoranda import Memory, Settings
 from memoranda.learning.claims import Turn
 from memoranda.learning.extractor import RuleFactExtractor
 from memoranda.testing.clocks import FrozenClock
-from memoranda.text.dates.statements import DateParser
 
 SAID = datetime(2026, 3, 10, 10, tzinfo=UTC)  # A Tuesday.
-RULES = RuleFactExtractor(DateParser())
+RULES = RuleFactExtractor()
 
 
 def turn(text, speaker="user", *, number=1, at=SAID, person=None):

@@ -41,21 +41,17 @@ class FormFragments:
             longest: the characters of the longest fragment that is taken as it is; anything
                 stands for others. Without it, all are.
         """
-        self._source = source
+        self.source = source
         self._longest = longest
         self._known: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> str:
         """Return a fragment with those in it filled in."""
         if name not in self._known:
-            source = self._source(name)
+            source = self.source(name)
             long = self._longest is not None and len(source) > self._longest
             self._known[name] = _ANYTHING if long else expand(source, self)
         return self._known[name]
-
-    def loosen(self, longest: int | None) -> FormFragments:
-        """Return the same with anything for the fragments that are longer than ``longest``."""
-        return FormFragments(self._source, longest)
 
 
 class FormSet:
@@ -75,7 +71,7 @@ class FormSet:
         self._filters: list[tuple[Any, Mapping[int, int]]] = []
         places: Sequence[int] = range(len(self._forms))
         for longest in _LONG_FRAGMENTS:
-            loose = fragments.loosen(longest)
+            loose = FormFragments(fragments.source, longest)
             found = _compile_filter(expand(self._forms[place], loose) for place in places)
             idle = frozenset(() if longest is None else found.Match(_NOTHING) or ())
             telling = {each: place for each, place in enumerate(places) if each not in idle}

@@ -61,9 +61,7 @@ class PatternTable(dict[str, Any]):
 
     def patterns(self, name: str) -> list[Any]:
         """Return the patterns of an entry, each by itself; none, if the file has no such entry."""
-        sources = self[name]
-        each = (sources,) if isinstance(sources, str) else sources
-        return [compile_form(expand(source, self._fragments)) for source in each]
+        return [compile_form(expand(source, self._fragments)) for source in self[name]]
 
     def search(self, name: str, text: str) -> Any:
         """Return where a text fits a pattern first; ``None`` if nowhere, or without the pattern."""
@@ -112,8 +110,7 @@ class Language:
         self.fragments = FormFragments(self._fragment)
         self.words = PatternTable(words, self.fragments)
         self.requests = PatternTable(load(code, "facts").get("requests", {}), self.fragments)
-        spaced = code in languages_with("function_words")
-        self.function_words = words_of("function_words", code) if spaced else frozenset()
+        self.function_words = words_of("function_words", code)
         self.unspaced = bool(words.get("unspaced"))
         self._letters = _plain_letters(words.get("folds", ""), words.get("variants", ""))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from memoranda.facts.forms import FormFragments, FormSet, compile_form
-from memoranda.facts.language import EDGE, RELATION, language_of, languages_in
+from memoranda.facts.language import RELATION, bare_words, language_of, languages_in
 from memoranda.text.patterns import LanguageData, languages_with, load
 
 # Characters of a text that is one question; what is longer is more.
@@ -51,8 +51,7 @@ def read_asked(question: str) -> list[AskedAttribute]:
 
 def relation_nouns(text: str) -> Mapping[str, str]:
     """Return the words for people and animals in a text, plain, each with its attribute."""
-    parted = text.casefold().replace("\u2019", " ").replace("'", " ")
-    words = " ".join(word.strip(EDGE) for word in parted.split())
+    words = " ".join(bare_words(text.replace("\u2019", " ").replace("'", " ")))
     languages = [language_of(code) for code in languages_with("facts")]
     told = [(language.nouns, f" {language.plain(words)} ") for language in languages]
     return {
@@ -85,9 +84,8 @@ class _QuestionForms:
         for place, form in self._forms.find(text):
             match = form.search(text)
             groups = match.groupdict() if match else {}
-            whom = (groups.get("whom") or "").casefold().replace("\u2019s", "")
-            words = whom.replace("\u2019", "").split()
-            plain = [word for each in words if (word := each.strip(EDGE))]
+            whom = (groups.get("whom") or "").replace("\u2019s", "").replace("\u2019", "")
+            plain = bare_words(whom)
             about = " ".join(word for word in plain if word not in self._small)
             own = not about and (not plain or not self._own.isdisjoint(plain))
             noun = (groups.get("noun") or "").casefold()

@@ -15,7 +15,7 @@ from memoranda.facts.reader import FactStatement
 from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back
 from memoranda.facts.values import value_key
 from memoranda.learning.claims import ASKED, ORIGIN, Category, Claim, Relation
-from memoranda.learning.judge import JACCARD, judge_fact, judge_text
+from memoranda.learning.judge import judge_fact, judge_text
 from memoranda.learning.known_facts import KnownFact, is_quotation
 from memoranda.learning.llm.claim_checking import says_no_more
 from memoranda.model.changes import Close, Insert, RecordChange, Reinforce, Reweigh, Supersede
@@ -25,8 +25,6 @@ from memoranda.text.dates.statements import without_dates
 from memoranda.text.patterns import compile_pattern
 
 CREDITED = "said again"
-# Per day, of facts that consolidation drew.
-DECAY_RATE = 0.1
 # A number or a name within a statement.
 _CONCRETE = compile_pattern(r"\d|[^.!?] [A-Z][\w'\u2019-]+")
 # Confidence of a fact that another one took the place of.
@@ -63,10 +61,10 @@ class ConsolidationPlan:
     write: Callable[[Draft], Insert]
     propose: Callable[[Draft, FactStatement | None], Insert] | None = None
     now: datetime
-    threshold: float = JACCARD
+    threshold: float
     agent: str | None = None
     only: Relation | None = None
-    decay_rate: float = DECAY_RATE
+    decay_rate: float
     actions: list[RecordChange] = field(default_factory=list)
     inserted: list[KnownFact] = field(default_factory=list)
     stored: dict[str, KnownFact] = field(init=False)

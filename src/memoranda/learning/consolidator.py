@@ -35,7 +35,7 @@ from memoranda.learning.extractor import PageReading, RuleFactExtractor
 from memoranda.learning.known_facts import quoted_words, when_said
 from memoranda.learning.llm.model_stages import extract_claims
 from memoranda.learning.proposals import plan_proposal
-from memoranda.learning.speakers import name_speakers
+from memoranda.learning.speakers import USER, name_speakers
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.changes import Close, Insert, RecordAccess, RecordChange, Reinforce, Supersede
 from memoranda.model.checks import clean
@@ -48,7 +48,6 @@ from memoranda.records.service import RecordService, session_episodes
 from memoranda.search.recall import RecallService
 from memoranda.settings.sections import ConsolidationSettings
 from memoranda.text import recalled as recalled_text
-from memoranda.text.dates.statements import DateParser
 from memoranda.text.secrets import has_secret
 
 log = logging.getLogger("memoranda.consolidate")
@@ -67,8 +66,6 @@ MOST_LINES = 200
 PATIENCE = 5.0
 # How like a quotation a sentence is that speaks of a change of what it says (cosine).
 ALIKE = 0.44
-# The speaker of an episode that names none.
-SPEAKER = "user"
 # What a report counts.
 COUNTED = {"facts": Insert, "credited": Reinforce, "superseded": Supersede}
 
@@ -98,7 +95,7 @@ class TurnReader:
             used += quoted
             turn = Turn(
                 id=episode.id,
-                speaker=episode.source_role or SPEAKER,
+                speaker=episode.source_role or USER,
                 text=text,
                 at=episode.event_time.astimezone(self.searcher.zone),
                 person=episode.trust is Trust.PERSON,
@@ -114,8 +111,8 @@ class TurnReader:
         scope = self.records.scope
         where = Filter(now=self.records.now(), kinds=(Kind.FACT,), attribute="name")
         known = self.records.store.records(scope, where, limit=MOST_NAMES)
-        own = [each.value for each in known if each.subject == SPEAKER and each.value]
-        names = {SPEAKER, scope.user, *own, *(name.split()[0] for name in own)}
+        own = [each.value for each in known if each.subject == USER and each.value]
+        names = {USER, scope.user, *own, *(name.split()[0] for name in own)}
         return speaker.casefold() in {name.casefold() for name in names}
 
     def _recalled(self, session: str) -> dict[str, str]:
@@ -136,7 +133,6 @@ class Consolidator:
         searcher: finds the facts that are known already.
         models: the language model, if there is one.
         rules: draws claims without a model.
-        dates: finds the times that turns speak of.
         settings: how sessions become facts.
         stop: when set, it ends early, between pages.
     """
@@ -145,7 +141,6 @@ class Consolidator:
     searcher: RecallService
     models: StageModels
     rules: RuleFactExtractor
-    dates: DateParser
     settings: ConsolidationSettings
     stop: Event = field(default_factory=Event)
 
@@ -384,9 +379,7 @@ class Consolidator:
             for claim in self.rules.read_requests(turn, before=[*before, *turns[:place]])[0]
         ]
         owner = self.records.scope.user
-        drawn = extract_claims(
-            model, page, before=context, reader=self.dates, kept=asked, owner=owner
-        )
+        drawn = extract_claims(model, page, before=context, kept=asked, owner=owner)
         try:
             return PageReading([*asked, *self.models.wait(drawn)])
         except UnusableAnswer as error:

@@ -29,7 +29,7 @@ from memoranda.learning.statements import may_state, quote, weigh_statement
 from memoranda.model.models import ROLES, DateMention
 from memoranda.search.questions import asks, find_told, speaks_of_change, without_tag
 from memoranda.text.dates.expressions import EARLIEST_YEAR
-from memoranda.text.dates.statements import DateParser, write_times
+from memoranda.text.dates.statements import read_times, resolve_times, write_times
 from memoranda.text.limits import MOST_READ
 from memoranda.text.secrets import has_secret
 
@@ -54,14 +54,6 @@ class RuleFactExtractor:
     quotations. Stateless and thread-safe; time is linear in the text.
     """
 
-    def __init__(self, dates: DateParser) -> None:
-        """Read with these.
-
-        Args:
-            dates: finds times, and makes relative ones absolute.
-        """
-        self._dates = dates
-
     def extract(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> list[Claim]:
         """Return the claims of a page of turns in the order they were said.
 
@@ -80,7 +72,7 @@ class RuleFactExtractor:
         for place, turn in enumerate(around):
             if not turn.person:
                 continue
-            reader = _TurnReader(turn, around[:place], self._dates, last)
+            reader = _TurnReader(turn, around[:place], last)
             drafts = list(reader.read())
             if place >= len(before):
                 found = {each.content.casefold(): each for each in drafts[::-1]}
@@ -105,10 +97,10 @@ class RuleFactExtractor:
         fact = draft.fact
         own = fact is not None and draft.content == fact.content
         timeless = own and not (fact and attributes()[fact.attribute].dated)
-        times = self._dates.read(draft.said if timeless else draft.content, turn.at)
+        times = read_times(draft.said if timeless else draft.content, turn.at)
         if timeless:
             times = [each for each in times if each.until <= turn.at]
-        content = draft.content if timeless else self._dates.resolve(draft.content, turn.at)
+        content = draft.content if timeless else resolve_times(draft.content, turn.at)
         event_time, event_until = find_event_time(times, turn.at)
         quoted = draft.category is Category.STATEMENT
         user = turn.speaker in ROLES
@@ -137,7 +129,6 @@ class _TurnReader:
     Attributes:
         turn: what is read.
         earlier: the turns before it.
-        dates: finds times.
         last: the attribute that had a value last, by speaker: what "it's the 10th" means.
         lead: the sentence just before, of the same turn.
         changes: the sentences that speak of a change.
@@ -145,7 +136,6 @@ class _TurnReader:
 
     turn: Turn
     earlier: Sequence[Turn]
-    dates: DateParser
     last: dict[str, FactStatement]
     lead: str = ""
     changes: list[str] = field(default_factory=list)
@@ -220,7 +210,7 @@ class _TurnReader:
     def _is_dated(self, text: str) -> bool:
         """Return whether a text tells a time other than the day it is said on."""
         today, at = self.turn.at.date(), self.turn.at
-        times = self.dates.read(text, at)
+        times = read_times(text, at)
         return any(
             not today <= each.since.date() < each.until.date() <= today + timedelta(days=1)
             for each in times
@@ -228,7 +218,7 @@ class _TurnReader:
 
     def _with_dates(self, fact: FactStatement, said: str) -> FactStatement:
         """Return a fact with the times in its value absolute, if its values are times."""
-        value, times = fact.value or "", self.dates.read(said, self.turn.at)
+        value, times = fact.value or "", read_times(said, self.turn.at)
         start = said.find(value) if value else -1
         times = [each for each in times if each.start < start + len(value) and start < each.end]
         if start < 0 or not times or not attributes()[fact.attribute].dated:
@@ -254,7 +244,7 @@ class _TurnReader:
         last = self.last.get(self.turn.speaker)
         if last is None:
             return None
-        is_time = bool(self.dates.read(f"It is on {correction.value}", self.turn.at))
+        is_time = bool(read_times(f"It is on {correction.value}", self.turn.at))
         if is_time and attributes()[last.attribute].category != Category.PLAN:
             return None
         return correction.correct(last)

@@ -21,7 +21,7 @@ from memoranda.model.reports import RequestOutcome, RequestReceipt
 from memoranda.records.drafts import draft_correction
 from memoranda.records.service import RecordService, session_episodes
 from memoranda.search.questions import asks
-from memoranda.text.dates.statements import DateParser, without_dates
+from memoranda.text.dates.statements import read_times, resolve_times, without_dates
 from memoranda.text.patterns import compile_pattern, stands_alone
 
 # Facts that are looked through, the latest, and messages of the session before the one that asks.
@@ -45,11 +45,9 @@ class MemoryChanger:
 
     Attributes:
         records: the records of the scope.
-        dates: finds the times that a corrected fact tells.
     """
 
     records: RecordService
-    dates: DateParser
 
     def carry_out(
         self, change: MemoryChange, episode: Record, *, told: str | None = None
@@ -181,11 +179,11 @@ class MemoryChanger:
         """Correct a record to one with another value."""
         content = _with_value(old.content, wrong, right)
         if (undated := without_dates(content)) != content:
-            content = self.dates.resolve(undated, when_said(old))
+            content = resolve_times(undated, when_said(old))
         draft = draft_correction(old, content)
         sources = (fixed[each].id if each in fixed else each for each in old.source_ids)
         draft |= {"source_ids": tuple(sources)}
-        times = self.dates.read(content, old.created_at) if old.kind is Kind.FACT else ()
+        times = read_times(content, old.created_at) if old.kind is Kind.FACT else ()
         if times:
             draft |= {"event_time": times[0].since, "event_until": times[0].until}
         return self.records.correct(old, draft)

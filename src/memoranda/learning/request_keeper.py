@@ -76,7 +76,7 @@ class RequestKeeper:
         if change is None or change.about or (episode := self._episode(message)) is None:
             return []
         consolidator = self.consolidator
-        changer = MemoryChanger(consolidator.records, consolidator.dates)
+        changer = MemoryChanger(consolidator.records)
         return changer.carry_out(change, episode, told=told)
 
     def forget_excluded(self, session: str, message: Message) -> None:
@@ -112,7 +112,7 @@ class RequestKeeper:
             return
         before, turn = self._read_turn(session, episode)
         change = find_memory_change(turn.text) if turn.speaker in ROLES else None
-        done = change and MemoryChanger(records, consolidator.dates).carry_out(change, episode)
+        done = change and MemoryChanger(records).carry_out(change, episode)
         if done:
             yield from done
             return

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 
-from memoranda.facts.language import EDGE, language_of, languages_in
+from memoranda.facts.language import EDGE, bare_words, language_of, languages_in
 from memoranda.facts.reader import fits_any
 from memoranda.text.dates.statements import write_day
 from memoranda.text.patterns import load
@@ -77,7 +77,7 @@ def weigh_statement(sentence: str, *, dated: bool, among_people: bool) -> float:
 def speaks_of_speaker(text: str) -> bool:
     """Return whether a text has a word for its speaker, such as "I" or "my"."""
     code = languages_in(text)[0]
-    words = (word.strip(EDGE).partition("'")[0] for word in text.casefold().split())
+    words = (word.partition("'")[0] for word in bare_words(text))
     own = _list("own", code)
     return not own.isdisjoint(words) or any(each in text for each in own if not each.isascii())
 

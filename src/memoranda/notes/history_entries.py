@@ -18,7 +18,7 @@ from memoranda.learning.claims import Turn
 from memoranda.learning.exclusions import blank_exclusions, is_injection
 from memoranda.learning.sentences import own_sentences
 from memoranda.model.models import DateMention
-from memoranda.text.dates.statements import DateParser
+from memoranda.text.dates.statements import read_times
 from memoranda.text.lines import MARKUP, cut, one_line, stamp
 from memoranda.text.patterns import LanguageData, compile_pattern, words_of
 from memoranda.text.secrets import HIDDEN, has_secret, mask_secrets
@@ -79,14 +79,7 @@ class HistoryEntryWriter:
     It quotes persons, and of an assistant what was done and what failed; never code, logs, pasted
     texts, the output of tools or secrets. English is read best; of any other language the
     sentences that tell most are quoted.
-
-    Args:
-        dates: finds times, to tell which days relative ones mean.
     """
-
-    def __init__(self, dates: DateParser) -> None:
-        """Read with these."""
-        self.dates = dates
 
     def write(self, turns: Sequence[Turn]) -> str:
         """Return the entry of a conversation; empty if nothing was said that is worth telling.
@@ -120,7 +113,7 @@ class HistoryEntryWriter:
 
     def _with_dates(self, text: str, turn: Turn, today: str) -> str:
         """Return a sentence, and in brackets the days that its relative times mean."""
-        times = [each for each in self.dates.read(text, turn.at) if not _YEAR.search(each.text)]
+        times = [each for each in read_times(text, turn.at) if not _YEAR.search(each.text)]
         days = [day for day in dict.fromkeys(map(write_iso, times)) if day != today]
         return f"{text} ({', '.join(days)})" if days else text
 

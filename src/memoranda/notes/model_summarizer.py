@@ -99,7 +99,7 @@ async def summarize(
     text = _one_paragraph(written)
     if text and not _WORD.search(text):
         raise UnusableAnswer(f"{model.name} gave a placeholder in place of an entry", reply.usage)
-    if not text or not ClaimChecker(turns, (), entry_writer.dates).is_founded(text):
+    if not text or not ClaimChecker(turns, ()).is_founded(text):
         entry = entry_writer.write(turns)
     else:
         entry = cut(f"{stamp(turns[-1].at)} {text}", LONGEST)

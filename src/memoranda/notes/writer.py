@@ -192,7 +192,7 @@ class HistoryWriter:
         known = {item.text.casefold() for item in parse(memory).items}
         lines = [item.text for item in parse(update).items if item.text.casefold() not in known]
         owner = self.records.scope.user
-        claims = ClaimChecker(turns, (), self.entry_writer.dates, owner).check_lines(lines)
+        claims = ClaimChecker(turns, (), owner).check_lines(lines)
         if notes.is_over(memory):
             shorter = read_compression(memory, update, turns)
             if shorter is not None:

@@ -396,10 +396,12 @@ def read_text(code: str, name: str) -> str:
 def words_of(topic: str, *codes: str) -> frozenset[str]:
     """Return the words of the plain lists ``<topic>.txt`` of some languages, or of all.
 
-    What follows a ``#`` is a comment; an underscore stands for the space inside a name.
+    One without such a list has none. What follows a ``#`` is a comment; an underscore stands for
+    the space inside a name.
     """
     found: set[str] = set()
-    for code in codes or languages_with(topic):
+    known = languages_with(topic)
+    for code in set(codes or known).intersection(known):
         lines = read_text(code, f"{topic}.txt").splitlines()
         found.update(word for line in lines for word in line.partition("#")[0].split())
     return frozenset(word.replace("_", " ") for word in found)

@@ -67,7 +67,7 @@ from itertools import pairwise
 import Stemmer
 
 from memoranda.text.languages import DEFAULT, guess_language
-from memoranda.text.patterns import compile_pattern, compile_scanner, languages_with, words_of
+from memoranda.text.patterns import compile_pattern, compile_scanner, words_of
 
 _APOSTROPHES = "\u2018\u2019\u02bc\u055a\ua78c"
 _DASHES = "\u2010\u2011\u2013\u2014\u2015\u2212"
@@ -331,8 +331,7 @@ def _pairs(run: str, *, query: bool) -> Iterator[tuple[str, str]]:
 @cache
 def stop_words(language: str) -> frozenset[str]:
     """Return the function words of a language, folded; none where its words are not known."""
-    known = language in languages_with("function_words")
-    words = words_of("function_words", language) if known else ()
+    words = words_of("function_words", language)
     return frozenset(fold(word.replace("'", "")) for word in words)
 
 

@@ -103,8 +103,7 @@ class ConsolidatorTools:
         clean(fact.content, "content")
         given = fact.model_dump(exclude={"source_ids"})
         drawn = ClaimAnswer(sources=[turn.id for turn in page], **given)
-        dates, owner = self._consolidator.dates, self._scope.user
-        checked = ClaimChecker(page, earlier, dates, owner).check(drawn)
+        checked = ClaimChecker(page, earlier, self._scope.user).check(drawn)
         if isinstance(checked, str):
             raise InvalidInput(f"{checked}; leave it out, or cite the turns that say it")
         return checked

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tables import each_row, each_text, read_table
 
 from memoranda.errors import InvalidInput
-from memoranda.text.dates.statements import DateParser
+from memoranda.text.dates.statements import read_times
 
 BERLIN = ZoneInfo("Europe/Berlin")
 SAID = datetime(2023, 5, 10, 13, 56, tzinfo=BERLIN)  # A Wednesday.
@@ -96,14 +96,14 @@ AHEAD = read_table("""
 @each_row(("said", "since", "text"), [(*row[:2], text) for row in AHEAD for text in row[2:]])
 def test_what_was_put_to_a_day_or_is_on_it_lies_ahead(said, since, text):
     """A new date, an end and a present verb right before a date look ahead; the past does not."""
-    (mention,) = DateParser().read(text, there(said))
+    (mention,) = read_times(text, there(said))
     assert mention.since == there(since)
     assert mention.precision in {"day", "month"}
 
 
 def test_a_move_from_one_day_to_another_is_no_stretch():
     """Both days are told, each for itself."""
-    found = DateParser().read("It was moved from June 3 to June 8.", there("2026-05-28"))
+    found = read_times("It was moved from June 3 to June 8.", there("2026-05-28"))
     assert [mention.since for mention in found] == [there("2026-06-03"), there("2026-06-08")]
 
 
@@ -114,7 +114,7 @@ def test_a_move_from_one_day_to_another_is_no_stretch():
 def test_a_statement_means_its_days(since, until, precision, marked):
     """What the words in brackets mean, as exact as days are, and where they stand."""
     before, words, after = re.split(r"[][]", marked)
-    (mention,) = DateParser().read(f"{before}{words}{after}", SAID)
+    (mention,) = read_times(f"{before}{words}{after}", SAID)
     assert (mention.text, mention.precision, mention.start) == (words, precision, len(before))
     assert (mention.since, mention.until) == (there(since), there(until))
     assert mention.end == len(before + words)
@@ -142,13 +142,13 @@ def test_no_time_rather_than_a_wrong_one(text):
     Full duties from the 17th, they said. | I'm from a town in mayo and my parents still live there.
     I baked it in three days, this year. | I swim on Monday and Thursday mornings.
     """
-    assert DateParser().read(text, SAID) == []
+    assert read_times(text, SAID) == []
 
 
 def test_each_time_of_a_text_is_read():
     """Several times in one text are read each by its own verb."""
     text = "I left on Monday, and on Friday I'm coming back. In 2019 I stayed until June 2020."
-    found = DateParser().read(text, SAID)
+    found = read_times(text, SAID)
     assert [each.text for each in found] == ["on Monday", "on Friday", "In 2019", "until June 2020"]
     assert [each.since for each in found[:2]] == [there("2023-05-08"), there("2023-05-12")]
 
@@ -156,8 +156,8 @@ def test_each_time_of_a_text_is_read():
 def test_days_are_those_of_who_speaks():
     """The same instant is another yesterday in another time zone."""
     instant = datetime(2023, 5, 10, 23, 30, tzinfo=UTC)
-    (home,) = DateParser().read("yesterday", instant)
-    (tokyo,) = DateParser().read("yesterday", instant.astimezone(ZoneInfo("Asia/Tokyo")))
+    (home,) = read_times("yesterday", instant)
+    (tokyo,) = read_times("yesterday", instant.astimezone(ZoneInfo("Asia/Tokyo")))
     assert (home.since.day, tokyo.since.day) == (9, 10)
     assert tokyo.since.tzinfo == ZoneInfo("Asia/Tokyo")
 
@@ -165,7 +165,7 @@ def test_days_are_those_of_who_speaks():
 @each_row(("day", "hours"), [("2023-03-27", 23), ("2023-10-30", 25)])
 def test_a_day_of_clock_change_is_whole(day, hours):
     """Bounds are midnights, so a day on which clocks change has 23 or 25 hours."""
-    (mention,) = DateParser().read("yesterday", there(day) + timedelta(hours=9))
+    (mention,) = read_times("yesterday", there(day) + timedelta(hours=9))
     assert mention.until.astimezone(UTC) - mention.since.astimezone(UTC) == timedelta(hours=hours)
     assert (mention.since.hour, mention.until.hour, mention.precision) == (0, 0, "day")
 
@@ -173,7 +173,7 @@ def test_a_day_of_clock_change_is_whole(day, hours):
 def test_a_naive_moment_is_refused():
     """A moment without a time zone is an error that says so."""
     with pytest.raises(InvalidInput, match="time zone"):
-        DateParser().read("yesterday", SAID.replace(tzinfo=None))
+        read_times("yesterday", SAID.replace(tzinfo=None))
 
 
 WORDS = st.sampled_from(
@@ -190,9 +190,8 @@ MOMENTS = st.datetimes(timezones=st.timezones())
 @given(TEXTS, MOMENTS)
 def test_any_text_at_any_moment(text, said_at):
     """It never raises; places are in order, apart and right; every time ends after it begins."""
-    reader: DateParser = DateParser()
-    found = reader.read(text, said_at)
-    assert found == reader.read(text, said_at)
+    found = read_times(text, said_at)
+    assert found == read_times(text, said_at)
     reached = 0
     for mention in found:
         assert reached <= mention.start < mention.end <= len(text)
@@ -211,12 +210,11 @@ def test_any_text_at_any_moment(text, said_at):
 )
 def test_time_grows_with_the_text_and_no_faster(piece):
     """Repetition of the rules' own words makes no work that explodes."""
-    reader = DateParser()
-    reader.read(piece * 100, SAID)
+    read_times(piece * 100, SAID)
 
     def seconds(count: int) -> float:
         start = time.process_time()
-        reader.read(piece * count, SAID)
+        read_times(piece * count, SAID)
         return time.process_time() - start
 
     assert seconds(2_000) < 16 * seconds(250) + 0.2

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row, read_table
 
-from memoranda.text.dates.statements import DateParser, without_dates
+from memoranda.text.dates.statements import read_times, resolve_times, without_dates
 
 SAID = datetime(2023, 5, 8, 13, 56, tzinfo=ZoneInfo("Europe/Berlin"))  # A Monday.
 
@@ -41,8 +41,8 @@ Meine Tochter hat am 8. Mai Geburtstag. | Meine Tochter hat am 8. Mai Geburtstag
 @each_row(("text", "full"), TABLE)
 def test_a_sentence_keeps_its_words_and_tells_its_dates(text, full):
     """The words stay as they were said; nothing said later changes the dates behind them."""
-    assert DateParser().resolve(text, SAID) == full
-    assert DateParser().resolve(full, datetime(2031, 1, 2, tzinfo=UTC)) == full
+    assert resolve_times(text, SAID) == full
+    assert resolve_times(full, datetime(2031, 1, 2, tzinfo=UTC)) == full
     assert without_dates(full) == text or "'" in text
 
 
@@ -55,7 +55,7 @@ PIECES = st.sampled_from(" ".join(row[0] for row in TABLE).split(" "))
 )
 def test_only_dates_are_added(text, said_at):
     """Without what was added a text is what it was; one without times is returned as it is."""
-    found, resolved = DateParser().read(text, said_at), DateParser().resolve(text, said_at)
+    found, resolved = read_times(text, said_at), resolve_times(text, said_at)
     assert (resolved == text) or found
     left = iter(resolved)
     assert all(sign in left for sign in text)

@@ -22,7 +22,7 @@ from memoranda.learning.exclusions import is_joke, is_order
 from memoranda.learning.extractor import find_event_time
 from memoranda.learning.sentences import own_sentences
 from memoranda.model.models import ROLES
-from memoranda.text.dates.statements import DateParser
+from memoranda.text.dates.statements import read_times
 from memoranda.text.languages import DEFAULT, guess_language
 from memoranda.text.lines import MARKUP
 from memoranda.text.patterns import LanguageData, compile_pattern, encodable, load
@@ -132,19 +132,15 @@ class ClaimChecker:
     Args:
         page: the turns that claims may rest on.
         before: turns said before them.
-        reader: finds the times in a text.
         owner: the name of the user, which a claim may use.
     """
 
-    def __init__(
-        self, page: Sequence[Turn], before: Sequence[Turn], reader: DateParser, owner: str = ""
-    ) -> None:
+    def __init__(self, page: Sequence[Turn], before: Sequence[Turn], owner: str = "") -> None:
         """Check claims of ``page``."""
         self.page = page
         self.labels = {f"t{number}": turn for number, turn in enumerate(page, 1)}
         self._named = {turn.id: turn for turn in page} | self.labels
         self._around = [*before, *page]
-        self._reader = reader
         self._speakers = " ".join({owner, *(turn.speaker for turn in self._around)})
 
     def check_all(self, drawn: Iterable[ClaimAnswer]) -> list[Claim]:
@@ -190,8 +186,8 @@ class ClaimChecker:
 
     def _claim(self, drawn: ClaimAnswer, content: str, cited: Sequence[Turn]) -> Claim:
         """Return a claim that holds, with the time that it tells, and its attribute."""
-        first, read = cited[0], self._reader.read
-        times = read(content, first.at) or read(drawn.quote, first.at)
+        first = cited[0]
+        times = read_times(content, first.at) or read_times(drawn.quote, first.at)
         event_time, event_until = find_event_time(times, first.at)
         own = THE_USER if first.speaker.lower() == "user" else first.speaker
         return Claim(
@@ -245,7 +241,7 @@ class ClaimChecker:
         days = (
             f"{each.since + timedelta(days):%A %d %B %Y %Y-%m-%d}"
             for turn in turns
-            for each in self._reader.read(turn.text, turn.at)
+            for each in read_times(turn.text, turn.at)
             for days in range(max(1, min(MOST_DAYS, (each.until - each.since).days)))
         )
         # Of the day of speaking, the number alone would vouch for any other.

@@ -28,7 +28,6 @@ from memoranda.learning.llm.claim_checking import (
 from memoranda.model.models import Record
 from memoranda.model.ports import LanguageModel
 from memoranda.text.calendar import in_zone
-from memoranda.text.dates.statements import DateParser
 from memoranda.text.lines import shorten
 from memoranda.text.sentences import sentence_texts
 
@@ -77,7 +76,6 @@ async def extract_claims(
     page: Sequence[Turn],
     *,
     before: Sequence[Turn] = (),
-    reader: DateParser,
     kept: Sequence[Claim] = (),
     owner: str = "",
     splits: int = MOST_SPLITS,
@@ -92,7 +90,6 @@ async def extract_claims(
         model: what draws them.
         page: the turns to read, at most 30.
         before: turns said before them, to understand them by; no claim rests on these alone.
-        reader: resolves relative times in the turns, to check the days of claims by.
         kept: what rules kept of the page because a person asked for it. It is shown to the model,
             and what says the same is left out.
         owner: the name of the user.
@@ -104,7 +101,7 @@ async def extract_claims(
     """
     if not any(turn.person and turn.text.strip() for turn in page):
         return []
-    checker = ClaimChecker(page, before, reader, owner)
+    checker = ClaimChecker(page, before, owner)
     context = [_turn_row(f"b{number}", turn) for number, turn in enumerate(before, 1)]
     rows = [_turn_row(label, turn) for label, turn in checker.labels.items()]
     known = [fenced("kept", [{"text": each.content} for each in kept])] if kept else []
@@ -116,7 +113,7 @@ async def extract_claims(
     if reply.complete or len(page) == 1 or not splits:
         return [each for each in claims if not any(repeats(each, known) for known in kept)]
     half, claims = len(page) // 2, []
-    how: dict[str, Any] = {"reader": reader, "kept": kept, "owner": owner, "splits": splits - 1}
+    how: dict[str, Any] = {"kept": kept, "owner": owner, "splits": splits - 1}
     for turns, earlier in (page[:half], before), (page[half:], [*before, *page[:half]]):
         claims += await extract_claims(model, turns, before=earlier, **how)
     return claims

@@ -61,43 +61,41 @@ _OWNING = frozenset({"'s", "\u2019s"})
 _YEARS = range(200, 9800)
 
 
-class DateParser:
-    """Finds the times that a statement speaks of."""
+def read_times(text: str, said_at: datetime) -> list[DateMention]:
+    """Return the times that a statement speaks of, in order, none overlapping.
 
-    def read(self, text: str, said_at: datetime) -> list[DateMention]:
-        """Return the times in ``text``, in order, none overlapping.
+    Args:
+        text: what was said, in any of the five languages.
+        said_at: when, in the time zone of who said it: "yesterday" is the day before.
 
-        Args:
-            text: what was said, in any of the five languages.
-            said_at: when, in the time zone of who said it: "yesterday" is the day before.
+    Raises:
+        InvalidInput: ``said_at`` has no time zone.
+    """
+    if not within_calendar(said_at, "said_at") or said_at.year not in _YEARS:
+        return []
+    # Moments that are equal may be on different days, each in its zone.
+    return list(_read(text, said_at, said_at.isoformat(), said_at.tzinfo))
 
-        Raises:
-            InvalidInput: ``said_at`` has no time zone.
-        """
-        if not within_calendar(said_at, "said_at") or said_at.year not in _YEARS:
-            return []
-        # Moments that are equal may be on different days, each in its zone.
-        return list(_read(text, said_at, said_at.isoformat(), said_at.tzinfo))
 
-    def resolve(self, text: str, said_at: datetime) -> str:
-        """Return ``text`` with the dates of its times behind them: "yesterday (7 May 2023)".
+def resolve_times(text: str, said_at: datetime) -> str:
+    """Return ``text`` with the dates of its times behind them: "yesterday (7 May 2023)".
 
-        A time with a year, and one with its date behind it, stays as it is. In another language
-        than English the date is in figures: "gestern (2023-05-07)".
+    A time with a year, and one with its date behind it, stays as it is. In another language
+    than English the date is in figures: "gestern (2023-05-07)".
 
-        Raises:
-            InvalidInput: ``said_at`` has no time zone.
-        """
-        parts, done = [], 0
-        for mention in self.read(text, said_at):
-            if short := _SHORT_YEAR.search(mention.text):
-                done, begun = mention.end, done
-                parts += [text[begun : mention.start + short.start()], str(mention.since.year)]
-            elif not (_WITH_YEAR.search(mention.text) or _DATED.match(text, mention.end)):
-                end = mention.end + 2 * (text[mention.end :][:2] in _OWNING)
-                parts += [text[done:end], f" ({write_date(mention, english=is_english(text))})"]
-                done = end
-        return "".join([*parts, text[done:]])
+    Raises:
+        InvalidInput: ``said_at`` has no time zone.
+    """
+    parts, done = [], 0
+    for mention in read_times(text, said_at):
+        if short := _SHORT_YEAR.search(mention.text):
+            done, begun = mention.end, done
+            parts += [text[begun : mention.start + short.start()], str(mention.since.year)]
+        elif not (_WITH_YEAR.search(mention.text) or _DATED.match(text, mention.end)):
+            end = mention.end + 2 * (text[mention.end :][:2] in _OWNING)
+            parts += [text[done:end], f" ({write_date(mention, english=is_english(text))})"]
+            done = end
+    return "".join([*parts, text[done:]])
 
 
 def without_dates(text: str) -> str:
