@@ -96,6 +96,8 @@ def test_what_is_not_asserted_is_no_attribute_and_ends_none(text):
     I don't like when people call me Tom, Tomek is ok. | If somebody sang, I would like jazz.
     I don't drink anymore, two years sober in August. | Hector's lawyer is Gail Montoya.
     The eye doctor of my mother is Doctor Fekete. | I drive the tram in Szeged.
+    Did I say eldest son is in Doha? Works at the airport. | You don't speak Czech good.
+    When I tell mother about Klara she is quiet and then asks "can she eat fish sauce".
     hate hate hate early mornings | I love my life. | i dont drink ne not since 2015
     i drive a malibu the heater dont work | im allergic to nuts like real bad carry an epipen
     studying hvac bc my uncle says so | I'm doing laundry and never wearing shoes again
@@ -212,6 +214,17 @@ def test_what_is_said_in_confidence_is_never_learned(text):
     不要记住我住在北京。 | 我住在北京,别记下来。
     """
     assert contents(text) == []
+
+
+@each_text
+def test_what_only_sounds_like_a_secret_is_learned(text):
+    """Words of one language are no request in another, and not every "forget" asks for it.
+
+    I live in Porto and I've no wish to learn another kitchen. | I live in Porto, I forget it often.
+    I live in Porto, and my brother won't go in an aeroplane.
+    I live in Porto, don't put milk in tea.
+    """
+    assert "The user lives in Porto." in contents(text)
 
 
 @each_row

@@ -196,7 +196,8 @@ class _TurnReader:
     def _is_of_another(self, shown: str) -> bool:
         """Return whether a sentence without "I" goes on about whom the one before it is about."""
         about = english("of_another").search(self.lead)
-        if about is None or about["who"].lower() in english_words("no_persons"):
+        named = about is not None and about["who"].lower() not in english_words("no_persons")
+        if not named and not asks(self.lead):
             return False
         words = {word.partition("'")[0] for word in shown.lower().split()}
         return words.isdisjoint({"i", "we", "my", "our", "me", "us"})

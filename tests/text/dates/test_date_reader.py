@@ -140,6 +140,8 @@ def test_no_time_rather_than_a_wrong_one(text):
     They told me to come on 9 June. | We buried him that Thursday.
     He stays till the Tuesday after.
     Full duties from the 17th, they said. | I'm from a town in mayo and my parents still live there.
+    It is on Thursday week if they ask me. | I see him since like March.
+    Nan had a fall, last we heard.
     I baked it in three days, this year. | I swim on Monday and Thursday mornings.
     """
     assert read_times(text, SAID) == []

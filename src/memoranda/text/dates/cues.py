@@ -60,7 +60,8 @@ def is_time(text: str, time: TimeExpression, cue: TimeCue | None) -> bool:
     window = text[max(0, time.begin - REACH) : time.begin]
     goes_on = len(found.options) > 1 and w.DATES.goes_on.match(text, time.finish)
     counted = w.DATES.counted_behind.match(text, time.finish) or _is_foreign(text, words)
-    if goes_on or counted or w.DATES.counted_from.search(window):
+    fell = found.grain == "season" and w.DATES.named.search(window)  # "She had a fall last week."
+    if goes_on or counted or fell or w.DATES.counted_from.search(window):
         return False
     if not found.needs_cue:
         return True
