@@ -96,7 +96,7 @@ def draw(rules: RuleFactExtractor, session: Sequence[Turn]) -> list[Claim]:
     claims = []
     for start in range(0, len(session), PAGE):
         before = session[max(0, start - PAGE) : start]
-        claims += rules.extract(session[start : start + PAGE], before=before)
+        claims += rules.read(session[start : start + PAGE], before=before).claims
     return claims
 
 

@@ -42,7 +42,7 @@ def test_claims_rest_on_turns_of_persons_wherever_a_page_ends(said, data):
     """
     page = page_of(said)
     persons = {each.id: each for each in page if each.person}
-    whole = RULES.extract(page)
+    whole = RULES.read(page).claims
     for claim in whole:
         source = persons[claim.sources[0]]
         assert (claim.speaker, claim.said_at) == (source.speaker, source.at)
@@ -52,7 +52,7 @@ def test_claims_rest_on_turns_of_persons_wherever_a_page_ends(said, data):
         assert "\ue000" not in claim.content or "\ue000" in source.text
         assert "\x00" in source.text or clean(claim.content, "content") == claim.content
     cut = data.draw(st.integers(0, len(page)))
-    parts = RULES.extract(page[:cut]) + RULES.extract(page[cut:], before=page[:cut])
+    parts = RULES.read(page[:cut]).claims + RULES.read(page[cut:], before=page[:cut]).claims
     if len({each.speaker for each in persons.values()} - {"user"}) < 2:
         assert parts == whole
     else:  # Who ``you`` is depends on who has spoken so far.
@@ -61,8 +61,10 @@ def test_claims_rest_on_turns_of_persons_wherever_a_page_ends(said, data):
 
 def test_assistants_and_tools_tell_nothing_about_the_user():
     """Their words are context: no claim rests on them, in the page or before it."""
-    assert RULES.extract(page_of([("assistant", "I live in Porto."), ("tool", "I am Ana.")])) == []
-    assert RULES.extract([], before=page_of([("user", "I live in Porto.")])) == []
+    assert not RULES.read(
+        page_of([("assistant", "I live in Porto."), ("tool", "I am Ana.")])
+    ).claims
+    assert not RULES.read([], before=page_of([("user", "I live in Porto.")])).claims
 
 
 PIECES = [
@@ -78,7 +80,7 @@ def test_time_grows_with_the_text_and_not_faster(piece):
 
     def taken(characters):
         began = time.process_time()
-        RULES.extract([turn((piece * characters)[:characters])])
+        RULES.read([turn((piece * characters)[:characters])])
         return time.process_time() - began
 
     taken(500)

@@ -12,7 +12,7 @@ BOTH = f"{FACT} {ORDER}"
 def learned(text):
     """Return what a message teaches of its user at once and later, as one text."""
     (said,) = name_speakers([turn(text)])
-    claims = [*RULES.extract([said]), *RULES.read_requests(said)[0]]
+    claims = [*RULES.read([said]).claims, *RULES.read_requests(said)[0]]
     return " ".join(each.content for each in claims if each.speaker == "user")
 
 

@@ -24,7 +24,7 @@ def claims_of(*texts, speaker="user", at=SAID):
         turn(text.removeprefix(">"), "assistant" if text[:1] == ">" else speaker, number=n, at=at)
         for n, text in enumerate(texts)
     ]
-    return RULES.extract(turns)
+    return RULES.read(turns).claims
 
 
 def contents(*texts, **given):

@@ -7,23 +7,19 @@ hides the later ones: what is inside code or a URL is never a hashtag.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from memoranda.model.models import Mention
-from memoranda.text.calendar import calendar_numbers
+from memoranda.text.calendar import month_numbers
 from memoranda.text.patterns import LanguageData, compile_pattern, is_word, word_list
 
 # What stands in names and around them, by what it tells.
 names = partial(word_list, "names")
 
 
-def _month_names() -> Iterable[str]:
-    months = calendar_numbers("months", "en", "de", "fr", "es")
-    return {**months, **calendar_numbers("short_months", "en")}
-
-
-_MARKS = LanguageData("mul", "marks", {"months": _month_names}, re.IGNORECASE | re.DOTALL)
+_MONTHS = {"months": partial(month_numbers, "en", "de", "fr", "es")}
+_MARKS = LanguageData("mul", "marks", _MONTHS, re.IGNORECASE | re.DOTALL)
 _HEX = compile_pattern(r"[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8}", re.IGNORECASE)
 _YEAR = compile_pattern("[0-9]{4}")
 _DOUBTFUL_MONTH = compile_pattern(r"\b(?:may|march|mar)\b")

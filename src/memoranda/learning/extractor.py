@@ -25,7 +25,7 @@ from memoranda.learning.sentences import (
     own_sentences,
     write_out,
 )
-from memoranda.learning.statements import may_state, quote, weigh_statement
+from memoranda.learning.statements import may_state, quote, speaks_of_speaker, weigh_statement
 from memoranda.model.models import ROLES, DateMention
 from memoranda.search.questions import asks, find_told, speaks_of_change, without_tag
 from memoranda.text.dates.expressions import EARLIEST_YEAR
@@ -43,7 +43,7 @@ _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
 class PageReading(NamedTuple):
     """What a page of turns states, and which of its sentences speak of a change, kept or not."""
 
-    claims: Sequence[Claim]
+    claims: list[Claim]
     changes: Sequence[tuple[Turn, str]] = ()
 
 
@@ -54,17 +54,13 @@ class RuleFactExtractor:
     quotations. Stateless and thread-safe; time is linear in the text.
     """
 
-    def extract(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> list[Claim]:
-        """Return the claims of a page of turns in the order they were said.
+    def read(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> PageReading:
+        """Return the claims of a page of turns, in the order they were said, and its changes.
 
         Args:
             page: what is read.
             before: what was said before it, which helps to understand it.
         """
-        return list(self.read(page, before=before).claims)
-
-    def read(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> PageReading:
-        """Return the claims of a page of turns, and the changes that it tells; as ``extract``."""
         around = _open_turns([*before, *page])
         claims: list[Claim] = []
         changes: list[tuple[Turn, str]] = []
@@ -199,8 +195,7 @@ class _TurnReader:
         named = about is not None and about["who"].lower() not in english_words("no_persons")
         if not named and not asks(self.lead):
             return False
-        words = {word.partition("'")[0] for word in shown.lower().split()}
-        return words.isdisjoint({"i", "we", "my", "our", "me", "us"})
+        return not speaks_of_speaker(shown)
 
     def _matters(self, shown: str) -> bool:
         if not may_state(shown) or 2 * shown.count(MASK) > len(shown) or fits_any("opinion", shown):
@@ -210,11 +205,10 @@ class _TurnReader:
 
     def _is_dated(self, text: str) -> bool:
         """Return whether a text tells a time other than the day it is said on."""
-        today, at = self.turn.at.date(), self.turn.at
-        times = read_times(text, at)
+        today = self.turn.at.date()
         return any(
             not today <= each.since.date() < each.until.date() <= today + timedelta(days=1)
-            for each in times
+            for each in read_times(text, self.turn.at)
         )
 
     def _with_dates(self, fact: FactStatement, said: str) -> FactStatement:

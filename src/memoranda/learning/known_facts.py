@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
-from memoranda.facts.reader import FactStatement, read_facts, read_written_facts
+from memoranda.facts.reader import FactStatement, read_written_facts
 from memoranda.model.models import Kind, Record
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.sentences import sentence_texts
@@ -84,8 +84,6 @@ def stated_facts(content: str, user: str = "") -> tuple[FactStatement, ...]:
         user: the name of the user, who is meant where the fact has it.
     """
     sentences = sentence_texts(quoted_words(content))
-    if is_quotation(content):
-        return tuple(fact for each in sentences for fact in read_facts(each))
     name = user.casefold()
     speaker = user if name and name in content.casefold() else ""
     found = [fact for each in sentences for fact in read_written_facts(each, speaker)]

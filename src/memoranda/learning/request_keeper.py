@@ -55,7 +55,7 @@ class RequestKeeper:
         if episode is None:
             return []
         before, turn = self._read_turn(session, episode)
-        return self.consolidator.rules.extract([turn], before=before)
+        return self.consolidator.rules.read([turn], before=before).claims
 
     def plan(self, session: str) -> StageReport:
         """Return what the rules would learn of a session now; no model is asked, nothing stored."""
@@ -75,8 +75,7 @@ class RequestKeeper:
         change = find_memory_change(message.content)
         if change is None or change.about or (episode := self._episode(message)) is None:
             return []
-        consolidator = self.consolidator
-        changer = MemoryChanger(consolidator.records)
+        changer = MemoryChanger(self.consolidator.records)
         return changer.carry_out(change, episode, told=told)
 
     def forget_excluded(self, session: str, message: Message) -> None:

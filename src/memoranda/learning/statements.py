@@ -45,13 +45,12 @@ def weigh_statement(sentence: str, *, dated: bool, among_people: bool) -> float:
     """
     code = languages_in(sentence)[0]
     language = language_of(code)
-    words = [word.strip(EDGE) for word in sentence.replace("\u2019", "'").split()]
-    words = [word for word in words if word]
+    given = sentence.replace("\u2019", "'").split()
+    words = [word for each in given if (word := each.strip(EDGE))]
     low = [part for word in words for part in word.casefold().split("'")]
-    unspaced, leads = language.unspaced, language.words["openings"]
-    small = language.function_words | leads
+    small = language.function_words | language.words["openings"]
     content = [word for word in words if word.casefold().partition("'")[0] not in small]
-    length = len(sentence) / _LETTERS if unspaced else len(content)
+    length = len(sentence) / _LETTERS if language.unspaced else len(content)
     head = low if len(content) < _LONG else low[:_HEAD]
     own = _list("own", code)
     named = any(word[0].isupper() and word.casefold() not in own for word in words[1:])

@@ -79,7 +79,9 @@ def _find(text: str) -> Iterator[SecretSpan]:
     lowered = lower_in_place(text)
     may_have_form = _MAY_HAVE_FORM.search(text) is not None
     if may_have_form:
-        yield from _find_forms(text)
+        pattern, kinds = _forms()
+        for found in pattern.finditer(text):
+            yield SecretSpan(*found.span(), kinds[found.lastindex])
     yield from _find_named_values(text, lowered)
     if _DIGIT.search(text) is not None:
         yield from _find_numbers(text, lowered)
@@ -100,12 +102,6 @@ def _forms() -> tuple[LinearPattern, tuple[str, ...]]:
 
 # What every form and code has: many signs without a space between them, or one of these beginnings.
 _MAY_HAVE_FORM = compile_pattern(r"\S{16}|://|-----BEGIN|basic\s", re.IGNORECASE)
-
-
-def _find_forms(text: str) -> Iterator[SecretSpan]:
-    pattern, kinds = _forms()
-    for found in pattern.finditer(text):
-        yield SecretSpan(*found.span(), kinds[found.lastindex])
 
 
 # Numbers with a check digit

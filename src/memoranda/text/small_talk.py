@@ -51,5 +51,4 @@ def _is_empty(sentence: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    found: list[str] = _WORD.findall(text.casefold().replace("'", "’"))
-    return found
+    return _WORD.findall(text.casefold().replace("'", "’"))

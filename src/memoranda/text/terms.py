@@ -335,7 +335,6 @@ def stop_words(language: str) -> frozenset[str]:
     return frozenset(fold(word.replace("'", "")) for word in words)
 
 
-_LATIN = "LATIN"
 # The language by whose stemmer the words of a script are read.
 _LANGUAGES = {
     "GREEK": "el",
@@ -416,7 +415,7 @@ class TermAnalyzer:
     def _foreign(self, folded: str, english: str) -> tuple[bool, Sequence[str]]:
         """Return whether a word beyond ASCII is a stop word, and its term."""
         script = _script(folded)
-        if script == _LATIN:
+        if script == "LATIN":
             return False, (english,)
         language = _LANGUAGES.get(script)
         if language is None:
