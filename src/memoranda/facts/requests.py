@@ -298,9 +298,8 @@ def _of_one_topic(one: str, other: str) -> bool:
 
 def is_about(revoked: str, instruction: str) -> bool:
     """Return whether what was revoked is this instruction."""
-    shared = _shared()
     alike = share_words(revoked, instruction) >= _MOSTLY
-    return alike or shared.fits("everything", revoked) or _of_one_topic(revoked, instruction)
+    return alike or _shared().fits("everything", revoked) or _of_one_topic(revoked, instruction)
 
 
 def share_words(one: str, other: str) -> float:

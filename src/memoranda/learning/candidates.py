@@ -76,6 +76,5 @@ def _attributes_of(claim: Claim) -> Iterator[str]:
     if claim.fact is not None and claim.fact.takes_back:
         yield from INSTRUCTIONS
     elif claim.fact is not None:
-        yield claim.fact.attribute
         kind = attributes()[claim.fact.attribute]
-        yield from (*kind.ends, *kind.frees, *kind.opposes)
+        yield from (kind.name, *kind.ends, *kind.frees, *kind.opposes)
