@@ -69,6 +69,8 @@ def test_an_asserted_attribute_has_a_sentence_of_its_own(text, content, category
     Could you use Celsius with me please? The last app used miles.
     | Could you use Celsius with me. | instruction
     My mother is called Doris. | The user's mother is called Doris. | relation
+    My dentist appointment is next Friday at 10:30.
+    | The user's dentist appointment is 20 March 2026 at 10:30. | plan
     Yes I am Czech and I sing. | The user is Czech. | identity
     I don't drink beer, don't laugh. | The user does not drink beer. | preference
     The sauna is on Wednesday and Saturday. | The sauna is Wednesday and Saturday. | plan
