@@ -271,6 +271,7 @@ POINTING = """
 > I have swimming on Tuesdays. > /new > When do I swim? > forget that > When do I swim? | Nothing in memory answers this.
 > I have swimming on Tuesdays. > /new > When do I have swimming? > no, it's Thursdays > When do I have swimming? > forget that > When do I have swimming? | Nothing in memory answers this.
 > My sister Ann lives in Leeds. > /new > You can forget what I said about my sister. | Forgotten: your sister is called Ann; your sister Ann lives in Leeds.
+> My dad lives in Leeds, did I tell you? > forget that stuff about my dad | Forgotten: My dad lives in Leeds, did I tell you.
 > My husband Ifor takes his tablets at 7 and at 11. > When is Ifor's birthday? | Nothing in memory answers this.
 > My sister Mia lives in Bath and calls on Sundays. > What is Mia's phone number? | Nothing in memory answers this.
 > his birthday is on 28 march > forget that i said anything about his birthday | Forgotten: his birthday is on 28 march.

@@ -143,7 +143,7 @@ class MemoryChanger:
             return [RequestReceipt(RequestOutcome.UNCLEAR, which)]
         gone = (*meant, *beside) if meant else spoken
         self.records.forget([*dict.fromkeys(each.id for each in gone)])
-        told = f"{'; '.join(map(_tell, choices))}."
+        told = f"{'; '.join(map(_tell, choices)).rstrip('?!')}."
         return [RequestReceipt(RequestOutcome.FORGOTTEN, told, choices[0].id)]
 
     def _correct(
