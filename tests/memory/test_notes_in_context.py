@@ -21,6 +21,7 @@ from noting import (
 )
 from provider_rules import problems_openai
 
+from memoranda import Memory, Settings
 from memoranda.errors import BudgetTooSmall
 from memoranda.notes.service import folder_name
 
@@ -165,6 +166,15 @@ def test_users_and_agents_have_notes_apart(tmp_path):
         everything = "".join(path.read_text() for path in bo.notes.folder.rglob("*.md"))
         assert "Boburg" in everything
         assert not any(word in everything for word in ("Ana", "It ", "Anburg"))
+
+
+def test_users_share_no_folder_that_the_settings_name(tmp_path):
+    """Law 6: where it does not name the user, others have folders inside."""
+    settings = Settings(user="ana", notes={"folder": str(tmp_path / "notes")})
+    with Memory(tmp_path / "a.db", settings=settings) as memory:
+        folders = [memory.as_user(each).notes.folder for each in ("ana", "bo", "cy")]
+    assert folders[0] == tmp_path / "notes"
+    assert len({*folders}) == 3
 
 
 def test_odd_names_have_folders_of_their_own(tmp_path):
