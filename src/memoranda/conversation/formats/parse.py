@@ -69,8 +69,11 @@ def check_message(new: NewMessage) -> None:
     Raises:
         InvalidInput: a part of it cannot be stored; the message says which.
     """
+    given = {name: getattr(new, name) for name in OWN_FIELDS}
+    if new.tool_calls or new.tool_result or new.images:
+        given = asdict(new)  # What is within is checked, too.
     try:
-        parse_as(NewMessage, asdict(new))
+        parse_as(NewMessage, given)
     except RecursionError:
         raise too_deep("a message") from None
     if not (says(new) or new.raw):
@@ -149,10 +152,9 @@ def _read(item: Mapping[str, Any], part: int) -> NewMessage:
         tool_result=found.result,
         timestamp=None if said is None else parse_as(datetime, said),
         images=tuple(found.images),
-        raw=item,
         part=part,
     )
-    return replace(new, raw=None) if says(new) and item == chat.plain_item(new) else new
+    return new if says(new) and item == chat.plain_item(new) else replace(new, raw=item)
 
 
 # The given item
