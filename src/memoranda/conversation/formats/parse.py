@@ -70,9 +70,9 @@ def check_message(new: NewMessage) -> None:
         InvalidInput: a part of it cannot be stored; the message says which.
     """
     given = {name: getattr(new, name) for name in OWN_FIELDS}
-    if new.tool_calls or new.tool_result or new.images:
-        given = asdict(new)  # What is within is checked, too.
     try:
+        if new.tool_calls or new.tool_result or new.images:
+            given = asdict(new)  # What is within is checked, too.
         parse_as(NewMessage, given)
     except RecursionError:
         raise too_deep("a message") from None
