@@ -198,7 +198,7 @@ def fits_any(name: str, text: str) -> bool:
     return any(language_of(code).words.fits(name, text) for code in languages_with("facts"))
 
 
-class _FactForm(NamedTuple):
+class _StatementForm(NamedTuple):
     """One form of an attribute.
 
     Attributes:
@@ -233,7 +233,7 @@ class FactReader:
         self._language = language = language_of(code)
         self._words = language.words
         self._forms = [
-            _FactForm(name.partition("__")[0], tells, value, source, table)
+            _StatementForm(name.partition("__")[0], tells, value, source, table)
             for name, table in load(code, "facts")["attributes"].items()
             for tells in (IS, WAS, ENDED, DENIED)
             for value, _, source in (form.rpartition(" <- ") for form in table.get(tells, ()))
@@ -243,7 +243,7 @@ class FactReader:
     def read(self, sentence: str, said: str, speaker: str) -> list[FactStatement]:
         """Return what a sentence states; of two readings that overlap, the first of the file."""
         sentence = self._language.fold(sentence)
-        taken: list[tuple[int, int, _FactForm]] = []
+        taken: list[tuple[int, int, _StatementForm]] = []
         found: dict[tuple[object, ...], FactStatement] = {}
         for place, pattern in self._set.find(sentence):
             form = self._forms[place]
@@ -261,12 +261,12 @@ class FactReader:
                     taken.append((start, end, form))
         return sorted(found.values(), key=lambda each: each.start)
 
-    def _asserts(self, form: _FactForm, sentence: str, match: Any) -> bool:
+    def _asserts(self, form: _StatementForm, sentence: str, match: Any) -> bool:
         opens = form.sets("anywhere") or opens_clause(self._language, sentence, match)
         return opens and not is_doubtful(self._language, sentence, match)
 
     def _statements(
-        self, form: _FactForm, match: Any, said: str, speaker: str
+        self, form: _StatementForm, match: Any, said: str, speaker: str
     ) -> Iterator[FactStatement]:
         groups, (start, end) = self._groups(match, said), match.span(0)
         user = speaker or self._words["user"]
@@ -351,7 +351,7 @@ class FactReader:
         named = bool(words["mine"]) and determiner in words["small_words"]
         return thing.casefold(), f"{determiner} {thing}" if named else thing
 
-    def _values(self, form: _FactForm, groups: dict[str, str]) -> Iterator[str]:
+    def _values(self, form: _StatementForm, groups: dict[str, str]) -> Iterator[str]:
         """Yield the values that a form has read, without those that say nothing by themselves."""
         whole = form.value or groups.get("value", "")
         thing = groups.get("thing", "")
@@ -371,7 +371,7 @@ class FactReader:
                 value = value.removesuffix("\u2019s").removesuffix("'s")
             yield value.title() if form.attribute == NAME and value.islower() else value
 
-    def _list(self, form: _FactForm, name: str) -> frozenset[str]:
+    def _list(self, form: _StatementForm, name: str) -> frozenset[str]:
         """Return the words of an option, with those of a named list for its name in braces."""
         words = form.table.get(name, ())
         lists = {**load(self._language.code, "facts")["fragments"], **self._words}
@@ -436,7 +436,7 @@ fact_reader = cache(FactReader)
 
 
 def _is_taken(
-    form: _FactForm, start: int, end: int, taken: Iterable[tuple[int, int, _FactForm]]
+    form: _StatementForm, start: int, end: int, taken: Iterable[tuple[int, int, _StatementForm]]
 ) -> bool:
     """Return whether another form has read the words between two places before."""
     return any(

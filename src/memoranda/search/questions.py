@@ -170,7 +170,7 @@ def values_of(sentence: str) -> list[tuple[str | None, str]]:
 _WORD = compile_pattern(r"[^\W_]+|[^\w\s']")
 
 
-class TermedWord(NamedTuple):
+class AnalyzedWord(NamedTuple):
     """A word or a sign of a text, its terms, and whether words that only link stand before it."""
 
     text: str = ""
@@ -206,18 +206,18 @@ def competes(question: ParsedQuestion, told: StatedText) -> bool:
     return False
 
 
-def _pairs(text: str) -> list[tuple[TermedWord, TermedWord]]:
+def _pairs(text: str) -> list[tuple[AnalyzedWord, AnalyzedWord]]:
     """Return the words of a text in pairs of neighbours, with nothing at both ends."""
-    words, linked = [TermedWord()], False
+    words, linked = [AnalyzedWord()], False
     for word in _WORD.findall(text):
         is_link = word.lower() in _STATED.words("links")
         if not is_link:
-            words.append(TermedWord(word, terms_of(word), linked))
+            words.append(AnalyzedWord(word, terms_of(word), linked))
         linked = is_link
-    return [*pairwise([*words, TermedWord()])]
+    return [*pairwise([*words, AnalyzedWord()])]
 
 
-def _is_rival(word: TermedWord, other: str, question: ParsedQuestion, *, named: bool) -> bool:
+def _is_rival(word: AnalyzedWord, other: str, question: ParsedQuestion, *, named: bool) -> bool:
     """Return whether ``word`` can only mean another thing; ``named`` if just a name does."""
     text, terms, _ = word
     if text.isdigit() or other.isdigit():
@@ -285,7 +285,7 @@ ASKS = 0.6  # what is left of the score of a turn that only asks
 
 
 @dataclass(frozen=True, kw_only=True)
-class CurrentFirst:
+class UpdateReranker:
     """Moves what is true now above what was true before, in one search.
 
     Attributes:

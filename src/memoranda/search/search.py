@@ -35,8 +35,8 @@ from memoranda.search.index import (
     read_once,
 )
 from memoranda.search.questions import (
-    CurrentFirst,
     ParsedQuestion,
+    UpdateReranker,
     asks,
     find_superseded,
     is_keyword,
@@ -315,7 +315,7 @@ class SingleSearch:
         if "precedence" in ranking.without:
             return evidence.merge_facts(rows, own, found)
         telling = frozenset(compress(self.terms, self.words.weights))
-        return CurrentFirst(
+        return UpdateReranker(
             question=ParsedQuestion(self.query, telling),
             rows=rows,
             visible=self.visible,

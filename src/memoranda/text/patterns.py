@@ -62,7 +62,7 @@ _HALF: Final = re.compile("[\ud800-\udfff]")
 PatternError: Final = re2.error
 
 
-class _SmallLetters(dict[int, int | str]):
+class _LowercaseTable(dict[int, int | str]):
     """The small letter of each character; a capital one stands for one with an accent."""
 
     def __missing__(self, code: int) -> int | str:
@@ -89,14 +89,14 @@ def _small_letter(sign: str) -> str:
     return _OWN_LETTERS.get(low, "X" if ord(low) < _LATIN_END else low)
 
 
-_SMALL_LETTERS: Final = _SmallLetters()
+_LOWERCASE: Final = _LowercaseTable()
 
 
 # Many patterns read the same text, one after the other.
 @lru_cache(maxsize=16)
 def _small(text: str) -> str:
     """Return a text in small letters, as long as it was, as patterns without case read it."""
-    return text.translate(_SMALL_LETTERS)
+    return text.translate(_LOWERCASE)
 
 
 def encodable(text: str) -> str:
@@ -284,7 +284,7 @@ def _literal(token: re.Match[str], *, small: bool) -> str:
         return token[0]
     code = token["code"] or token["long"]
     sign = chr(int(code, 16)) if code else token[0]
-    return sign.translate(_SMALL_LETTERS) if small else sign
+    return sign.translate(_LOWERCASE) if small else sign
 
 
 def _translate_set(inside: str, letters: Mapping[str, str], latin: str, *, small: bool) -> str:
