@@ -48,28 +48,20 @@ def test_a_key_is_its_own_key_and_forgets_spaces(name: str):
 
 
 @each_text
-def test_a_short_form_of_a_name(pair: str):
+def test_one_person_or_two(pair: str):
     """Given name, family name, initials and the beginning of a given name are the same person.
 
     Mel = Melanie | Caro = Caroline | Steph = Stephanie | mel = Melanie Jones
     Mel Jones = Melanie Jones | M. Jones = Melanie Jones | Smith = John Smith | John = John Smith
     Dr. Smith = John Smith | Dr. Smith = Prof. Smith | José = Jose Garcia | Ana = ANA
+    # Names that only resemble each other are two people.
+    Me ≠ Melanie | Paul ≠ Paula | Martin ≠ Martina | Mel ≠ Carmel | Melanie ≠ Mel
+    John Smith ≠ John Miller | John Smith ≠ Jane Smith | J. Smith ≠ Maria Smith | John Smith ≠ Smith
+    Will ≠ Bill | Robert ≠ Bob | Bob ≠ Rob | Jack ≠ John | Sally ≠ Sarah | Bob Smith ≠ Robert Miller
+    Smith ≠ Bob Robertson | ⏎ ≠ Melanie | Dr. ≠ Dr. Smith | Mel ≠ ⏎
     """
-    one, other = pair.split(" = ")
-    assert same_person(one, other)
-
-
-@each_text
-def test_two_people(pair: str):
-    """Names that only resemble each other are two people.
-
-    Me = Melanie | Paul = Paula | Martin = Martina | Mel = Carmel | Melanie = Mel
-    John Smith = John Miller | John Smith = Jane Smith | J. Smith = Maria Smith | John Smith = Smith
-    Will = Bill | Robert = Bob | Bob = Rob | Jack = John | Sally = Sarah | Bob Smith = Robert Miller
-    Smith = Bob Robertson | ⏎ = Melanie | Dr. = Dr. Smith | Mel = ⏎
-    """
-    one, other = pair.split(" = ")
-    assert not same_person(one, other)
+    one, sign, other = re.split(" ([=≠]) ", pair)
+    assert same_person(one, other) == (sign == "=")
 
 
 @each_text
@@ -78,43 +70,26 @@ def test_initials(pair: str):
 
     NYC = New York City | N.Y.C. = new york city | UN = United Nations
     BA = Bank of America
+    # Everyday words, single letters and parts of the initials are none.
+    nyc ≠ New York City | NYC ≠ New York | NY ≠ New York City | N ≠ Norway | No ≠ New Order
+    N1 ≠ New 1 | ⏎ ≠ New York | NYC ≠ ⏎
     """
-    one, other = pair.split(" = ")
-    assert is_initialism(one, other)
+    one, sign, other = re.split(" ([=≠]) ", pair)
+    assert is_initialism(one, other) == (sign == "=")
 
 
 @each_text
-def test_no_initials(pair: str):
-    """Everyday words, single letters and parts of the initials are none.
-
-    nyc = New York City | NYC = New York | NY = New York City | N = Norway | No = New Order
-    N1 = New 1 | ⏎ = New York | NYC = ⏎
-    """
-    one, other = pair.split(" = ")
-    assert not is_initialism(one, other)
-
-
-@each_text
-def test_names_of_one_thing(pair: str):
+def test_one_thing_or_two(pair: str):
     """A legal form and an article make no other company.
 
     Acme = Acme Ltd. | Acme Inc = Acme, Inc.
     The Guardian = Guardian
+    # Names that only resemble each other are two things.
+    UK ≠ Ukraine | New York ≠ New York City | Acme Ltd ≠ Acme Records | Co ≠ Inc
+    Georgia ≠ Georgetown
     """
-    one, other = pair.split(" = ")
-    assert same_thing(one, other)
-    assert same_thing(other, one)
-
-
-@each_text
-def test_names_of_two_things(pair: str):
-    """Names that only resemble each other are two things.
-
-    UK = Ukraine | New York = New York City | Acme Ltd = Acme Records | Co = Inc
-    Georgia = Georgetown
-    """
-    one, other = pair.split(" = ")
-    assert not same_thing(one, other)
+    one, sign, other = re.split(" ([=≠]) ", pair)
+    assert same_thing(one, other) == same_thing(other, one) == (sign == "=")
 
 
 KNOWN = {"acme": "organization"}

@@ -3,24 +3,13 @@
 Proves the laws where the real runs are not; ``test_replay.py`` has these.
 """
 
-import importlib
 from functools import cache
-from pathlib import Path
 
 import pytest
 from made_up_runs import made_up_run
 from tables import each_row
 
-ROOT = Path(__file__).parents[2]
 BUDGETS = (2_000, 4_000)
-
-
-@pytest.fixture(scope="module")
-def replay():
-    """The replay, from where the benchmarks have it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT))
-        yield importlib.import_module("benchmarks.replay")
 
 
 @pytest.fixture(scope="module")

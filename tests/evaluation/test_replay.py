@@ -6,7 +6,6 @@ larger ones with every other; a push every sixteenth of these, and other strateg
 with 4,000 tokens. Requests of providers are judged on a part of that (``RUNS`` and ``JUDGED``).
 """
 
-import importlib
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -18,8 +17,7 @@ from tables import each_row
 
 from memoranda.conversation.strategies import STRATEGIES
 
-ROOT = Path(__file__).parents[2]
-SHARED = ROOT.parent / "shared"
+SHARED = Path(__file__).parents[3] / "shared"
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 PART = 16 if examples(1) == 1 else 1
 FIRST = 0 if PART == 1 else 5  # The sixth of each sixteen: together they are as hard as all.
@@ -43,14 +41,6 @@ PAIRS = [
     for name in STRATEGIES
     if PART == 1 or name == DEFAULT or budget == 4_000
 ]
-
-
-@pytest.fixture(scope="module")
-def replay():
-    """The replay, from where the benchmarks have it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT))
-        yield importlib.import_module("benchmarks.replay")
 
 
 @pytest.fixture(scope="module")

@@ -1,34 +1,12 @@
 """Processes and file systems that fail on purpose."""
 
-import os
-
 import apsw
 import pytest
-from analyzers import PlainNames, WordAnalyzer
 from forks import Child
+from memory_fixtures import no_settings_of_this_machine
+from sqlite_fixtures import open_store, path
 
-from memoranda.store.sqlite import SqliteStore
-
-
-@pytest.fixture
-def path(tmp_path):
-    """Where the test's database is."""
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
-def open_store(path):
-    """Open the test's database; closed after the test."""
-    opened = []
-
-    def open_one(**options):
-        store = SqliteStore(path, analyzer=WordAnalyzer(), names=PlainNames(), **options)
-        opened.append(store)
-        return store
-
-    yield open_one
-    for store in opened:
-        store.close()
+__all__ = ["no_settings_of_this_machine", "open_store", "path"]
 
 
 @pytest.fixture
@@ -44,15 +22,6 @@ def start():
     for child in running:
         child.process.kill()
         child.process.join()
-
-
-@pytest.fixture
-def no_settings(monkeypatch, tmp_path):
-    """Keep the settings of this machine out, also of the children."""
-    for name in os.environ:
-        if name.startswith("MEMORANDA_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
 
 
 class FailingFile(apsw.VFSFile):

@@ -17,7 +17,6 @@ from session_script import export_lines
 from memoranda.entities.rules import RuleExtractor
 from memoranda.model.models import Mention
 
-pytestmark = pytest.mark.usefixtures("no_settings")
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
 STOPS = 2

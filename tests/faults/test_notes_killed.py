@@ -16,7 +16,6 @@ from noting import by_hand
 
 from memoranda.notes.document import parse
 
-pytestmark = pytest.mark.usefixtures("no_settings")
 JOBS = ("sync", "consolidate", "write", "erase")
 KILLS = examples(3)  # for each job, all but one around its transactions
 CALLS = ("write", "fsync", "replace", "unlink", "mkdir", "ftruncate")

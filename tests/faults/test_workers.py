@@ -10,7 +10,6 @@ from itertools import chain
 from threading import Event, Thread
 from time import monotonic
 
-import pytest
 from postgres_server import new_database
 
 from memoranda import Memory, Settings, derivations
@@ -23,7 +22,6 @@ from memoranda.testing.embedders import HashEmbedder
 
 PATIENCE = 60
 USERS = range(7)
-pytestmark = pytest.mark.usefixtures("no_settings")
 QUIET = Settings(
     embedding={"background": False},
     consolidation={"automatic": False},

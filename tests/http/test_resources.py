@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from http_server import require_problem, serving
+from http_server import require_problem
 
 
 @pytest.fixture(scope="module")
@@ -19,77 +19,13 @@ def require(answer, status=200):
     return answer.json() if answer.content else None
 
 
-def test_searching_and_recalling(ana):
-    """Hits come best first, with reasons where they were asked for; recall is fenced."""
-    require(ana.post("/v1/records", json={"content": "Ana is allergic to nuts"}), 201)
-    asked = {"query": "what is she allergic to?", "limit": 1}
-    (hit,) = require(ana.post("/v1/search", json=asked))
-    assert "nuts" in hit["content"]
-    assert "why" not in hit
-    (hit,) = require(ana.post("/v1/search", json=asked | {"why": True}))
-    assert hit["why"]["arms"]
-    block = require(ana.post("/v1/recall", json={"prompt": "Cook for Ana, no nuts?"}))
-    assert block["ids"]
-
-
-def test_items_and_the_context_of_the_day(ana):
-    """One value a key: the next takes its place."""
-    address = {"kind": "item", "namespace": ["app", "theme"], "key": "colour"}
-    first, second = (
-        require(ana.post("/v1/records", json={"content": text, **address}), 201)
-        for text in ("dark", "light")
-    )
-    assert first["id"] == second["id"]
-    where = {"namespace": ["app", "theme"], "key": "colour"}
-    assert require(ana.get("/v1/items", params=where))["content"] == "light"
-    assert ["app"] in require(ana.get("/v1/namespaces", params={"depth": 1}))
-    require(ana.delete("/v1/items", params=where))
-    require_problem(ana.get("/v1/items", params=where), 404)
-    require(ana.put("/v1/context/mood/today", json={"value": "cheerful"}))
-    assert require(ana.get("/v1/context/mood/today")) == {"value": "cheerful"}
-    assert require(ana.get("/v1/context/nothing")) == {"value": None}
-
-
-def test_entities_and_facts(ana):
-    """Who is spoken of, and where a fact comes from."""
-    made = require(ana.post("/v1/records", json={"content": "Maria Silva lives in Porto"}), 201)
-    profile = require(ana.get("/v1/entities/Maria Silva"))
-    assert made["id"] in [each["id"] for each in profile["records"]]
-    names = [each["name"] for each in require(ana.get("/v1/entities"))]
-    assert {"Maria Silva", "Porto"} <= {*names}
-    require_problem(ana.get("/v1/entities/Nobody Atall"), 404)
-    facts = require(ana.post("/v1/facts/search", json={"query": "Maria Silva"}))
-    assert facts[0]["record"]["id"] == made["id"]
-    assert require(ana.get(f"/v1/facts/{made['id']}"))["fact"]["state"] == "believed"
-    require(ana.post("/v1/records", json={"content": "Maria S. called"}), 201)
-
-
-def test_upkeep_and_how_the_memory_is(ana):
-    """Each stage runs dry; figures tell nothing of the machine."""
+def test_figures_tell_nothing_of_the_machine(ana):
+    """Each stage runs dry, and one that there is not is refused."""
     for stage in ("expire", "decay", "enrich", "reflect", "derive"):
         done = require(ana.post(f"/v1/stages/{stage}", json={"dry_run": True}))
         assert (done["stage"], done["dry_run"]) == (stage, True)
-    assert require(ana.post("/v1/maintain", json={"stages": ["decay"], "dry_run": True}))["stages"]
     require_problem(ana.post("/v1/maintain", json={"stages": ["sweep"]}), 422)
-    figures = require(ana.get("/v1/stats"))
-    assert figures["records"]["fact"] > 0
-    assert figures["location"] == ""
-    for path in ("sessions", "usage", "audit"):
-        require(ana.get(f"/v1/{path}"))
-
-
-def test_notes(tmp_path):
-    """MEMORY.md is read and written, and the history told."""
-    with serving(tmp_path / "agent.db") as served, served.client(served.token("ana")) as ana:
-        require(ana.post("/v1/records", json={"content": "Ana is vegetarian"}), 201)
-        text = require(ana.get("/v1/notes/memory"))["text"]
-        assert "Ana is vegetarian" in text
-        edited = text.replace("Ana is vegetarian", "Ana is vegan")
-        assert require(ana.put("/v1/notes/memory", json={"content": edited})) == {"changed": True}
-        assert require(ana.get("/v1/records"))["records"][-1]["content"] == "Ana is vegan"
-        require(ana.post("/v1/notes/history", json={"entry": "Booked the ferry."}), 201)
-        entries = require(ana.get("/v1/notes/history", params={"keyword": "ferry"}))
-        assert [each["text"] for each in entries] == ["Booked the ferry."]
+    assert require(ana.get("/v1/stats"))["location"] == ""
 
 
 def test_tools_and_files(ana, ben):

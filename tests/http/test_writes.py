@@ -155,3 +155,17 @@ def test_a_batch_is_stored_whole_or_not_at_all(ana):
     assert ana.get("/v1/records/count", params={"session": "batch"}).json() == {"count": 0}
     made = ana.post("/v1/records/batch", json={"items": items[:1]})
     assert [each["content"] for each in made.json()] == ["Batch one"]
+
+
+def test_pages_hold_every_record_once(ana):
+    """A cursor goes on where its page ended, whatever is stored meanwhile."""
+    wanted = [store(ana, f"page {number}", session="pages")["id"] for number in range(5)]
+    found, cursor = [], None
+    while True:
+        asked = {"session": "pages", "limit": 2} | ({"after": cursor} if cursor else {})
+        page = ana.get("/v1/records", params=asked).json()
+        found += [each["id"] for each in page["records"]]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    assert found == wanted

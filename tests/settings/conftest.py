@@ -1,8 +1,9 @@
 """Settings for the tests of settings: those of no machine."""
 
-import os
-
 import pytest
+from memory_fixtures import no_settings_of_this_machine
+
+__all__ = ["no_settings_of_this_machine"]
 
 TOML = """\
 # Settings of the kitchen agent.
@@ -38,15 +39,6 @@ tokens:
   limits:
     gpt-4.1: 1_000 # a test
 """
-
-
-@pytest.fixture(autouse=True)
-def _no_settings_of_this_machine(tmp_path, monkeypatch):
-    """Neither a settings file nor the environment of the machine reaches a test."""
-    for name in os.environ:
-        if name.startswith("MEMORANDA_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
 
 
 @pytest.fixture(scope="session")
