@@ -445,8 +445,10 @@ class Memory:
         Raises:
             InvalidInput: one of these cannot be used.
         """
-        where = replace(
-            parse_filters(self._services.clock.now(), (), filters),
+        where = parse_filters(
+            self._services.clock.now(),
+            (),
+            filters,
             exclude_session=checks.named(exclude_session, "exclude_session"),
             as_of=checks.known(as_of, "as_of"),
         )

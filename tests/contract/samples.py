@@ -81,10 +81,13 @@ def only(results: Sequence[Any]) -> Erasure:
 def rows_of(changes: IndexChanges) -> dict[int, dict[str, Any]]:
     """Return the rows that came or changed, by ordinal, with the names in them."""
     found = {}
+    names = {
+        column: {at: name for name, at in known.items()} for column, known in changes.names.items()
+    }
     for rows in (changes.rows, changes.revised):
         for values in rows.tolist():
             row = dict(zip(COLUMNS, values, strict=False))
-            found[row["ordinal"]] = row | {each: changes.names[row[each]] for each in NAMED}
+            found[row["ordinal"]] = row | {each: names[each].get(row[each]) for each in NAMED}
     return found
 
 

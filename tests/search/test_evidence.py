@@ -42,7 +42,7 @@ def asked(memory, rows, *terms, visible=None):
 
 def around(words):
     """Return the coverage of each record with its neighbours."""
-    return words.spread(np.zeros(len(words.rows), np.float32))[0]
+    return words.spread(np.zeros(len(words.coverage), np.float32))[0]
 
 
 def test_coverage_is_the_share_of_the_query(memory, rows):

@@ -34,7 +34,8 @@ def mean_of(rows, likeness, counts):
 
 def shared(surroundings, size):
     """Return the matrix of what each record gets from each: the rows of ``gathered``."""
-    return surroundings.gathered(np.eye(size, dtype=np.float32))
+    own = np.eye(size, dtype=np.float32)[:, surroundings.order]
+    return surroundings.gathered(own)[:, surroundings.place]
 
 
 @given(talk=TALK)

@@ -12,9 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tables import each_row
 
-from memoranda.text.languages import guess_language
 from memoranda.text.patterns import languages_with, words_of
-from memoranda.text.terms import TermAnalyzer
+from memoranda.text.terms import TermAnalyzer, guess_language
 
 ANALYZER = TermAnalyzer()
 PAIRS = [

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from memoranda.facts.forms import FormFragments, compile_form
-from memoranda.text.languages import DEFAULT, rank_languages, spoken_words
+from memoranda.text.languages import rank_languages, spoken_words
 from memoranda.text.patterns import (
     Fragments,
     compile_pattern,
@@ -17,6 +17,7 @@ from memoranda.text.patterns import (
     load,
     words_of,
 )
+from memoranda.text.terms import DEFAULT
 
 # What becomes the attribute of the word for a person.
 RELATION = "relation"

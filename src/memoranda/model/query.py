@@ -37,6 +37,9 @@ IndexRows: TypeAlias = "npt.NDArray[np.void]"
 # Shape ``(records, terms)``: how often each record holds each term, at most 255.
 TermCounts: TypeAlias = "npt.NDArray[np.uint8]"
 
+# The number of each name in a column of names.
+NumberedNames: TypeAlias = Mapping[str, Mapping[str, int]]
+
 
 # The operators that compare by order, as SQL and Python write them.
 ORDERED = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
@@ -336,7 +339,7 @@ class IndexChanges:
         rows: records that came, of the type ``INDEX_ROW``.
         revised: known records that ended, or changed otherwise; the vectors known of these are
             forgotten, as those that they still have come again.
-        names: what the numbers of names in these mean.
+        names: the numbers of the names in these, and of those known before, by column.
         vectors: records whose vectors came, and these, float16 of shape (records, dimensions), in
             parts.
         lineage: of all records that there are; ``None`` where it is as it was before.
@@ -347,7 +350,7 @@ class IndexChanges:
     version: IndexVersion
     rows: IndexRows
     revised: IndexRows
-    names: Sequence[str | None] = ()
+    names: NumberedNames = field(default_factory=dict)
     vectors: Iterable[tuple[Ordinals, StoredFloats]] = ()
     lineage: Lineage | None = None
     model: tuple[str, int] | None = None

@@ -368,7 +368,9 @@ class RecordFilters(TypedDict, total=False):
     until: datetime | None
 
 
-def parse_filters(now: datetime, otherwise: Iterable[Kind], given: RecordFilters) -> Filter:
+def parse_filters(
+    now: datetime, otherwise: Iterable[Kind], given: RecordFilters, **known: Any
+) -> Filter:
     """Return the filter of a store that these are.
 
     Args:
@@ -376,6 +378,7 @@ def parse_filters(now: datetime, otherwise: Iterable[Kind], given: RecordFilters
         otherwise: the kinds that are meant where none is given; none of them is every kind of
             memory, or items, with a namespace.
         given: the filters.
+        **known: what else the filter says.
 
     Raises:
         InvalidInput: a filter is unknown, or a value cannot be used; the message names it.
@@ -393,6 +396,7 @@ def parse_filters(now: datetime, otherwise: Iterable[Kind], given: RecordFilters
         metadata={} if metadata is None else parse_metadata_filter(metadata),
         since=checks.known(given.get("since"), "since"),
         until=checks.known(given.get("until"), "until"),
+        **known,
     )
 
 

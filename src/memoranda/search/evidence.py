@@ -24,7 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
+from itertools import accumulate
+from math import log1p
 
 import numpy as np
 
@@ -34,7 +36,6 @@ from memoranda.model.query import EmbeddedText, Postings, TokenVectors, Vector
 from memoranda.search.index import (
     FAINTEST,
     FARTHEST,
-    NO_NUMBER,
     TALK_FADE,
     WORD,
     Floats,
@@ -43,6 +44,7 @@ from memoranda.search.index import (
     Rows,
     are_others,
 )
+from memoranda.store.sql.index_reads import NO_NUMBER
 from memoranda.text.terms import TermAnalyzer
 
 K1, B = 1.2, 0.75  # BM25 (Robertson and Zaragoza 2009), as in FTS5
@@ -57,46 +59,43 @@ FEW_RECORDS, CANDIDATES = 1_000, (64, 100)
 FUNCTION_WORD = 1.0  # the weight of those, of a question; a word of one record in 3 has as much
 AROUND = 0.7  # the share of the evidence that may come from neighbours; the rest is a text's own
 SMALL = 262_144  # multiplications that one thread does
+NO_POSTINGS = Postings(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-@dataclass(frozen=True)
 class LexicalEvidence:
     """What the words of a query say about each record.
 
     Attributes:
-        rows: the user's records.
-        postings: of each word, the rows that hold it.
-        visible: those that count. What does not count is not counted here.
+        rarity: how rare each word of the query is, in Lucene's form, which is never negative.
+        weights: how informative each is: the rarer, the more; 0, if nobody used it.
+        coverage: the share (0 to 1) of the query in each record.
     """
 
-    rows: Rows
-    postings: Sequence[Postings]
-    visible: Mask
+    def __init__(self, rows: Rows, postings: Sequence[Postings], visible: Mask) -> None:
+        """Weigh the words of a query.
 
-    @cached_property
-    def _counts(self) -> Floats:
-        """How often each record holds each word, in a row for each word."""
-        counts = np.zeros((len(self.postings), len(self.rows)), np.float32)
-        for held, each in zip(counts, self.postings, strict=True):
-            held[each.keys] = each.times
-        counts *= self.visible
-        return counts
-
-    @cached_property
-    def _population(self) -> int:
-        return int(np.count_nonzero(self.visible))
-
-    @cached_property
-    def rarity(self) -> Floats:
-        """How rare each word of the query is, in Lucene's form, which is never negative."""
-        held = np.count_nonzero(self._counts, axis=1).astype(np.float32)
-        rarity: Floats = np.log1p((self._population - held + 0.5) / (held + 0.5))
-        return rarity
-
-    @cached_property
-    def weights(self) -> Floats:
-        """How informative each word of the query is: the rarer, the more; 0, if nobody used it."""
-        return self.rarity * self._counts.any(axis=1)
+        Args:
+            rows: the user's records.
+            postings: of each word, the rows that hold it.
+            visible: those that count. What does not count is not counted here.
+        """
+        held, self._rows, self._visible = [NO_POSTINGS, *postings], rows, visible
+        records, times = map(np.concatenate, zip(*held, strict=True))
+        words = np.repeat(np.arange(-1, len(postings)), [len(each.keys) for each in held])
+        counted = visible[records]
+        self._words, self._records, times = words[counted], records[counted], times[counted]
+        self._population = int(np.count_nonzero(visible))
+        holders = np.bincount(self._words, minlength=len(postings)).astype(np.float32)
+        self.rarity: Floats = np.log1p((self._population - holders + 0.5) / (holders + 0.5))
+        self.weights = self.rarity * (holders > 0)
+        self._whole = max(float(self.weights.sum()), 1e-9)
+        lengths = rows["terms"]
+        mean = max(float((lengths * visible).sum()) / max(self._population, 1), 1.0)
+        saturation = K1 * (1 - B + B / mean * lengths[self._records])
+        # How far a record holds a word: more often counts ever less.
+        self._saturated: Floats = (K1 + 1) * times / (times + saturation)
+        self._held_once: Floats = np.minimum(1, self._saturated)
+        self.coverage: Floats = self._summed(self._held_once) / self._whole
 
     def bm25(self) -> Floats:
         """Return BM25 of each record with the user's own statistics."""
@@ -107,40 +106,24 @@ class LexicalEvidence:
 
         1 for a word that no other record holds, or for several that together are as rare.
         """
-        unique = np.log1p((self._population - 0.5) / 1.5)
-        likeness: Floats = np.minimum(1, self._summed(np.sign(self._counts)) / unique)
+        unique = log1p((self._population - 0.5) / 1.5)
+        likeness: Floats = np.minimum(1, self._summed(1.0) / unique)
         return likeness
-
-    @cached_property
-    def coverage(self) -> Floats:
-        """The share (0 to 1) of the query in each record."""
-        return self._share(self._held_once)
 
     def spread(self, likeness: Floats) -> tuple[Floats, Floats]:
         """Return what each record has with its neighbours: a share of the query, mean likeness."""
-        evidence = np.vstack([self._held_once, likeness * self.visible, self.visible])
-        *held, gathered, weights = self.rows.surroundings.gathered(evidence)
-        covered = np.minimum(1, np.reshape(held, self._counts.shape))
-        return self._share(covered), gathered / np.maximum(weights, FAINTEST)
+        around = self._rows.surroundings
+        evidence = np.zeros((len(self.weights) + 2, len(likeness)), np.float32)
+        evidence[self._words, around.place[self._records]] = self._held_once
+        evidence[-2] = (likeness * self._visible)[around.order]
+        evidence[-1] = self._visible[around.order]
+        *_, gathered, weights = found = around.gathered(evidence)
+        shares = np.einsum("t,tr->r", self.weights, np.minimum(1, found[:-2])) / self._whole
+        return shares[around.place], (gathered / np.maximum(weights, FAINTEST))[around.place]
 
-    @cached_property
-    def _saturated(self) -> Floats:
-        """How far each record holds each word: more often counts ever less."""
-        terms = self.rows["terms"]
-        mean = max(float(terms[self.visible].mean()), 1.0) if self._population else 1.0
-        saturation: Floats = (K1 * (1 - B + B / mean * terms)).astype(np.float32)
-        return (K1 + 1) * self._counts / (self._counts + saturation)
-
-    @cached_property
-    def _held_once(self) -> Floats:
-        return np.minimum(1, self._saturated)
-
-    def _share(self, of_terms: Floats) -> Floats:
-        return self._summed(of_terms) / max(float(self.weights.sum()), 1e-9)
-
-    def _summed(self, of_terms: Floats) -> Floats:
-        summed: Floats = np.einsum("t,tr->r", self.weights, of_terms)
-        return summed
+    def _summed(self, of_held: Floats | float) -> Floats:
+        weighted = self.weights[self._words] * of_held
+        return np.bincount(self._records, weighted, len(self._rows)).astype(np.float32)
 
 
 def likeness(rows: Rows, vector: Vector | None) -> Floats:
@@ -148,7 +131,7 @@ def likeness(rows: Rows, vector: Vector | None) -> Floats:
     if vector is None:
         return np.zeros(len(rows), np.float32)
     # A negative cosine is no evidence against a record, only none for it.
-    found: Floats = np.clip(rows.vectors.dot(vector), 0, 1)
+    found: Floats = np.minimum(np.maximum(rows.vectors.dot(vector), 0), 1)
     return found
 
 
@@ -179,12 +162,12 @@ def said_by_named(rows: Rows, query: str) -> Floats:
 
     All 0 where it names none, or several. The roles of a chat are no names.
     """
-    words = {*WORD.findall(query.casefold())}
+    words, speakers = {*WORD.findall(query.casefold())}, rows["speaker"]
     named = [number for number, said in rows.people.items() if words.issuperset(said)]
-    if len(named) != 1:
-        return np.zeros(len(rows), np.float32)
-    others = np.where(rows["speaker"] == NO_NUMBER, 0, np.float32(-1))
-    return np.where(rows["speaker"] == named, np.float32(1), others)
+    found = np.zeros(len(rows), np.float32)
+    if len(named) == 1:
+        found += 2 * (speakers == named) - (speakers != NO_NUMBER)
+    return found
 
 
 def like_instructions(rows: Rows, likeness: Floats, visible: Mask) -> Floats:
@@ -223,13 +206,11 @@ class QuestionTokens:
         """
         if embedded is None or embedded.tokens is None or not len(embedded.tokens):
             return None
-        weights = np.array(
-            [
-                max((rarity.get(term, FUNCTION_WORD) for term in terms_of(word)), default=0)
-                for word in _words_at(text, embedded.spans)
-            ],
-            np.float32,
+        told = (
+            [rarity.get(term, FUNCTION_WORD) for term in terms_of(word)]
+            for word in _words_at(text, embedded.spans)
         )
+        weights = np.array([max(each, default=0) for each in told], np.float32)
         if not weights.any():
             weights[:] = 1
         vectors = embedded.tokens.astype(np.float32)
@@ -261,10 +242,10 @@ def compare_tokens(
     First by its own tokens and those of its neighbours, then by its own alone.
     """
     found = np.array([*tokens], np.intp)
-    found = found[np.argsort(rows.surroundings.place[found])]  # In the order of talk.
+    found = found[rows.surroundings.place[found].argsort()]  # In the order of talk.
     own = _most_alike(question, [tokens[row] for row in found.tolist()])
     around = _with_neighbours(own, rows, found)
-    nearby, alone = question.weights @ around, question.weights @ own
+    nearby, alone = around @ question.weights, own @ question.weights
     return found, AROUND * nearby + (1 - AROUND) * alone, alone
 
 
@@ -276,22 +257,22 @@ def weigh_question_before(rows: Rows, evidence: Floats) -> Floats:
 
 
 def _most_alike(question: QuestionTokens, tokens: Sequence[TokenVectors]) -> Floats:
-    """Return of each token of the question, and each text, the cosine of the token most like it.
+    """Return of each text, and each token of the question, the cosine of the token most like it.
 
     0 where none is like it at all. In parts that stay in the processor's cache, and are too small
     for the library to share among threads: waiting for these takes a hundred times as long on a
     busy machine.
     """
-    asked, stored = question.vectors, np.concatenate(tokens)
-    cosines = np.empty((len(asked), len(stored)), np.float32)
+    asked, stored = np.ascontiguousarray(question.vectors.T), np.concatenate(tokens)
+    cosines = np.empty((len(stored), asked.shape[1]), np.float32)
     part = max(1, SMALL // asked.size)
     for start in range(0, len(stored), part):
         vectors = stored[start : start + part].astype(np.float32)
-        np.matmul(asked, vectors.T, out=cosines[:, start : start + part])
-    starts = np.cumsum([0, *map(len, tokens[:-1])])
+        np.matmul(vectors, asked, out=cosines[start : start + part])
+    starts = [0, *accumulate(map(len, tokens[:-1]))]
     lengths = _lengths(stored[starts].astype(np.float32))  # All of a text are about as long.
-    found: Floats = np.clip(np.maximum.reduceat(cosines, starts, axis=1) / lengths, 0, 1)
-    return found
+    found = np.maximum.reduceat(cosines, starts) / lengths[:, None]
+    return np.minimum(np.maximum(found, 0), 1)
 
 
 def _with_neighbours(own: Floats, rows: Rows, candidates: Places) -> Floats:
@@ -300,16 +281,25 @@ def _with_neighbours(own: Floats, rows: Rows, candidates: Places) -> Floats:
     Who asks says nothing of what they themselves say around it: only others answer a question.
     """
     places, count = rows.surroundings.place[candidates], len(candidates)
-    # A neighbour so many turns away stands no more than so many candidates away.
-    steps = np.arange(-FARTHEST, FARTHEST + 1)[:, None]
-    near = np.clip(np.arange(count) + steps, 0, count - 1)
+    near = _near(count)
     middles, talks = rows.surroundings.middles[places], rows.surroundings.talks[places]
     asks, speakers = rows["asks"][candidates], rows["speaker"][candidates]
     counts = (np.abs(places[near] - places) <= FARTHEST) & (talks[near] == talks)
     counts &= are_others(speakers, speakers[near]) | ~asks[near]
     shared = np.exp(-np.abs(middles[near] - middles) / TALK_FADE).astype(np.float32) * counts
-    found: Floats = np.maximum(own, (own[:, near] * shared).max(axis=1))
+    found: Floats = np.maximum(own, (own[near] * shared[:, :, None]).max(axis=0))
     return found
+
+
+@lru_cache(maxsize=CANDIDATES[-1])
+def _near(count: int) -> Places:
+    """Return of each of so many candidates those that may be its neighbours, step by step.
+
+    A neighbour so many turns away stands no more than so many candidates away.
+    """
+    steps = np.arange(-FARTHEST, FARTHEST + 1)[:, None]
+    near: Places = np.clip(np.arange(count) + steps, 0, count - 1)
+    return near
 
 
 def _lengths(vectors: Floats) -> Floats:
@@ -334,13 +324,17 @@ class ScoredRecords:
     def arms(self, rows: Sequence[int]) -> list[dict[str, ArmEvidence]]:
         """Return of each row the evidence of the arms that add something to its score."""
         found: list[dict[str, ArmEvidence]] = [{} for _ in rows]
+        places = np.array(rows, np.intp)
         for name, share in self.shares.items():
-            every, values = self.evidence[name], self.evidence[name][rows]
+            every, shares = self.evidence[name], share[places]
+            if not shares.any():
+                continue
+            values = every[places]
             ranks = len(every) + 1 - np.sort(every).searchsorted(values, "right")
-            told = zip(found, ranks.tolist(), values.tolist(), share[rows].tolist(), strict=True)
-            for arms, *arm in told:
-                if arm[-1]:
-                    arms[name] = ArmEvidence(*arm)
+            told = zip(found, ranks.tolist(), values.tolist(), shares.tolist(), strict=True)
+            for arms, rank, value, added in told:
+                if added:
+                    arms[name] = ArmEvidence(rank, value, added)
         return found
 
     def moved(self, score: Floats) -> ScoredRecords:
@@ -389,10 +383,7 @@ def blend(evidence: Mapping[str, Floats], weights: Mapping[str, float]) -> dict[
     """
     used = {name: weights[name] for name in evidence if weights.get(name)}
     whole = sum(used.values())
-    return {
-        name: (evidence[name] * (weight / whole)).astype(np.float32)
-        for name, weight in used.items()
-    }
+    return {name: evidence[name] * (weight / whole) for name, weight in used.items()}
 
 
 def rrf(evidence: Mapping[str, Floats], wanted: Mask, k: int) -> dict[str, Floats]:
@@ -438,8 +429,9 @@ def pairs_among(pairs: Places, found: Mask) -> Places:
 def best_rows(score: Floats, wanted: Mask, limit: int) -> list[int]:
     """Return the wanted records with the highest scores, best first."""
     rows = np.flatnonzero(wanted)
+    below = -score[rows]
     if limit < len(rows):
-        edge = np.partition(-score[rows], limit - 1)[limit - 1]
-        rows = rows[-score[rows] <= edge]
-    ranked: list[int] = rows[np.argsort(-score[rows], kind="stable")][:limit].tolist()
+        near = below <= np.partition(below, limit - 1)[limit - 1]
+        rows, below = rows[near], below[near]
+    ranked: list[int] = rows[below.argsort(kind="stable")[:limit]].tolist()
     return ranked

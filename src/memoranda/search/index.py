@@ -16,16 +16,16 @@ thousands of characters with none. One constant serves both.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from memoranda.model.models import ROLES, Kind, Record, Scope
+from memoranda.model.models import ROLES, Kind, Scope
 from memoranda.model.processes import follow_forks
 from memoranda.model.query import (
     IndexChanges,
@@ -33,10 +33,9 @@ from memoranda.model.query import (
     Lineage,
     Postings,
     StoredFloats,
-    TokenVectors,
     Vector,
 )
-from memoranda.store.sql.index_reads import INDEX_ROW, KINDS, NAMED, NEVER
+from memoranda.store.sql.index_reads import INDEX_ROW, KINDS, NAMED, NEVER, NO_NUMBER
 from memoranda.store.sql.store import Store
 from memoranda.text.patterns import compile_pattern
 
@@ -49,7 +48,6 @@ FIXED_BYTES = 8_192
 BYTES_AROUND = 130
 KEPT_BYTES = 1_000  # about, of a record or a text
 MOST_KEPT = 4_096  # of each sort, and those of one search more
-NO_NUMBER = -1
 WORD = compile_pattern(r"\w+")
 
 Floats = npt.NDArray[np.float32]
@@ -63,7 +61,7 @@ FARTHEST = 5  # turns; farther ones add nothing that can be measured
 TALK_FADE = 1000.0  # characters over which what a neighbour says falls to 1/e
 UNREAD = 1e-30  # the scale of zeros
 LARGEST = 127.0  # of a number of one byte
-CACHED = 128  # vectors of which the processor's nearest cache has room
+CACHED = 256  # vectors of which the processor's nearest cache has room
 SOON_MS = 30 * 60_000  # between two episodes of one talk, where no session says so
 
 
@@ -106,14 +104,13 @@ class Surroundings:
     def gathered(self, evidence: Floats) -> Floats:
         """Return each record's own evidence plus what its neighbours share.
 
-        ``evidence`` has one row for each kind of it and one column for each record.
+        ``evidence`` has one row for each kind of it and one column for each record, in order.
         """
-        own = np.take(evidence, self.order, axis=-1)
-        found = own.copy()
+        found = evidence.copy()
         for step, weight in enumerate(self.weights, 1):
-            found[..., step:] += weight * own[..., :-step]
-            found[..., :-step] += weight * own[..., step:]
-        return np.take(found, self.place, axis=-1)
+            found[..., step:] += weight * evidence[..., :-step]
+            found[..., :-step] += weight * evidence[..., step:]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,27 +167,6 @@ class QuantizedVectors:
         return found
 
 
-@dataclass(frozen=True)
-class ReadCache:
-    """What searches have read of a user's records beside the index, each once a revision.
-
-    Attributes:
-        records, texts, tokens: by ordinal; ``None`` where the store has none.
-        postings: by term, with rows for keys.
-    """
-
-    records: dict[int, Record | None] = field(default_factory=dict)
-    texts: dict[int, str | None] = field(default_factory=dict)
-    tokens: dict[int, TokenVectors | None] = field(default_factory=dict)
-    postings: dict[str, Postings | None] = field(default_factory=dict)
-
-    @property
-    def size(self) -> int:
-        """About how many bytes it takes."""
-        texts = KEPT_BYTES * (len(self.records) + len(self.texts))
-        return texts + sum(each.nbytes for each in [*self.tokens.values()] if each is not None)
-
-
 def read_once(
     kept: dict[K, T | None], wanted: Sequence[K], read: Callable[[list[K]], Mapping[K, T]]
 ) -> dict[K, T]:
@@ -215,7 +191,9 @@ class Rows:
         sources: shape (pairs, 2): a fact, and an episode that it was drawn from and agrees with.
         replaced: shape (pairs, 2): a record, and one that took its place.
         model: name and dimensions of the model that the vectors are of.
-        kept: what searches have read of them.
+        kept: what searches have read beside the index, each once a revision: ``records``,
+            ``texts`` and ``tokens`` by row, and ``postings`` by term, with rows for keys; ``None``
+            where the store has none.
         columns: of the table, as far as they were asked for.
     """
 
@@ -226,7 +204,7 @@ class Rows:
     sources: Places
     replaced: Places
     model: tuple[str, int] | None = None
-    kept: ReadCache = field(init=False, default_factory=ReadCache)
+    kept: dict[str, dict[Any, Any]] = field(init=False, default_factory=partial(defaultdict, dict))
     columns: dict[str, npt.NDArray[Any]] = field(init=False, default_factory=dict)
 
     def __len__(self) -> int:
@@ -253,6 +231,23 @@ class Rows:
         if column not in self.columns:
             self.columns[column] = np.ascontiguousarray(self.table[column])
         return self.columns[column]
+
+    @cached_property
+    def lacking(self) -> Ordinals:
+        """When each record that has no vector yet stops being believed."""
+        lacking: Ordinals = self["until"][self.vectors.scales == 0]
+        return lacking
+
+    @cached_property
+    def is_read(self) -> Mask | None:
+        """Which records have a vector that says something; ``None`` where all do."""
+        read: Mask = self.vectors.scales > UNREAD
+        return None if read.all() else read
+
+    @cached_property
+    def belief(self) -> Floats:
+        """The factor for how far each record is believed: half of it is never lost."""
+        return (0.5 + 0.5 * self["confidence"]).astype(np.float32)
 
     @cached_property
     def from_person(self) -> Floats:
@@ -289,14 +284,14 @@ class Rows:
 
     def extended(self, changes: IndexChanges) -> Rows:
         """Return the records with those that came, and with what has changed."""
-        names = {column: dict(self.names[column]) for column in NAMED}
-        table = np.concatenate([self.table, _renumbered(changes.rows, changes.names, names)])
+        table = np.concatenate([self.table, changes.rows])
         vectors = self.vectors.extended(len(table))
         places, there = self.found(changes.revised["ordinal"])
-        table[places] = _renumbered(changes.revised[there], changes.names, names)
+        table[places] = changes.revised[there]
         vectors.scales[places] = 0  # What still has a vector comes with it.
         around = Surroundings.of(talks_of(table), table["position"], table["length"])
-        rows = replace(self, table=table, surroundings=around, names=names, model=changes.model)
+        named, model = changes.names, changes.model
+        rows = replace(self, table=table, surroundings=around, names=named, model=model)
         for ordinals, came in changes.vectors:
             if came.shape[1] != vectors.dimensions:
                 vectors = QuantizedVectors.zeros(len(table), came.shape[1])
@@ -332,19 +327,6 @@ class Rows:
 
 def _places(pairs: Iterable[tuple[int, ...]]) -> Places:
     return np.array(sorted(pairs), np.intp).reshape(-1, 2)
-
-
-def _renumbered(
-    rows: Table, names: Sequence[str | None], numbers: dict[str, dict[str, int]]
-) -> Table:
-    """Return records with a user's ``numbers`` for their names, by column; new names get one."""
-    for column, known in numbers.items():
-        own = np.full(len(names), NO_NUMBER, np.int32)
-        for number in np.flatnonzero(np.bincount(rows[column])).tolist():
-            name = names[number]
-            own[number] = NO_NUMBER if name is None else known.setdefault(name, len(known))
-        rows[column] = own[rows[column]]
-    return rows
 
 
 def talks_of(table: Table) -> Ordinals:
@@ -403,7 +385,8 @@ class UserIndex:
         records that came later are there, too.
         """
         with self._lock:
-            changes = store.index_changes(scope, self.version, items=self.items)
+            names = self._rows.names
+            changes = store.index_changes(scope, self.version, names, items=self.items)
             if changes.version >= self.version:
                 known = NO_ROWS if changes.reset else self._rows
                 came = changes.version.vector != self.version.vector
@@ -417,8 +400,11 @@ class UserIndex:
     @property
     def size(self) -> int:
         """About how many bytes it takes."""
-        record = self._rows.table.itemsize + self._rows.vectors.dimensions + BYTES_AROUND
-        return FIXED_BYTES + record * len(self._rows) + self._rows.kept.size
+        rows, kept = self._rows, self._rows.kept
+        record = rows.table.itemsize + rows.vectors.dimensions + BYTES_AROUND
+        tokens: int = sum(each.nbytes for each in [*kept["tokens"].values()] if each is not None)
+        texts = KEPT_BYTES * (len(kept["records"]) + len(kept["texts"]))
+        return FIXED_BYTES + record * len(rows) + tokens + texts
 
 
 class IndexCache:

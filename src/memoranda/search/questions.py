@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import chain, islice, pairwise
 from typing import NamedTuple
+from unicodedata import category
 
 import numpy as np
 
@@ -38,13 +39,13 @@ from memoranda.search.evidence import (
 from memoranda.search.index import UNREAD, Mask, Places, Rows
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.calendar import calendar_numbers, month_numbers
-from memoranda.text.languages import DEFAULT
 from memoranda.text.patterns import LanguageData, compile_pattern, word_list
 from memoranda.text.sentences import sentence_texts
 from memoranda.text.small_talk import states_nothing
-from memoranda.text.terms import normalize, stop_words
+from memoranda.text.terms import DEFAULT, normalize, stop_words
 
 FEW_WORDS = 2
+LAST_LATIN, PICTURE = "\u024f", "So"  # the last letter, and the category of emoji
 LONGEST_QUESTION = 200  # characters of a question without its mark
 
 _TOPIC = "questions"
@@ -83,6 +84,14 @@ def find_told(text: str) -> int:
 def is_keyword(question: str) -> bool:
     """Return whether a question is a word or two, which are looked for as they are: "E1047"."""
     return len(question.split()) <= FEW_WORDS and question.isascii()
+
+
+def mixes_scripts(question: str) -> bool:
+    """Return whether letters of another script, or a picture, stand among those of ours."""
+    if question.isascii():
+        return False
+    told = (sign for sign in question if sign.isalpha() or category(sign) == PICTURE)
+    return len({sign > LAST_LATIN for sign in told}) > 1
 
 
 def names_assistant(question: str) -> bool:
@@ -312,9 +321,11 @@ class UpdateReranker:
             own: the score of each record by itself.
             found: which of them have anything to do with the question.
         """
-        score = own.score.copy()
-        score[self._asking(own, found)] *= ASKS
-        own = own.moved(score)
+        asking = self._asking(own, found)
+        if asking:
+            score = own.score.copy()
+            score[asking] *= ASKS
+            own = own.moved(score)
         scored, shown = merge_facts(self.rows, own, found)
         scored, shown = self._with_asked_facts(own, scored, shown)
         if self.one and self.question.former:

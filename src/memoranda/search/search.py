@@ -24,29 +24,22 @@ from memoranda.model.query import EmbeddedText, Filter, Postings, Vector
 from memoranda.records.drafts import SecretPolicy, show_beginning, show_record
 from memoranda.search import evidence
 from memoranda.search.evidence import ANALYZER, WEIGHTS, WITHIN, QuestionTokens, ScoredRecords
-from memoranda.search.index import (
-    NO_NUMBER,
-    UNREAD,
-    Floats,
-    IndexCache,
-    Mask,
-    Places,
-    Rows,
-    read_once,
-)
+from memoranda.search.index import UNREAD, Floats, IndexCache, Mask, Places, Rows, read_once
 from memoranda.search.questions import (
     ParsedQuestion,
     UpdateReranker,
     asks,
     find_superseded,
     is_keyword,
+    mixes_scripts,
     names_assistant,
 )
-from memoranda.store.sql.index_reads import KINDS
+from memoranda.store.sql.index_reads import KINDS, NO_NUMBER
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
-from memoranda.text.languages import mixes_scripts
+from memoranda.text.dates.words import DATES
 from memoranda.text.lines import shorten
+from memoranda.text.terms import normalize
 
 log = logging.getLogger("memoranda.search")
 
@@ -142,8 +135,7 @@ class Retriever:
                 self.derivations.compare_model(rows.model)
                 told = embedded if self.derivations.has_model else None
                 # What has ended gets no vector any more.
-                lacking = rows["until"][rows.vectors.scales == 0]
-                if not (patient and told and (lacking > to_ms(where.now)).any()):
+                if not (patient and told and (rows.lacking > to_ms(where.now)).any()):
                     search = SingleSearch(
                         self, scope, query, terms, where, rows, told, said, secrets
                     )
@@ -195,7 +187,7 @@ class SingleSearch:
             found = self.parts.store.postings(self.scope, missing, items=items)
             return {term: self.rows.placed(each) for term, each in found.items()}
 
-        found = read_once(self.rows.kept.postings, self.terms, find)
+        found = read_once(self.rows.kept["postings"], self.terms, find)
         return [found[term] for term in self.terms]
 
     @cached_property
@@ -203,19 +195,20 @@ class SingleSearch:
         """Which records of the scope were active at the moment of asking."""
         rows, where = self.rows, self.where
         moment, until = to_ms(where.as_of or where.now), rows["until"]
-        visible: Mask = np.ones(len(rows), bool)
+        visible: Mask = until > moment
         if where.as_of is not None:
-            visible &= (rows["created"] <= moment) & (until > moment)
-        elif not where.retired:
-            visible &= until > moment
+            visible &= rows["created"] <= moment
+        elif where.retired:
+            visible[:] = True
         if self.scope.agent is not None:
             visible &= (rows["agent"] == NO_NUMBER) | rows.named("agent", self.scope.agent)
         if self.said is not None:
             # A copy has its rarest word, too.
             held = [each.keys for each in self.postings if self.said == self.query]
             same: Places = min(held, key=len, default=np.arange(len(rows)))
+            same = same[rows["length"][same] == len(self.said)]
             turns = visible[same] & (rows["kind"][same] == KINDS[Kind.EPISODE])
-            texts = self._texts(same[turns & (rows["length"][same] == len(self.said))].tolist())
+            texts = self._texts(same[turns].tolist())
             visible[[row for row, text in texts.items() if text == self.said]] = False
         return visible
 
@@ -240,6 +233,8 @@ class SingleSearch:
     @cached_property
     def named(self) -> tuple[int, ...] | None:
         """The half-open stretch of time that the query names, in milliseconds since 1970."""
+        if DATES.trigger.search(normalize(self.query)) is None:
+            return None
         found = question_range(self.query, self.where.now.astimezone(self.parts.zone))
         return None if found is None else tuple(map(to_ms, found))
 
@@ -333,19 +328,19 @@ class SingleSearch:
             shares = evidence.rrf(arms, self.wanted, ranking.rrf_k)
         else:
             shares = evidence.blend(found, self._weights(by_tokens=False))
-            tokens = self._token_evidence(found, np.sum([*shares.values()], axis=0))
+            tokens = self._token_evidence(found, reduce(np.add, shares.values()))
             if tokens:
                 found |= tokens
                 shares = evidence.blend(found, self._weights(by_tokens=True))
-        confidence = (0.5 + 0.5 * self.rows["confidence"]).astype(np.float32)
-        score: Floats = np.sum([*shares.values()], axis=0) * confidence
+        confidence = self.rows.belief
+        score: Floats = reduce(np.add, shares.values()) * confidence
         return ScoredRecords(found, shares, confidence, np.ones_like(score), score)
 
     def _evidence(self) -> dict[str, Floats]:
         """Return the evidence of each arm that takes no vectors of tokens."""
         rows, words = self.rows, self.words
         likeness = evidence.likeness(rows, self.vector)
-        likeness = self._or_by_words(likeness, likeness.max())
+        likeness = self._or_by_words(likeness, likeness)
         if self.parts.ranking.fusion == "rrf":
             names = [mention.text for mention in self.parts.extractor.extract(self.query)]
             mentions = self.parts.store.mentioning(self.scope, names)
@@ -363,10 +358,12 @@ class SingleSearch:
             found["temporal"] = evidence.temporal(rows, *self.named)
         return found
 
-    def _or_by_words(self, likeness: Floats, most: np.float32) -> Floats:
-        """Return likeness where a record without a vector is at ``most`` as its words are."""
-        read = self.rows.vectors.scales > UNREAD
-        return likeness if read.all() else np.where(read, likeness, most * self.words.likeness())
+    def _or_by_words(self, likeness: Floats, best: Floats) -> Floats:
+        """Return likeness where a record without a vector is at most as the ``best`` of others."""
+        read = self.rows.is_read
+        if read is None:
+            return likeness
+        return np.where(read, likeness, best.max(initial=0) * self.words.likeness())
 
     def _token_evidence(self, found: Mapping[str, Floats], score: Floats) -> dict[str, Floats]:
         """Return the evidence that takes the vectors of tokens, or goes with it.
@@ -381,13 +378,13 @@ class SingleSearch:
         most = evidence.CANDIDATES[len(rows) > evidence.FEW_RECORDS]
         best = evidence.best_rows(score, self.wanted & _told(found), most)
         read = partial(self.parts.store.token_vectors, size=question.vectors.shape[1])
-        tokens = self._read(self.rows.kept.tokens, read, best)
+        tokens = self._read("tokens", read, best)
         if not tokens:
             return {}
         asked, alike = self.words.coverage.copy(), np.zeros(len(rows), np.float32)
         places, around, own = evidence.compare_tokens(question, rows, tokens)
         # What has no vectors of tokens is judged by that of its text, or by the words it holds.
-        alike[best] = self._or_by_words(found["vector"], around.max(initial=0))[best]
+        alike[best] = self._or_by_words(found["vector"], around)[best]
         alike[places] = around
         asked[places] = (asked[places] + own) / 2
         return {
@@ -422,29 +419,33 @@ class SingleSearch:
 
     def _records(self, rows: Sequence[int]) -> dict[int, Record]:
         """Return records by row."""
-        return self._read(self.rows.kept.records, self.parts.store.get, rows)
+        return self._read("records", self.parts.store.get, rows)
 
     def _texts(self, rows: Sequence[int]) -> dict[int, str]:
         """Return what records say by row."""
-        return self._read(self.rows.kept.texts, self.parts.store.texts, rows)
+        return self._read("texts", self.parts.store.texts, rows)
 
     def _read(
-        self,
-        kept: dict[int, Any],
-        read: Callable[[Scope, list[int]], Mapping[int, Any]],
-        rows: Sequence[int],
+        self, kept: str, read: Callable[[Scope, list[int]], Mapping[int, Any]], rows: Sequence[int]
     ) -> dict[int, Any]:
         """Return by row what is read of records by their ordinals, as far as they exist."""
-        ordinals = self.rows["ordinal"][[*rows]].tolist()
-        found = read_once(kept, ordinals, partial(read, self.scope))
-        return {row: found[at] for row, at in zip(rows, ordinals, strict=True) if at in found}
+
+        def find(missing: list[int]) -> dict[int, Any]:
+            ordinals = self.rows["ordinal"][missing].tolist()
+            found = read(self.scope, ordinals)
+            return {
+                row: found[at] for row, at in zip(missing, ordinals, strict=True) if at in found
+            }
+
+        return read_once(self.rows.kept[kept], rows, find)
 
 
 def _told(evidence: Mapping[str, Floats]) -> Mask:
     # What is true of a record whatever the query is no reason to show it.
     answers = [
-        values >= WITHIN if name == "temporal" else values != 0
+        values >= WITHIN if name == "temporal" else values
         for name, values in evidence.items()
         if name not in PRIORS
     ]
-    return reduce(np.logical_or, answers)
+    told: Mask = reduce(np.maximum, answers) > 0
+    return told

@@ -199,8 +199,10 @@ class LinearPattern:
 
     def _match(self, found: Any, text: str) -> LinearMatch | None:
         """Return what RE2 found, if anything, as a match in the text as it was given."""
+        if found is None:
+            return None
         groups = range(self._compiled.groups + 1)
-        return found and LinearMatch(self, text, [found.span(group) for group in groups])
+        return LinearMatch(self, text, [found.span(group) for group in groups])
 
     def search(self, text: str, pos: int = 0, endpos: int | None = None) -> LinearMatch | None:
         """Return the first match at or after ``pos``."""

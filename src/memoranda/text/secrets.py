@@ -291,11 +291,10 @@ def _find_names(lowered: str, *labels: str) -> Iterator[LinearMatch]:
 
 
 def _find_named_values(text: str, lowered: str) -> Iterator[SecretSpan]:
-    read = cache(_read_after)  # What stands behind one name often stands behind the next, too.
     names = [*_find_names(lowered, *LABELLED)]
     for found in names:
         end, label = found.end(), found.lastgroup
-        if value := read(text[end : end + _LONGEST_VALUE], label):
+        if value := _read_after(text[end : end + _LONGEST_VALUE], label):
             yield SecretSpan(end + value[0], end + value[1], LABELLED[label])
     patterns = [(_LOGIN, True)] * ("/" in lowered) + [(_GIVEN_BEFORE, False)] * bool(names)
     for pattern, joined in patterns:
@@ -304,6 +303,7 @@ def _find_named_values(text: str, lowered: str) -> Iterator[SecretSpan]:
                 yield SecretSpan(*found.span(1), LABELLED["passwords"])
 
 
+@lru_cache(maxsize=64)  # What stands behind one name often stands behind the next, too.
 def _read_after(text: str, label: str) -> tuple[int, int] | None:
     """Return where the value stands in what follows a name, if it has one."""
     joint = _joint().match(lower_in_place(text))

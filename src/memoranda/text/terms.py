@@ -60,15 +60,16 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 
 import Stemmer
 
-from memoranda.text.languages import DEFAULT, guess_language
-from memoranda.text.patterns import compile_pattern, compile_scanner, words_of
+from memoranda.text.patterns import compile_pattern, compile_scanner, languages_with, words_of
 
+DEFAULT = "en"
 _APOSTROPHES = "\u2018\u2019\u02bc\u055a\ua78c"
 _DASHES = "\u2010\u2011\u2013\u2014\u2015\u2212"
 _QUOTES = "\u201c\u201d\u201e\u00ab\u00bb"
@@ -333,6 +334,29 @@ def stop_words(language: str) -> frozenset[str]:
     """Return the function words of a language, folded; none where its words are not known."""
     words = words_of("function_words", language)
     return frozenset(fold(word.replace("'", "")) for word in words)
+
+
+@cache
+def _languages_of() -> dict[str, list[str]]:
+    """Return the languages of each function word."""
+    found: dict[str, list[str]] = {}
+    for code in languages_with("function_words"):
+        for word in words_of("function_words", code):
+            found.setdefault(word, []).append(code)
+    return found
+
+
+def count_function_words(words: Iterable[str]) -> Counter[str]:
+    """Return how many of some words, in small letters, are function words of each language."""
+    languages = _languages_of()
+    return Counter([code for word in words if word in languages for code in languages[word]])
+
+
+def guess_language(words: Iterable[str]) -> str:
+    """Return the code of the language that knows most words of a text: English, if several do."""
+    known = count_function_words(words)
+    most = max(known.values(), default=0)
+    return DEFAULT if known[DEFAULT] == most else max(known, key=known.__getitem__)
 
 
 # The language by whose stemmer the words of a script are read.

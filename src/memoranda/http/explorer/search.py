@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
 
@@ -197,7 +197,7 @@ def show_timeline(request: PageRequest) -> Page:
     # A slider gives the number of a day; who writes an address, a moment.
     number = request.number("day", days, least=0)
     at = request.moment("at", end_of_day=True) or min(now, now - (days - number) * DAY)
-    believed = replace(parse_filters(now, (Kind.FACT,), read_filters(request)), as_of=at)
+    believed = parse_filters(now, (Kind.FACT,), read_filters(request), as_of=at)
     offset = request.number("offset", 0, least=0)
     found = services.store.records(scope, believed, order=Order.LATEST, limit=SHOWN, offset=offset)
     values = {

@@ -23,12 +23,11 @@ from memoranda.learning.extractor import find_event_time
 from memoranda.learning.sentences import own_sentences
 from memoranda.model.models import ROLES
 from memoranda.text.dates.statements import read_times
-from memoranda.text.languages import DEFAULT, guess_language
 from memoranda.text.lines import MARKUP
 from memoranda.text.patterns import LanguageData, compile_pattern, encodable, load
 from memoranda.text.secrets import has_secret
 from memoranda.text.sentences import sentence_texts
-from memoranda.text.terms import TermAnalyzer, fold, normalize, stop_words
+from memoranda.text.terms import DEFAULT, TermAnalyzer, fold, guess_language, normalize, stop_words
 
 log = logging.getLogger("memoranda.extract")
 

@@ -6,7 +6,6 @@ What every embedder does with the texts it is given and the rows it returns.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -149,7 +148,7 @@ class CachedEmbedder:
         else:
             made = self._reader.embed_tokens(texts, query=kind == "query")
         # Copies, because a view of one row would keep the whole batch in memory.
-        copies = (replace(each, vector=each.vector.copy()) for each in made)
+        copies = (EmbeddedText(each.vector.copy(), each.tokens, each.spans) for each in made)
         fresh = dict(zip(missing, copies, strict=True))
         if len(self._rows) + len(fresh) > KEPT:
             self._rows.clear()

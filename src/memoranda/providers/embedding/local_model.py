@@ -30,8 +30,7 @@ from memoranda.model.processes import follow_forks
 from memoranda.model.query import EmbeddedText, TokenVectors, Vectors
 from memoranda.providers.embedding.cache import stack_vectors, unit_rows, well_formed
 from memoranda.providers.embedding.process_memory import release_memory
-from memoranda.text.languages import DEFAULT
-from memoranda.text.terms import stop_words
+from memoranda.text.terms import DEFAULT, stop_words
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
@@ -28,6 +27,7 @@ NOTHING_STORED = (0, 0, 0, 0, False)
 # The number of each kind in an index.
 KINDS = {str(kind): number for number, kind in enumerate(Kind)}
 NEVER = 2**63 - 1
+NO_NUMBER = -1  # of a name, where there is none
 LAST = "substr(r.content, greatest(length(r.content) - 39, 1))"
 ASKS = "({0} LIKE '%?%' OR {0} LIKE '%\N{FULLWIDTH QUESTION MARK}%')"
 # Most texts hold no question mark at all, which is seen in a third of the time.
@@ -66,6 +66,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
 }
 INDEX_ROW = [(name, kind) for name, (kind, _) in COLUMNS.items()]
 NAMED = ("session", "agent", "speaker", "subject", "attribute")
+NO_NAMES: query.NumberedNames = {}
 SPARSE = ("position", "created", "over", "until", "confidence", "asks", *NAMED)
 HAVING = '@numbers("{1}") FILTER (WHERE "{0}" IS NOT NULL)'
 GATHERED = (
@@ -138,9 +139,16 @@ class IndexReads(SqlReads):
     """The reads of ranking: all that came since the last time, and details of candidates."""
 
     def index_changes(
-        self, scope: Scope, since: query.IndexVersion, *, items: bool = False
+        self,
+        scope: Scope,
+        since: query.IndexVersion,
+        names: query.NumberedNames = NO_NAMES,
+        *,
+        items: bool = False,
     ) -> query.IndexChanges:
         """Return what came after ``since``, or everything where known rows went.
+
+        Names that have a number in ``names`` keep it.
 
         Vectors are float16 rows by user. Measured at 384 dimensions against a vec0 table with a
         partition for each user: 1.1 kB a record instead of 1.9 (10 users with 5,000 records) or
@@ -157,7 +165,8 @@ class IndexReads(SqlReads):
             start = query.IndexVersion(version.revision) if reset else since
             part = ITEMS if items else MEMORIES
             others = f" AND {OF_THESE.format(which=part)}" if items or has_items else ""
-            reader = IndexReader(connection, {"user": user, "revision": start.revision})
+            values = {"user": user, "revision": start.revision}
+            reader = IndexReader(connection, values, NO_NAMES if reset else names)
             rows = reader.rows(part, start.ordinal, version.ordinal)
             revised = reader.rows(f"{REVISED} AND {part}", 0, start.ordinal)
             theirs = revised["ordinal"].tolist()
@@ -168,9 +177,9 @@ class IndexReads(SqlReads):
             # What is only said rests on nothing, so adding it changes no lineage.
             changed = reset or len(revised) or (rows["kind"] != KINDS[Kind.EPISODE]).any()
             lineage = reader.lineage(part) if changed else None
-            parts, names = [*chain.from_iterable(chain(known, coming))], [*reader.numbers]
-        model = reader.model
-        return query.IndexChanges(version, rows, revised, names, parts, lineage, model, reset=reset)
+            parts = [*chain.from_iterable(chain(known, coming))]
+        told = reader.names, parts, lineage, reader.model
+        return query.IndexChanges(version, rows, revised, *told, reset=reset)
 
     def texts(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, str]:
         """Return the text of each of these records, as far as they exist."""
@@ -222,15 +231,24 @@ class IndexReader:
     Args:
         connection: where they are.
         values: the parameters of the conditions that choose records, ``user`` among them.
+        names: the numbers of names that are known.
+
+    Attributes:
+        names: the same, with those of the names that were read.
     """
 
-    def __init__(self, connection: SqlConnection, values: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        connection: SqlConnection,
+        values: Mapping[str, Any],
+        names: query.NumberedNames = NO_NAMES,
+    ) -> None:
         """Read nothing yet."""
         self.model = vector_model(connection)
         self._dimensions = self.model[1] if self.model else 0
         # A vector's numbers are float16.
         self._connection, self._values = connection, {**values, "size": 2 * self._dimensions}
-        self.numbers: defaultdict[str | None, int] = defaultdict(lambda: len(self.numbers))
+        self.names = {column: dict(names.get(column, ())) for column in NAMED}
 
     def rows(self, which: str, first: int, last: int, **values: Any) -> query.IndexRows:
         """Return the records after ``first``, through ``last``, that a condition chooses."""
@@ -249,8 +267,9 @@ class IndexReader:
         made["position"], made["until"], made["confidence"] = np.sort(ordinals), NEVER, 1
         for name, text, keys in zip(COLUMNS, row[::2], row[1::2], strict=True):
             if name in NAMED:
-                column: Any = [*map(self.numbers.__getitem__, json.loads(text or "[]"))]
-                made[name] = self.numbers[None]
+                known, made[name] = self.names[name], NO_NUMBER
+                listed = json.loads(text or "[]")
+                column: Any = [known.setdefault(each, len(known)) for each in listed]
             else:
                 # Whole numbers are read much faster.
                 column = np.fromstring(text or "", float if name == "confidence" else int, sep=",")
