@@ -1,7 +1,5 @@
 """What an agent is shown: what fits the window, tools counted; and what no model is to see."""
 
-from contextlib import closing
-
 import pytest
 from effort import examples
 from hypothesis import given, settings
@@ -33,7 +31,7 @@ def replying(input_tokens, requests=1):
 
 def test_the_definitions_of_tools_are_part_of_the_budget(tmp_path):
     """They stand in the receipt; where there is no room for them, an error says by how much."""
-    with closing(noting(tmp_path / "a.db", settings=chosen())) as memory:
+    with noting(tmp_path / "a.db", settings=chosen()) as memory:
         agent = agent_of(memory, talking(always="I see."))
         receipt = agent.process("Hello!").receipt
         (tools,) = [line for line in receipt.included if line.what == "tools"]
@@ -44,7 +42,7 @@ def test_the_definitions_of_tools_are_part_of_the_budget(tmp_path):
         bare = agent.chat.context("Hello!", tools=(), beside=agent._beside())
         assert whole == bare.tokens + tools.tokens
     small = chosen(conversation={"context_limit": 400})
-    with closing(noting(tmp_path / "b.db", settings=small)) as memory:
+    with noting(tmp_path / "b.db", settings=small) as memory:
         agent = agent_of(memory, talking(always="I see."))
         with pytest.raises(BudgetTooSmall, match="320"):
             agent.process("Hello!")
@@ -53,7 +51,7 @@ def test_the_definitions_of_tools_are_part_of_the_budget(tmp_path):
 
 def test_the_counts_of_the_provider_teach_the_next_budget(tmp_path):
     """What the provider counted corrects later estimates, unless it cannot be of this text."""
-    with closing(noting(tmp_path / "a.db", settings=chosen())) as memory:
+    with noting(tmp_path / "a.db", settings=chosen()) as memory:
         agent = agent_of(memory, replying(0))
         first = agent.context("Hello!").tokens
         for tokens, requests, learned in (
@@ -74,7 +72,7 @@ def test_the_view_of_the_agent_follows_the_settings(tmp_path):
     """``conversation.max_messages`` limits what is sent; what left the view is in the answer."""
     own = {"max_messages": 8, "keep_recent": 4, "prune_from": 0.0}
     settings = chosen(conversation=own)
-    with closing(noting(tmp_path / "a.db", settings=settings)) as memory:
+    with noting(tmp_path / "a.db", settings=settings) as memory:
         agent, told = agent_of(memory, talking(always="I see.")), []
         for number in range(12):
             answer = agent.process(f"Number {number}.")
@@ -90,7 +88,7 @@ def test_a_warning_counts_what_stats_count(tmp_path):
     """It comes with the message with which the whole request passes the share, and names it."""
     roomy = {"budget_share": 1.0, "prune_at": 1.0, "aggressive_at": 1.0, "warn_at": 0.6}
     own = chosen(conversation=roomy | {"context_limit": 4_000})
-    with closing(noting(tmp_path / "a.db", settings=own)) as memory:
+    with noting(tmp_path / "a.db", settings=own) as memory:
         agent = agent_of(memory, talking(always="I see."))
         told = []
         agent.chat.on(
@@ -132,7 +130,7 @@ def test_stats_say_what_each_request_sends(limit, sizes, facts, conversation):
         calls = calling("memory_stats", f"c{len(told)}")
         return calls if wants and spoken[-1]["role"] == "user" else "It is noted. " * 20
 
-    with closing(noting(":memory:", settings=own)) as memory:
+    with noting(":memory:", settings=own) as memory:
         memory.remember_many([f"The harbour of town {n} has {n} boats" for n in range(facts)])
         agent = agent_of(memory, talking(always=reply))
         for number, (size, wants) in enumerate(sizes):  # noqa: B007 - reply reads it

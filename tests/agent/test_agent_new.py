@@ -1,7 +1,6 @@
 """``/new``: what was said is learned and told before the next session begins (seed 002)."""
 
 import re
-from contextlib import closing
 from threading import Thread
 from time import monotonic
 
@@ -49,7 +48,7 @@ def test_all_is_there_when_new_returns(tmp_path, automatic, modelled):
     """Facts, entry and MEMORY.md are there at once; the next session is empty and another."""
     settings = chosen(consolidation={"automatic": automatic, "timeout": PATIENCE})
     model = talking(always="Nice.", facts_=[LIVES], entry="They moved.") if modelled else None
-    with closing(noting(tmp_path / "a.db", settings=settings, llm=model)) as memory:
+    with noting(tmp_path / "a.db", settings=settings, llm=model) as memory:
         agent = agent_of(memory)
         say(agent, PORTO, "I have a dog named Rex.")
         first = agent.chat
@@ -66,7 +65,7 @@ def test_all_is_there_when_new_returns(tmp_path, automatic, modelled):
         assert PORTO in [m.content for m in memory.conversation(first.id).messages]
         say(agent, "What do you know?")
         assert agent.chat.id == "chat-2"
-        with closing(noting(tmp_path / "a.db", settings=settings, llm=model)) as other:
+        with noting(tmp_path / "a.db", settings=settings, llm=model) as other:
             assert agent_of(other).chat.id == "chat-2"
 
 
@@ -75,7 +74,7 @@ def test_a_model_that_stalls_holds_nobody_up(tmp_path, automatic):
     """After ``consolidation.timeout`` the last ten messages are kept raw, 200 characters each."""
     settings = chosen(consolidation={"automatic": automatic, "timeout": 0.1})
     model = Gate(talking(always="Nice. " + "y" * 300, facts_=[LIVES], entry="They moved."))
-    with closing(noting(tmp_path / "a.db", settings=settings, llm=model)) as memory:
+    with noting(tmp_path / "a.db", settings=settings, llm=model) as memory:
         agent = agent_of(memory)
         say(agent, PORTO, *[f"Number {n} {'x' * 300}" for n in range(6)])
         begun = monotonic()
@@ -112,7 +111,7 @@ def test_a_model_that_fails_is_made_up_for(tmp_path, failing):
     others = {ClaimsAnswer: ClaimsAnswer([LIVES]), Consolidation: Consolidation("Moved.")}
     model = ScriptedLLM(others | {kind: [down, down, answer]})
     settings = chosen(consolidation={"automatic": False, "timeout": PATIENCE})
-    with closing(noting(tmp_path / "a.db", settings=settings, llm=model)) as memory:
+    with noting(tmp_path / "a.db", settings=settings, llm=model) as memory:
         talker = talking(always="Nice.")
         agent = agent_of(memory, talker)
         say(agent, PORTO, "It is warm.")
@@ -134,7 +133,7 @@ def test_what_a_model_has_no_usable_answer_to_rules_learn_and_tell(tmp_path):
     """Facts and entry are those of rules, at once; nothing waits, and nothing is asked again."""
     loop = UnusableAnswer("it repeats itself")
     model = ScriptedLLM({ClaimsAnswer: loop, Consolidation: loop})
-    with closing(noting(tmp_path / "a.db", llm=model)) as memory:
+    with noting(tmp_path / "a.db", llm=model) as memory:
         agent = agent_of(memory, talking(always="Nice."))
         say(agent, PORTO)
         assert "learned: 1 fact" in agent.process("/new").text
@@ -164,7 +163,7 @@ def test_closing_in_the_middle_loses_nothing(tmp_path):
     closer.join(PATIENCE)
     assert not stuck
     model = talking(always="Nice.", facts_=[LIVES], entry="They moved.")
-    with closing(noting(path, settings=settings, llm=model)) as again:
+    with noting(path, settings=settings, llm=model) as again:
         assert agent_of(again).chat.id == "chat-2"
         assert PORTO in [hit.record.content for hit in again.search("Porto")]
         again.consolidate()
@@ -178,7 +177,7 @@ def test_closing_in_the_middle_loses_nothing(tmp_path):
 def test_a_memory_without_a_file_has_its_notes_in_every_prompt():
     """Also in the first session: MEMORY.md of a memory in memory alone is in a folder for now."""
     model = talking(always="Nice.")
-    with closing(noting(":memory:")) as memory:
+    with noting(":memory:") as memory:
         memory.remember("Ana is vegetarian.")
         agent = agent_of(memory, model)
         agent.process("Hello!")

@@ -1,7 +1,5 @@
 """Overflow: a session beyond ``memory_window`` is consolidated, and goes on with its newest."""
 
-from contextlib import closing
-
 import pytest
 from noting import MINUTE, agent_of, calling, chosen, clock_of, facts, history, noting, talking
 from provider_rules import problems_openai
@@ -39,7 +37,7 @@ def read_until(memory, session):
 @pytest.mark.parametrize("automatic", [True, False])
 def test_only_what_is_old_is_consolidated(tmp_path, automatic):
     """``[last_consolidated, cutoff)`` becomes facts and an entry; nothing leaves the view."""
-    with closing(memory_at(tmp_path / "a.db", consolidation={"automatic": automatic})) as memory:
+    with memory_at(tmp_path / "a.db", consolidation={"automatic": automatic}) as memory:
         agent = agent_of(memory, talking(always="I see."))
         agent.process("I live in Porto.")
         turns(agent, 9)
@@ -64,7 +62,7 @@ def test_only_what_is_old_is_consolidated(tmp_path, automatic):
 def test_a_marker_quotes_what_binds_and_survives(tmp_path):
     """In a new session and after the memory was opened anew; after ``clear`` it is gone."""
     path, rule = tmp_path / "a.db", "Never book a table before nine."
-    with closing(memory_at(path)) as memory:
+    with memory_at(path) as memory:
         agent = agent_of(memory, talking(always="I see."))
         agent.process(rule)
         said = turns(agent, 8)
@@ -75,7 +73,7 @@ def test_a_marker_quotes_what_binds_and_survives(tmp_path):
         (marker,) = agent.chat.view().markers
         assert f"rule: {rule}" in marker.text
         assert any(marker.text in text for text in sent)
-    with closing(memory_at(path)) as again:
+    with memory_at(path) as again:
         agent = agent_of(again, talking(always="I see."))
         assert marker.text in str([m["content"] for m in agent.context("Hm?").messages]).replace(
             "\\n", "\n"
@@ -88,7 +86,7 @@ def test_a_marker_quotes_what_binds_and_survives(tmp_path):
 def test_a_call_is_never_parted_from_its_results(tmp_path, keep):
     """Wherever the cut would fall, call and results are consolidated together, or not yet."""
     settings = SMALL | {"agent": {"memory_window": 25}, "conversation": {"keep_recent": keep}}
-    with closing(noting(tmp_path / f"{keep}.db", settings=chosen(**settings))) as memory:
+    with noting(tmp_path / f"{keep}.db", settings=chosen(**settings)) as memory:
         calls = [calling("memory_stats", f"c{n}") for n in range(30)]
         script = [
             reply

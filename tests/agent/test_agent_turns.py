@@ -135,7 +135,7 @@ def test_a_pdf_reaches_the_server_now_and_in_a_later_run(server, tmp_path, form)
     settings = chosen(llm=model, conversation={"context_limit": 20_000})
     server.play(talked("I see."))
     for text, files in (("What does it cost?", [paper]), ("And the delivery?", [])):
-        with closing(noting(tmp_path / "a.db", settings=settings)) as memory:
+        with noting(tmp_path / "a.db", settings=settings) as memory:
             agent = Agent(memory)
             agent.process(text, files=files)
             (message,) = [each for each in agent.chat.messages if each.images]

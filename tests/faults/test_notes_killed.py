@@ -7,7 +7,7 @@ import os
 import random
 import shutil
 import signal
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import partial
 
 import pytest
@@ -77,7 +77,7 @@ def work_in_steps(path, job, last, tell, _):
 @pytest.fixture(scope="module", autouse=True)
 def learned_once():
     """Learn once, so that children need not load what reads a language."""
-    with closing(by_hand(":memory:")) as memory:
+    with by_hand(":memory:") as memory:
         for text in (*TALKS["one"], *TALKS["two"]):
             memory.conversation("first").add("user", text)
         memory.consolidate()
@@ -85,7 +85,7 @@ def learned_once():
 
 def filled(path, job):
     """Put into a folder what the job has to do with."""
-    with closing(by_hand(path)) as memory:
+    with by_hand(path) as memory:
         memory.remember_many(f"Shelf {n} holds jam." for n in range(5))
         memory.remember("Zoe plays chess.")
         for session, texts in TALKS.items():
@@ -133,7 +133,7 @@ def test_what_was_killed_is_finished_by_the_next_run(start, tmp_path, job):
     code, [(count, transactions)] = start(partial(work_in_steps, path, job, -1)).finish()
     assert code == 0
     assert count > len(transactions) >= 1
-    with closing(by_hand(path)) as memory:
+    with by_hand(path) as memory:
         memory.notes.sync()
         whole = state(memory)
         assert memory.verify() == []
@@ -147,7 +147,7 @@ def test_what_was_killed_is_finished_by_the_next_run(start, tmp_path, job):
         shutil.copytree(full, folder)
         killed = start(partial(work_in_steps, path, job, step))
         assert killed.finish() == (-signal.SIGKILL, []), step
-        with closing(by_hand(path)) as memory:
+        with by_hand(path) as memory:
             work(memory, job)
             memory.notes.sync()
             assert state(memory) == whole, step
@@ -182,14 +182,14 @@ def sane(whole, job):
 def test_processes_that_keep_one_folder(start, tmp_path):
     """Consolidating and syncing at once: each session is told once, each fact has one line."""
     path, sessions, rounds = tmp_path / "a.db", range(3), range(4)
-    with closing(by_hand(path)) as memory:
+    with by_hand(path) as memory:
         for session in sessions:
             chat = memory.conversation(f"s{session}")
             chat.add("user", f"My friend Cid{session} lives in Oslo.")
             chat.add("user", "I'm allergic to peanuts.")
 
     def keep(name, *_):
-        with closing(by_hand(path)) as memory:
+        with by_hand(path) as memory:
             for turn in rounds:
                 memory.remember(f"{name} has seen {turn}.")
                 memory.consolidate(f"s{turn % len(sessions)}")
@@ -198,7 +198,7 @@ def test_processes_that_keep_one_folder(start, tmp_path):
 
     keepers = [start(partial(keep, name)) for name in ("one", "two")]
     assert [each.finish() for each in keepers] == [(0, [])] * 2
-    with closing(by_hand(path)) as memory:
+    with by_hand(path) as memory:
         memory.consolidate()
         memory.notes.sync()
         now = state(memory)

@@ -3,7 +3,6 @@
 import os
 import signal
 from collections import Counter
-from contextlib import closing
 from datetime import timedelta
 from functools import partial
 from itertools import chain
@@ -66,7 +65,7 @@ def test_each_record_is_derived_once_whoever_ends_or_is_killed(start, postgres):
     """Three hold batches of their own; one is killed, one ends, and the third does the rest."""
     location = new_database(postgres)
     texts = [f"{user} knows of {number}" for user in USERS for number in range(20)]
-    with closing(Memory(location, settings=QUIET, embedder=HashEmbedder())) as memory:
+    with Memory(location, settings=QUIET, embedder=HashEmbedder()) as memory:
         for user in USERS:
             memory.as_user(f"user {user}").remember_many(texts[20 * user : 20 * user + 20])
         ending, other = (start(partial(work, location, 60)) for _ in range(2))

@@ -1,5 +1,6 @@
 """Memories for the tests of learning: real stores, settings of no machine."""
 
-from memory_fixtures import memory, no_settings_of_this_machine, opened, plain, server, wordless
+from learning_talks import memory
+from memory_fixtures import no_settings_of_this_machine, opened, plain, server, wordless
 
 __all__ = ["memory", "no_settings_of_this_machine", "opened", "plain", "server", "wordless"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -27,7 +26,7 @@ def approving(location=":memory:", *, settings=None, **arguments):
 @pytest.fixture
 def memory():
     """Ana's memory in which what was learned waits for her."""
-    with closing(approving()) as made:
+    with approving() as made:
         yield made
 
 
@@ -113,7 +112,7 @@ def test_kept_as_it_came_it_is_as_without_waiting(first, then):
     """
     held = []
     for approve in (False, True):
-        with closing(approving(settings=by_hand(consolidation={"approve": approve}))) as memory:
+        with approving(settings=by_hand(consolidation={"approve": approve})) as memory:
             for text in (first, then):
                 learn(memory, text, text)
                 for each in reversed(memory.facts(waiting=True)):
@@ -153,7 +152,7 @@ def test_a_model_cannot_say_that_a_person_asked_for_it():
     """The category of a model's claim lets nothing by: only rules read what was asked for."""
     claim = ClaimAnswer(OSLO, ["t1"], category=Category.REMEMBER, quote="I live in Oslo")
     model = ScriptedLLM([ClaimsAnswer([claim])])
-    with closing(approving(llm=model)) as memory:
+    with approving(llm=model) as memory:
         learn(memory, "s", "I live in Oslo.")
         assert contents(memory) == []
         assert len(waiting(memory)) == 1
@@ -200,7 +199,7 @@ def test_an_agent_that_consolidates_ends_nothing(memory):
 def test_upkeep_never_loses_what_waits():
     """However long the queue is not read, and also where what has ended is removed for good."""
     settings = by_hand(consolidation={"approve": True}, retention={"remove": True})
-    with closing(approving(settings=settings)) as memory:
+    with approving(settings=settings) as memory:
         learn(memory, "s", "I live in Oslo.")
         clock_of(memory).advance(timedelta(days=2_000))
         memory.maintain()
@@ -212,7 +211,7 @@ def test_it_moves_with_the_memory_and_goes_with_its_source(memory, tmp_path):
     """An export has what waits, which waits again where it is read; erasing a turn erases it."""
     learn(memory, "s", "I live in Oslo.")
     memory.export(tmp_path / "a.zip")
-    with closing(approving()) as other:
+    with approving() as other:
         other.import_(tmp_path / "a.zip")
         assert contents(other) == []
         other.confirm(waiting(other)[OSLO].id)

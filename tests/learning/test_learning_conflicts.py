@@ -1,18 +1,9 @@
 """What is said again, what has changed, and what rests on what: facts over time."""
 
-from contextlib import closing
-
 import pytest
-from learning_talks import DAY, START, clock_of, contents, fact, facts, remembering, talk
+from learning_talks import DAY, START, clock_of, contents, fact, facts, talk
 
 PORTO, LISBON = "The user lives in Porto.", "The user lives in Lisbon."
-
-
-@pytest.fixture
-def memory():
-    """Ana's memory, which learns only when it is told to."""
-    with closing(remembering()) as made:
-        yield made
 
 
 @pytest.fixture

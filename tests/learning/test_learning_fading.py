@@ -1,7 +1,6 @@
 """Decay and expiry of a whole memory, night after night, on a clock that is moved by hand."""
 
 import math
-from contextlib import closing
 
 import pytest
 from learning_talks import DAY, START, by_hand, clock_of, facts, remembering, talk
@@ -10,13 +9,6 @@ from tables import each_row
 from memoranda.testing.clocks import FrozenClock
 
 RATE = 0.1
-
-
-@pytest.fixture
-def memory():
-    """Ana's memory, which learns only when it is told to."""
-    with closing(remembering()) as made:
-        yield made
 
 
 def learned(memory, *lines):
@@ -70,7 +62,7 @@ def test_what_is_protected_never_fades(memory):
 ])  # fmt: skip
 def test_the_threshold_is_a_setting(section, left):
     """``decay.threshold`` says from where a fact is retired, 0 is never; so is the rate."""
-    with closing(remembering(settings=by_hand(**section))) as memory:
+    with remembering(settings=by_hand(**section)) as memory:
         learned(memory)
         for days, number in zip((10, 1_000), left, strict=True):
             clock_of(memory).advance(days * DAY)
@@ -97,7 +89,7 @@ def keeping(path, clock, **retention):
 def test_what_expired_before_it_was_read_is_learned_from(tmp_path):
     """Retention ends what was said; it does not take back what it says."""
     clock = FrozenClock(START)
-    with closing(keeping(tmp_path / "memory.db", clock, episode="1d")) as memory:
+    with keeping(tmp_path / "memory.db", clock, episode="1d") as memory:
         talk(memory, "s", "I used to sail with old friends.")
         clock.advance(2 * DAY)
         assert memory.expire().count == 1

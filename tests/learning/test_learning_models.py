@@ -1,7 +1,6 @@
 """Learning with a language model: its facts, what it costs, and what happens when it fails."""
 
 import json
-from contextlib import closing
 from threading import Event, Thread
 
 import pytest
@@ -27,7 +26,7 @@ def with_model(model, location=":memory:", **settings):
 def test_facts_are_the_models():
     """With a model its claims become facts, with their sources; rules read nothing."""
     model = ScriptedLLM([ClaimsAnswer([PORTO])])
-    with closing(with_model(model)) as memory:
+    with with_model(model) as memory:
         talk(memory, "s", SAID, "I have a dog named Rex.")
         report = memory.consolidate()
         assert contents(memory) == [PORTO.content]
@@ -40,7 +39,7 @@ def test_facts_are_the_models():
 def test_what_is_used_is_written_down_by_stage():
     """``stats`` tells calls, tokens and cost of each stage; also of calls that failed."""
     model = ScriptedLLM([ClaimsAnswer([PORTO]), LLMError("busy"), ClaimsAnswer([])], name="small")
-    with closing(with_model(model)) as memory:
+    with with_model(model) as memory:
         for name in ("one", "two"):
             talk(memory, name, SAID)
         memory.consolidate()
@@ -60,7 +59,7 @@ def test_what_memory_told_is_not_shown_to_the_model():
     """
     only = ClaimsAnswer([ClaimAnswer("The user lives in Porto.", ["b1"])])
     model = ScriptedLLM([ClaimsAnswer([]), only, ClaimsAnswer([])])
-    with closing(with_model(model)) as memory:
+    with with_model(model) as memory:
         chat = talk(memory, "s", SAID)
         memory.consolidate()
         chat.add("user", "And I like the trams here.")
@@ -79,7 +78,7 @@ def test_what_memory_told_is_not_shown_to_the_model():
 def test_a_model_that_fails_loses_nothing():
     """The session waits, the report says why, and the next run learns it once."""
     model = ScriptedLLM([LLMError("overloaded"), ClaimsAnswer([PORTO])])
-    with closing(with_model(model)) as memory:
+    with with_model(model) as memory:
         talk(memory, "s", SAID)
         report = memory.consolidate()
         assert (report.count, dict(report.failed)) == (0, {"s": "overloaded"})
@@ -93,7 +92,7 @@ def test_a_model_that_fails_loses_nothing():
 def test_a_model_that_fails_on_the_second_page_loses_no_page():
     """Pages that were learned stay so; the model is not asked about them again."""
     model = ScriptedLLM([ClaimsAnswer([PORTO]), LLMError("busy"), ClaimsAnswer([])])
-    with closing(with_model(model)) as memory:
+    with with_model(model) as memory:
         talk(memory, "s", SAID, *["Hm, that is so."] * 40)
         assert memory.consolidate().failed
         assert contents(memory) == [PORTO.content]
@@ -109,7 +108,7 @@ def test_what_a_model_has_no_usable_answer_to_is_read_by_rules(server):
     """It is asked twice and would answer so again; no session waits, nor one behind it."""
     server.play(said(REPEATING, finish="length"))
     chosen = by_hand(llm={"model": server.openai, "timeout": PATIENCE})
-    with closing(remembering(settings=chosen)) as memory:
+    with remembering(settings=chosen) as memory:
         talk(memory, "one", SAID)
         talk(memory, "two", "I have a dog named Rex.")
         report = memory.consolidate()
@@ -123,7 +122,7 @@ def test_a_page_of_which_a_model_understood_nothing_is_read_by_rules():
     """Where none of its claims was said, the rules read; an empty list is an answer."""
     invented = ClaimAnswer("You probably have gastritis.", ["http://example.com/test"])
     for answer, learned in (([invented], ["The user lives in Porto."]), ([], [])):
-        with closing(with_model(ScriptedLLM([ClaimsAnswer(answer)]))) as memory:
+        with with_model(ScriptedLLM([ClaimsAnswer(answer)])) as memory:
             talk(memory, "s", SAID)
             assert not memory.consolidate().failed
             assert contents(memory) == learned
@@ -133,7 +132,7 @@ def test_a_model_that_alone_may_read_keeps_no_session_behind_another():
     """``extractor = llm``: what it has no usable answer to waits, and the next session is read."""
     answers = [UnusableAnswer("a loop"), ClaimsAnswer([PORTO])]
     chosen = {"consolidation": {"extractor": "llm"}}
-    with closing(with_model(ScriptedLLM(answers), **chosen)) as memory:
+    with with_model(ScriptedLLM(answers), **chosen) as memory:
         talk(memory, "one", "I have a dog named Rex.")
         talk(memory, "two", SAID)
         assert memory.consolidate().failed == {"one": "a loop"}
@@ -147,11 +146,11 @@ def test_rules_where_they_are_chosen():
     The report says what to set, and a wrong name is told when the memory is opened.
     """
     model = ScriptedLLM()
-    with closing(with_model(model, consolidation={"extractor": "rules"})) as memory:
+    with with_model(model, consolidation={"extractor": "rules"}) as memory:
         talk(memory, "s", "I live in Porto.")
         assert memory.consolidate().count == 1
         assert model.asked == []
-    with closing(with_model(None, consolidation={"extractor": "llm"})) as memory:
+    with with_model(None, consolidation={"extractor": "llm"}) as memory:
         talk(memory, "s", "I live in Porto.")
         assert "set llm.model" in memory.consolidate().failed["s"]
         assert memory.sessions(pending=True)
@@ -164,7 +163,7 @@ def test_a_claim_that_says_more_than_a_known_value_is_no_repetition():
     moved = "The user's brother Tom moved to Faro in May 2024."
     lives = "The user's brother Tom lives in Faro with his wife Ines and two kids."
     script = [ClaimsAnswer([ClaimAnswer(each, ["t1"])]) for each in (moved, lives, lives)]
-    with closing(with_model(ScriptedLLM(script))) as memory:
+    with with_model(ScriptedLLM(script)) as memory:
         talk(memory, "one", "My brother Tom moved to Faro in May 2024.")
         for name in ("two", "three"):
             memory.consolidate()
@@ -197,7 +196,7 @@ def test_end_returns_while_the_model_stalls():
     """``end`` waits for ``consolidation.timeout`` at most; the facts come when they come."""
     model = Stalling(ScriptedLLM([ClaimsAnswer([PORTO])]))
     chosen = Settings(timezone="UTC", consolidation={"timeout": 0.05})
-    with closing(remembering(llm=model, settings=chosen)) as memory:
+    with remembering(llm=model, settings=chosen) as memory:
         talk(memory, "s", SAID).end()
         assert model.begun.wait(PATIENCE)
         assert contents(memory) == []
@@ -224,7 +223,7 @@ def test_closing_does_not_wait_for_a_model_that_stalls(tmp_path, monkeypatch):
     closer.join(PATIENCE)
     assert not stuck
     script = ScriptedLLM({ClaimsAnswer: [ClaimsAnswer([PORTO])], Consolidation: Consolidation("")})
-    with closing(with_model(script, path)) as again:
+    with with_model(script, path) as again:
         assert [item.id for item in again.sessions(pending=True)] == ["s"]
         assert again.consolidate().count == 1
         assert again.verify() == []
@@ -240,7 +239,7 @@ def test_a_real_server(server, form):
     """Over HTTP, in both wire formats: its facts, and its tokens in the figures."""
     server.play(drawn(PORTO.content))
     chosen = by_hand(llm={"model": getattr(server, form), "api_key": "k", "timeout": PATIENCE})
-    with closing(remembering(settings=chosen)) as memory:
+    with remembering(settings=chosen) as memory:
         talk(memory, "s", SAID)
         assert memory.consolidate().count == 1
         assert contents(memory) == [PORTO.content]

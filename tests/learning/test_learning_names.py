@@ -1,6 +1,5 @@
 """Enrichment of a whole memory: names read again at night by a pipeline trained here."""
 
-from contextlib import closing
 from itertools import product
 
 import pytest
@@ -34,7 +33,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def named(folder):
     """Ana's memory with that pipeline as the accurate provider."""
-    with closing(remembering(settings=by_hand(entities={"spacy_model": folder}))) as memory:
+    with remembering(settings=by_hand(entities={"spacy_model": folder})) as memory:
         yield memory
 
 
@@ -45,7 +44,7 @@ def stamp(memory, record):
 
 def test_without_an_accurate_provider_it_is_skipped():
     """Seed 004: rules alone are no reason to read again; a wrong name is told at once."""
-    with closing(remembering()) as memory:
+    with remembering() as memory:
         record = memory.remember("imani lives in bergen since then")
         report = memory.enrich()
         assert (report.count, report.skipped) == (0, UNAVAILABLE)
@@ -77,7 +76,7 @@ def test_names_are_found_linked_and_stamped(named):
 def test_nothing_is_read_twice(named, tmp_path):
     """A dry run names the records and changes no byte; a second night finds nothing to read."""
     path = tmp_path / "memory.db"
-    with closing(remembering(path, settings=named.settings)) as memory:
+    with remembering(path, settings=named.settings) as memory:
         record = memory.remember("imani lives in bergen since then")
         memory.remember("nothing here")
         memory.embed_pending()
@@ -122,7 +121,7 @@ def test_fifty_a_night_the_oldest_first(named):
 def test_a_text_that_a_provider_failed_on_is_read_another_night():
     """A model that fails leaves no stamp; what it brings the next night is linked."""
     model = ScriptedLLM([LLMError("too busy"), NamedThings([NamedThing("imani", "person")])])
-    with closing(remembering(llm=model)) as memory:
+    with remembering(llm=model) as memory:
         record = memory.remember("imani lives in bergen since then")
         first = memory.enrich()
         assert (first.count, list(first.failed)) == (0, [record.id])
@@ -135,6 +134,6 @@ def test_a_text_that_a_provider_failed_on_is_read_another_night():
 
 def test_a_text_that_a_model_cannot_read_is_not_read_every_night():
     """Fifty of them would keep all others from being read."""
-    with closing(remembering(llm=ScriptedLLM({NamedThings: UnusableAnswer("a loop")}))) as memory:
+    with remembering(llm=ScriptedLLM({NamedThings: UnusableAnswer("a loop")})) as memory:
         memory.remember("imani lives in bergen since then")
         assert [memory.enrich().count for _ in range(2)] == [1, 0]

@@ -1,7 +1,5 @@
 """The weekly insight of a whole memory: when it is due, what it says, and what it rests on."""
 
-from contextlib import closing
-
 from learning_talks import DAY, clock_of, facts, remembering, tables, talk
 
 from memoranda.errors import LLMError, UnusableAnswer
@@ -36,7 +34,7 @@ def test_an_insight_says_what_the_week_was_about(tmp_path):
     A dry run shows it, and changes no byte of any table.
     """
     path = tmp_path / "memory.db"
-    with closing(remembering(path)) as memory:
+    with remembering(path) as memory:
         week(memory)
         memory.derive()
         before = tables(path)
@@ -59,7 +57,7 @@ def test_an_insight_says_what_the_week_was_about(tmp_path):
 
 def test_an_insight_never_fades_and_is_no_evidence():
     """Its words are an agent's: nothing is learned from them, and time takes nothing away."""
-    with closing(remembering()) as memory:
+    with remembering() as memory:
         week(memory)
         memory.reflect()
         (insight,) = reflections(memory)
@@ -77,10 +75,10 @@ def test_the_models_words(tmp_path):
     answer = ReflectionAnswer(said)
     model = ScriptedLLM([LLMError("overloaded"), answer], name="wise")
     path = tmp_path / "memory.db"
-    with closing(remembering(path)) as memory:
+    with remembering(path) as memory:
         week(memory)
         clock = FrozenClock(clock_of(memory).now())
-    with closing(remembering(path, llm=model, clock=clock)) as memory:
+    with remembering(path, llm=model, clock=clock) as memory:
         report = memory.reflect()
         assert (report.count, dict(report.failed)) == (0, {"insight": "overloaded"})
         assert reflections(memory) == []
@@ -95,9 +93,7 @@ def test_the_models_words(tmp_path):
 
 def test_a_model_without_a_usable_answer_leaves_the_insight_to_the_digest():
     """It would answer no better tomorrow, and the week is not left without an insight."""
-    with closing(
-        remembering(llm=ScriptedLLM({ReflectionAnswer: UnusableAnswer("a loop")}))
-    ) as memory:
+    with remembering(llm=ScriptedLLM({ReflectionAnswer: UnusableAnswer("a loop")})) as memory:
         for line in LINES:
             memory.remember(line)
         assert memory.reflect().count == 1
@@ -107,7 +103,7 @@ def test_a_model_without_a_usable_answer_leaves_the_insight_to_the_digest():
 
 def test_only_what_the_week_brought_and_is_believed_is_told():
     """Nothing old, forgotten, corrected or a stranger's; a model is shown 200 records at most."""
-    with closing(remembering()) as memory:
+    with remembering() as memory:
         memory.remember("Ana lived in Rome.")
         clock_of(memory).advance(8 * DAY)
         memory.forget(memory.remember("Ana eats fish.").id)
@@ -120,7 +116,7 @@ def test_only_what_the_week_brought_and_is_believed_is_told():
             "- Ana lives in Lisbon.", "- Ana never flies before nine.", "- Ana is vegetarian.",
         }  # fmt: skip
     model = ScriptedLLM([ReflectionAnswer("x")])
-    with closing(remembering(llm=model)) as memory:
+    with remembering(llm=model) as memory:
         for kind in ("fact", "episode"):
             memory.remember_many([{"content": f"no. {n}", "kind": kind} for n in range(130)])
         memory.reflect()

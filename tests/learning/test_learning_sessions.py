@@ -1,6 +1,5 @@
 """The life of a session: seen, waiting, read page by page, done, and waiting again."""
 
-from contextlib import closing
 from threading import Event
 
 import pytest
@@ -36,16 +35,9 @@ NUTS = "I'm allergic to peanuts."
 
 
 @pytest.fixture
-def memory():
-    """Ana's memory, which learns only when it is told to."""
-    with closing(remembering()) as made:
-        yield made
-
-
-@pytest.fixture
 def learning():
     """Ana's memory, which learns by itself."""
-    with closing(remembering(settings=AUTOMATIC)) as made:
+    with remembering(settings=AUTOMATIC) as made:
         yield made
 
 
@@ -171,7 +163,7 @@ def test_one_session_that_fails_keeps_no_other_from_being_read(memory):
 def test_reading_twice_changes_nothing(tmp_path):
     """Consolidating what was consolidated leaves every table as it is."""
     path = tmp_path / "memory.db"
-    with closing(remembering(path)) as memory:
+    with remembering(path) as memory:
         talk(memory, "one", PORTO, DOG)
         talk(memory, "two", "I live in Lisbon now.", DOG)
         memory.consolidate()
@@ -187,7 +179,7 @@ def test_reading_twice_changes_nothing(tmp_path):
 def test_of_two_processes_at_one_session_one_learns_it(tmp_path):
     """A page that another process has read meanwhile is neither stored nor reported."""
     path = tmp_path / "memory.db"
-    with closing(remembering(path)) as one, closing(remembering(path)) as other:
+    with remembering(path) as one, remembering(path) as other:
         talk(one, "s", PORTO, DOG)
         meanwhile(one, other.consolidate)
         report = one.consolidate()
@@ -199,7 +191,7 @@ def test_of_two_processes_at_one_session_one_learns_it(tmp_path):
 def test_what_is_erased_while_it_is_read_becomes_no_fact(tmp_path):
     """Law 7: a plan that rests on what is gone by now is not stored; the rest is learned later."""
     path = tmp_path / "memory.db"
-    with closing(remembering(path)) as one, closing(remembering(path)) as other:
+    with remembering(path) as one, remembering(path) as other:
         talk(one, "s", PORTO, DOG)
         said = other.records(kind="episode")[0].id
         meanwhile(one, lambda: other.forget(said, erase=True))
@@ -257,7 +249,7 @@ def test_an_agents_private_talk_changes_no_fact_of_others(memory):
 def test_what_one_agent_heard_is_not_told_to_understand_another_by():
     """Agents in one session: of each other's turns neither facts nor context are drawn."""
     model = ScriptedLLM({ClaimsAnswer: ClaimsAnswer([])})
-    with closing(remembering(llm=model)) as memory:
+    with remembering(llm=model) as memory:
         for _ in range(2):
             for agent, text in (("tutor", "Tom is ill."), ("coach", "Hm."), (None, "It rains.")):
                 own = memory.as_user("ana", agent=agent)
@@ -288,9 +280,9 @@ def test_subscribers_hear_of_new_facts_of_their_user_alone(learning):
 def test_what_waits_when_a_memory_is_closed_is_read_next_time(tmp_path):
     """Work that was only asked for is not lost: the session stays pending in the store."""
     path = tmp_path / "memory.db"
-    with closing(remembering(path)) as memory:
+    with remembering(path) as memory:
         talk(memory, "one", PORTO)
-    with closing(remembering(path, settings=AUTOMATIC)) as memory:
+    with remembering(path, settings=AUTOMATIC) as memory:
         talk(memory, "two", "Hello.")
         settled(memory)
         assert contents(memory) == ["The user lives in Porto."]
@@ -354,7 +346,7 @@ def test_work_that_fails_does_not_end_the_queue(caplog):
 @each_row("turns", [1, 30, 31])
 def test_any_number_of_turns_is_read_to_its_end(turns):
     """A session whose last page is full is done, too."""
-    with closing(remembering()) as memory:
+    with remembering() as memory:
         talk(memory, "one", *[("assistant", "Noted.")] * (turns - 1), PORTO)
         memory.consolidate()
         assert (state(memory, "one").through, memory.sessions(pending=True)) == (turns - 1, [])

@@ -1,19 +1,9 @@
 """Whose word becomes a fact: a person's, and neither secrets nor orders to the model."""
 
-from contextlib import closing
-
-import pytest
 from learning_talks import clock_of, contents, facts, remembering, talk
 from tables import each_row, each_text
 
 from memoranda.model.models import ToolCall, Trust
-
-
-@pytest.fixture
-def memory():
-    """Ana's memory, which learns only when it is told to."""
-    with closing(remembering()) as made:
-        yield made
 
 
 def test_the_result_of_a_tool_in_a_talk_is_no_fact(memory):
@@ -70,7 +60,7 @@ def test_only_the_role_user_is_a_person(trust, roles):
     external | system, developer, function, tool, Scout, User
     """
     for role in roles.split(", "):
-        with closing(remembering()) as memory:
+        with remembering() as memory:
             told = None if role == "none" else role
             said = memory.remember("I live in Oslo.", kind="episode", session="s", role=told)
             memory.consolidate()

@@ -1,7 +1,5 @@
 """The recall loop: what memory told and hears again is use of it, and no news."""
 
-from contextlib import closing
-
 import pytest
 from learning_talks import DAY, by_hand, clock_of, facts, remembering, talk
 from tables import each_row
@@ -14,7 +12,7 @@ NUTS = "The user is allergic to peanuts."
 def memory(request):
     """Ana's memory, which knows two facts from an earlier talk; it tells all, or facts alone."""
     chosen = by_hand(retrieval={"recall": request.param})
-    with closing(remembering(settings=chosen)) as made:
+    with remembering(settings=chosen) as made:
         talk(made, "first", "I live in Porto.", "I'm allergic to peanuts.")
         made.consolidate()
         clock_of(made).advance(DAY)
@@ -135,7 +133,7 @@ LONG = "Remember that I live in Rome, and the plan is: " + ", then ".join(
 @each_row("fenced", [True, False])
 def test_records_that_recall_wrote_otherwise_teach_nothing_either(content, fenced):
     """A record that recall put on one line, or shortened, is no news when its line comes back."""
-    with closing(remembering()) as memory:
+    with remembering() as memory:
         memory.remember(content, kind="episode", session="old", role="user")
         memory.consolidate()
         before = known(memory)
@@ -149,7 +147,7 @@ def test_records_that_recall_wrote_otherwise_teach_nothing_either(content, fence
 
 def test_asking_the_same_again_and_again_does_not_hide_the_answer():
     """A question that was asked in many sessions is not told to who asks it again."""
-    with closing(remembering()) as memory:
+    with remembering() as memory:
         talk(memory, "first", "I live in Porto.")
         for number in range(12):
             talk(memory, f"again {number}", "Where do I live, remind me?")

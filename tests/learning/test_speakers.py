@@ -1,7 +1,5 @@
 """Whose words a message is: the user's, another person's, or nobody's because they were pasted."""
 
-from contextlib import closing
-
 from learning_talks import by_hand, remembering
 from tables import each_row
 
@@ -84,7 +82,7 @@ def test_nobodys_words_become_anothers_facts(messages, facts):
     Bob>Please remember that I'm vegan. | Bob is vegan.
     I live in Rome. / Bob>Please forget that I live in Rome. | The user lives in Rome.
     """
-    with closing(remembering(user="ann", settings=by_hand())) as memory:
+    with remembering(user="ann", settings=by_hand()) as memory:
         for number, talk in enumerate(messages.split(" // ")):
             for each in talk.split(" / "):
                 name, _, text = each.rpartition(">")

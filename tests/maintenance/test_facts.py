@@ -1,6 +1,5 @@
 """Facts as they stand now: which, in which order, and what took the place of what."""
 
-from contextlib import closing
 from datetime import timedelta
 
 from memoranda import Memory, Settings
@@ -17,7 +16,7 @@ def test_facts_are_read_by_pages_whatever_their_number(monkeypatch):
     """Each page the last said first; with what each replaced, also where that is elsewhere."""
     monkeypatch.setattr(facts, "PAGE", 3)
     clock, settings = FrozenClock(), Settings(timezone="UTC", embedding={"model": "none"})
-    with closing(Memory(":memory:", user="ana", settings=settings, clock=clock)) as memory:
+    with Memory(":memory:", user="ana", settings=settings, clock=clock) as memory:
         first = memory.remember("Ana drinks tea.")
         for number in range(4):
             clock.advance(timedelta(days=1))

@@ -1,6 +1,5 @@
 """The schedule: each run once for each user, what fails again, and nothing stops the loop."""
 
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from threading import Event
@@ -33,7 +32,7 @@ def clock():
 def store(clock):
     """A store in which three users have something since noon of the day before the night."""
     settings = Settings(embedding={"model": "none"}, consolidation={"automatic": False})
-    with closing(Memory(":memory:", user="ana", settings=settings, clock=clock)) as memory:
+    with Memory(":memory:", user="ana", settings=settings, clock=clock) as memory:
         for user in USERS:
             memory.as_user(user).remember("Something to keep up.")
         clock.set(NIGHT + MINUTE)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import apsw
+import pytest
 
 from memoranda import Memory, Settings
 from memoranda.testing.clocks import FrozenClock
@@ -32,6 +33,13 @@ def remembering(location=":memory:", **arguments):
     arguments.setdefault("embedder", HashEmbedder())
     arguments.setdefault("clock", FrozenClock(START))
     return Memory(location, **{"user": "ana"} | arguments)
+
+
+@pytest.fixture
+def memory():
+    """Ana's memory, which learns only when it is told to."""
+    with remembering() as made:
+        yield made
 
 
 def clock_of(memory):

@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import closing
 
 import pytest
 from kept_bytes import holding
@@ -20,7 +19,7 @@ pytest.importorskip("chromadb", reason="the extra chroma is not installed")
 
 def test_the_folder_is_all_there_is(tmp_path):
     """S1.01: records, talks, jobs and notes are in Chroma's folder; no other file is made."""
-    with closing(remembering(f"chroma://{tmp_path}/memory")) as memory:
+    with remembering(f"chroma://{tmp_path}/memory") as memory:
         memory.conversation("one").add("user", "The code word is Xylophon.")
         memory.consolidate()
         memory.remember("Ana is vegetarian")
@@ -40,7 +39,7 @@ def test_the_folder_is_all_there_is(tmp_path):
 def test_to_copy_the_folder_is_a_backup_and_to_remove_it_a_reset(tmp_path):
     """S1.35: a copy of the closed folder is the whole memory; without it nothing is left."""
     folder, copy = tmp_path / "memory", tmp_path / "copy"
-    with closing(remembering(f"chroma://{folder}")) as memory:
+    with remembering(f"chroma://{folder}") as memory:
         memory.conversation("trip").add("user", "I live in Porto.")
         memory.consolidate()
         memory.remember("Ana is vegetarian")
@@ -48,13 +47,13 @@ def test_to_copy_the_folder_is_a_backup_and_to_remove_it_a_reset(tmp_path):
         kept = [memory.records(), memory.conversation("trip").messages, memory.notes.read_memory()]
     shutil.copytree(folder, copy)
     shutil.rmtree(folder)
-    with closing(remembering(f"chroma://{folder}")) as memory:
+    with remembering(f"chroma://{folder}") as memory:
         assert [memory.records(), memory.conversations(), memory.notes.read_memory()] == [
             [],
             [],
             "",
         ]
-    with closing(remembering(f"chroma://{copy}")) as memory:
+    with remembering(f"chroma://{copy}") as memory:
         again = [memory.records(), memory.conversation("trip").messages, memory.notes.read_memory()]
         assert again == kept
         assert memory.search("Where does the user live?")[0].record.content.endswith("Porto.")
@@ -113,9 +112,9 @@ def test_a_folder_is_named_as_a_user_names_it(monkeypatch, tmp_path):
     for name in names:
         assert file_of(placed(name, Settings())) == tmp_path / "my robot"
     monkeypatch.setenv("MEMORANDA_LOCATION", names[0])
-    with closing(remembering(None)) as memory:
+    with remembering(None) as memory:
         memory.remember("hello")
         monkeypatch.chdir("/")
         assert memory.notes.folder == tmp_path / "my robot" / "notes" / "ana"
-        with closing(remembering(names[2])) as other:
+        with remembering(names[2]) as other:
             assert [record.content for record in other.records()] == ["hello"]

@@ -1,6 +1,6 @@
 """A memory that was opened before a process forks works in parent and child, each user apart."""
 
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from threading import Event, Thread
 
 import pytest
@@ -45,7 +45,7 @@ def live(memory, name, first):
 def test_parent_and_child_see_their_own_users(location):
     """While both read and write, with threads in the background; the child's are its own."""
     settings = Settings(timezone="UTC", consolidation={"automatic": False})
-    with closing(Memory(location, settings=settings, embedder=HashEmbedder())) as memory:
+    with Memory(location, settings=settings, embedder=HashEmbedder()) as memory:
         live(memory, "ana", 0)
         live(memory, "ben", 0)
         for turn in range(1, ROUNDS + 1):
@@ -73,7 +73,7 @@ SELECT max(n) FROM one
 def test_no_thread_is_in_a_database_while_the_process_forks(tmp_path):
     """What it does there, a child could neither end nor close."""
     settings = Settings(timezone="UTC", embedding={"model": "none", "background": False})
-    with closing(Memory(tmp_path / "memory.db", user="ana", settings=settings)) as memory:
+    with Memory(tmp_path / "memory.db", user="ana", settings=settings) as memory:
         memory.remember("Ana likes tea")
         store, begun, done = services_of(memory).store, Event(), Event()
 
@@ -96,7 +96,7 @@ def test_no_thread_is_in_a_database_while_the_process_forks(tmp_path):
 def test_what_another_thread_works_out_holds_no_child_up(location):
     """Before Python 3.12, ``cached_property`` has a lock, which a thread of the parent may hold."""
     settings = Settings(timezone="UTC", embedding={"model": "none", "background": False})
-    with closing(Memory(location, user="ana", settings=settings)) as memory:
+    with Memory(location, user="ana", settings=settings) as memory:
         begun, over = Event(), Event()
 
         def keep():
@@ -129,7 +129,7 @@ def test_a_child_may_outlive_its_parent(location):
     wait = forked(go_on)
     memory.close()
     assert wait()
-    with closing(Memory(location, user="ana", settings=settings)) as again:
+    with Memory(location, user="ana", settings=settings) as again:
         assert sorted(each.content for each in again.records()) == [
             "Ana likes cake",
             "Ana likes tea",
@@ -140,7 +140,7 @@ def test_a_child_may_outlive_its_parent(location):
 def test_a_memory_of_no_file_is_copied():
     """What is in no file goes on in both processes, each with what it stores."""
     settings = Settings(timezone="UTC", embedding={"model": "none", "background": False})
-    with closing(Memory(":memory:", user="ana", settings=settings)) as memory:
+    with Memory(":memory:", user="ana", settings=settings) as memory:
         memory.remember("Ana likes tea")
 
         def add():
@@ -154,7 +154,7 @@ def test_a_memory_of_no_file_is_copied():
 def test_a_folder_of_chroma_stays_with_its_process(tmp_path):
     """A child is refused with what to do; the parent goes on."""
     settings = Settings(timezone="UTC", embedding={"model": "none", "background": False})
-    with closing(Memory(f"chroma://{tmp_path}", user="ana", settings=settings)) as memory:
+    with Memory(f"chroma://{tmp_path}", user="ana", settings=settings) as memory:
         memory.remember("Ana likes tea")
 
         def refused():

@@ -1,7 +1,6 @@
 """Ctrl+C in the middle of a call: whoever calls next is served, and nothing is half stored."""
 
 import sys
-from contextlib import closing
 from threading import Thread
 
 import pytest
@@ -35,7 +34,7 @@ def test_an_interrupt_at_any_moment_leaves_the_memory_in_use(tmp_path):
     settings = Settings(timezone="UTC", embedding={"background": False})
     embedder, stored = HashEmbedder(), 0
     path = tmp_path / "memory.db"
-    with closing(Memory(path, user="ana", settings=settings, embedder=embedder)) as memory:
+    with Memory(path, user="ana", settings=settings, embedder=embedder) as memory:
         for verb, argument in ((memory.remember, "Ana likes tea no. {}"), (memory.search, "tea")):
             for moment in range(1_000):
                 interrupting = Interrupting(moment)

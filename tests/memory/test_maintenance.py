@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -21,7 +20,7 @@ NIGHT = [("enrich", 2), ("consolidate", 3), ("decay", 4)]
 @pytest.fixture
 def memory():
     """Ana's memory, which learns only when it is told to, or by the nightly jobs."""
-    with closing(remembering()) as made:
+    with remembering() as made:
         made.set_context("task", "water the plants")
         yield made
 
@@ -90,7 +89,7 @@ def full(tmp_path):
     """Return a file in which every stage but enrichment has something to do, and its memory."""
     path = tmp_path / "memory.db"
     chosen = by_hand(retention={"context": "1d"})
-    with closing(remembering(path, settings=chosen)) as memory:
+    with remembering(path, settings=chosen) as memory:
         memory.remember("Busy today.", kind="context")
         memory.remember("Something that fades away.", decay_rate=0.4)
         memory.remember("Something that fades a little.", decay_rate=0.01)
@@ -122,7 +121,7 @@ def test_a_dry_run_with_a_model_writes_down_only_what_it_cost(tmp_path):
     """Calls that were paid for are figures of ``stats``, also where nothing else is kept."""
     path = tmp_path / "memory.db"
     model = ScriptedLLM([ClaimsAnswer([ClaimAnswer("The user lives in Porto.", ["t1"])])])
-    with closing(remembering(path, llm=model)) as memory:
+    with remembering(path, llm=model) as memory:
         talk(memory, "s", "I live in Porto.")
         memory.derive()
         before = tables(path, but=("model_usage", "users"))

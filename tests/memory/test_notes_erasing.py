@@ -1,7 +1,5 @@
 """``forget(erase=True)`` takes what was erased out of all notes, and nothing else (law 7)."""
 
-from contextlib import closing
-
 import pytest
 from kept_bytes import holding
 from learning_talks import talk
@@ -26,7 +24,7 @@ def blocks(path):
 
 def test_no_id_of_an_erased_conversation_is_left(tmp_path):
     """Neither in the history nor in its months: an id is often a title."""
-    with closing(by_hand(tmp_path / "a.db")) as memory:
+    with by_hand(tmp_path / "a.db") as memory:
         for name in ("my divorce/lawyer", "garden"):
             talk(memory, name, "I have a dog named Rex.", "We decided to go to Porto in May.")
         memory.consolidate()
@@ -40,7 +38,7 @@ def test_no_id_of_an_erased_conversation_is_left(tmp_path):
 def test_no_byte_of_it_is_left(tmp_path, modelled):
     """Out of MEMORY.md, its damaged rest, the history and its months; other entries keep theirs."""
     path = tmp_path / "a.db"
-    with closing(by_hand(path)) as memory:
+    with by_hand(path) as memory:
         if modelled:
             memory._services.models.model = ScriptedLLM(
                 {
@@ -97,7 +95,7 @@ def test_no_byte_of_it_is_left(tmp_path, modelled):
 
 def test_a_raw_entry_loses_the_turn(tmp_path):
     """What was kept raw is erased by its line, and the session is told without it."""
-    with closing(by_hand(tmp_path / "a.db")) as memory:
+    with by_hand(tmp_path / "a.db") as memory:
         talk(memory, "one", SAID, "I work for Acme as a nurse.")
         memory._services.history_writer(memory._scope).write_fallback("one", None)
         (episode, _) = memory.records(kind="episode")
@@ -111,7 +109,7 @@ def test_a_raw_entry_loses_the_turn(tmp_path):
 
 def test_the_notes_of_agents_are_cleaned_and_those_of_other_users_are_not(tmp_path):
     """Whoever erases it, an agent too: it goes out of the user's folders, and of no other's."""
-    with closing(by_hand(tmp_path / "a.db")) as memory:
+    with by_hand(tmp_path / "a.db") as memory:
         bo = memory.as_user("bo")
         talk(memory, "one", SAID, "I work for Acme as a nurse.")
         talk(bo, "one", SAID)
@@ -135,7 +133,7 @@ def test_the_notes_of_agents_are_cleaned_and_those_of_other_users_are_not(tmp_pa
 
 def test_what_stands_on_its_own_stays(tmp_path):
     """A line that only contains the erased words, a person's edit, and the talk behind a fact."""
-    with closing(by_hand(tmp_path / "a.db")) as memory:
+    with by_hand(tmp_path / "a.db") as memory:
         talk(memory, "one", SAID)
         memory.consolidate()
         (fact,) = memory.records(kind="fact")
@@ -154,7 +152,7 @@ def test_what_stands_on_its_own_stays(tmp_path):
 
 def test_a_folder_that_was_away_brings_nothing_back(tmp_path):
     """What was erased while the notes were on another disk goes from them, and is no new fact."""
-    with closing(by_hand(tmp_path / "a.db")) as memory:
+    with by_hand(tmp_path / "a.db") as memory:
         fact = memory.remember(FACT)
         memory.notes.sync()
         folder = memory.notes.folder

@@ -1,7 +1,6 @@
 """MEMORY.md in contexts: fenced, within its share, never in the way; and whose notes they are."""
 
 import os
-from contextlib import closing
 
 import pytest
 from hypothesis import example, given
@@ -51,7 +50,7 @@ def sound(context, budget):
 @pytest.fixture
 def memory(tmp_path):
     """Ana's memory with a long MEMORY.md, of 60 facts."""
-    with closing(by_hand(tmp_path / "a.db")) as made:
+    with by_hand(tmp_path / "a.db") as made:
         made.remember_many(
             f"Shelf {n} of the cellar holds {n} jars of plum jam." for n in range(60)
         )
@@ -91,7 +90,7 @@ FENCED = st.lists(st.sampled_from((*FENCES, "- ok", "", "# M", "```", "<!--")), 
 @example(lines=["<", "memoranda-memory>"], budget=213)
 def test_no_line_breaks_out_of_the_fence(tmp_path_factory, lines, budget):
     """Whatever stands in MEMORY.md or was said before: fences open and close in turn."""
-    with closing(by_hand(tmp_path_factory.mktemp("m") / "a.db")) as memory:
+    with by_hand(tmp_path_factory.mktemp("m") / "a.db") as memory:
         folder = memory.notes.folder
         folder.mkdir(parents=True)
         (folder / MEMORY).write_text("\n".join(["- Ana sails.", *lines, ""]))
@@ -104,7 +103,7 @@ def test_no_line_breaks_out_of_the_fence(tmp_path_factory, lines, budget):
 
 def test_what_recall_tells_is_told_once(tmp_path):
     """A fact that stands in the notes is not recalled beside them."""
-    with closing(by_hand(tmp_path / "a.db")) as memory:
+    with by_hand(tmp_path / "a.db") as memory:
         memory.remember(TEA)
         memory.remember("Bo owns a red kite.")
         memory.notes.sync()
@@ -120,7 +119,7 @@ def test_what_recall_tells_is_told_once(tmp_path):
 
 def test_a_context_makes_no_file(tmp_path):
     """Only who asks for notes has some: looking at a context leaves the disk alone."""
-    with closing(by_hand(tmp_path / "a.db")) as memory:
+    with by_hand(tmp_path / "a.db") as memory:
         memory.remember(TEA)
         memory.conversation("s").context("Tea?")
         assert not (tmp_path / "a.notes").exists()
@@ -128,7 +127,7 @@ def test_a_context_makes_no_file(tmp_path):
 
 def test_an_edit_is_in_the_next_prompt(tmp_path):
     """What a person writes into MEMORY.md while the agent runs is known with the next turn."""
-    with closing(by_hand(tmp_path / "a.db")) as memory:
+    with by_hand(tmp_path / "a.db") as memory:
         memory.remember(TEA)
         model = talking(always="I see.")
         agent = agent_of(memory, model)
@@ -148,7 +147,7 @@ def test_an_edit_is_in_the_next_prompt(tmp_path):
 
 def test_users_and_agents_have_notes_apart(tmp_path):
     """Law 6: nothing of one user, nor of one agent, is in the folder of another."""
-    with closing(noting(tmp_path / "a.db")) as memory:
+    with noting(tmp_path / "a.db") as memory:
         bo = memory.as_user("bo")
         cook, planner = (memory.as_user("ana", agent=name) for name in ("cook", "planner"))
         told = {memory: "Ana sails.", bo: "Bo paints.", cook: "It cooks.", planner: "It plans."}
@@ -183,7 +182,7 @@ def test_odd_names_have_folders_of_their_own(tmp_path):
     assert len({*names}) == len(ODD + LONG)
     assert max(map(len, names)) <= 100
     settings = chosen(notes={"folder": str(tmp_path / "notes/{user}/memory")}, user="somebody")
-    with closing(noting(tmp_path / "a.db", settings=settings)) as memory:
+    with noting(tmp_path / "a.db", settings=settings) as memory:
         for user in ODD[:4]:
             own = memory.as_user(user)
             assert own.notes.folder.is_relative_to(tmp_path / "notes")
@@ -209,7 +208,7 @@ def test_the_word_of_an_agent_stands_apart(tmp_path):
 
     Its correction does not take the line of a person's word, either.
     """
-    with closing(by_hand(tmp_path / "a.db")) as memory:
+    with by_hand(tmp_path / "a.db") as memory:
         porto = memory.remember("I live in Porto.")
         memory.remember("I work in Faro.")
         memory.notes.sync()

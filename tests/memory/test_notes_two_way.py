@@ -3,7 +3,7 @@
 import random
 import tempfile
 from collections import Counter
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 
 from effort import examples
@@ -263,7 +263,7 @@ def test_contested_lines_lose_nothing_of_a_person(seed, size):
     mine, ended = set(), set()
     with (
         tempfile.TemporaryDirectory() as place,
-        closing(by_hand(Path(place) / "a.db", notes={"max_memory_size": size})) as memory,
+        by_hand(Path(place) / "a.db", notes={"max_memory_size": size}) as memory,
     ):
         for number in range(30):
             clock_of(memory).advance(MINUTE)
@@ -280,7 +280,7 @@ def test_contested_lines_lose_nothing_of_a_person(seed, size):
 
 def test_a_line_stands_for_all_facts_that_say_it(tmp_path):
     """Where it is changed, one of them is corrected and the others are forgotten."""
-    with closing(by_hand(tmp_path / "a.db")) as memory:
+    with by_hand(tmp_path / "a.db") as memory:
         for text in ("Ana likes tea", "Ana  likes\ntea", "Rex is a dog"):
             memory.remember(text)
         text = memory.notes.read_memory()

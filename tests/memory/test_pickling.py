@@ -1,7 +1,6 @@
 """What a memory gives can be sent to another process, and kept in a cache."""
 
 import pickle
-from contextlib import closing
 from copy import deepcopy
 
 from memoranda import Memory, Settings
@@ -10,7 +9,7 @@ from memoranda import Memory, Settings
 def test_what_is_returned_can_be_pickled_and_copied():
     """Records with metadata, hits, what was recalled, contexts, messages, changes, entities."""
     settings = Settings(timezone="UTC", embedding={"model": "none"})
-    with closing(Memory(":memory:", user="ana", settings=settings)) as memory:
+    with Memory(":memory:", user="ana", settings=settings) as memory:
         tea = memory.remember("Ana drinks tea in Porto.", metadata={"cups": [1, {"size": 2}]})
         chat = memory.conversation("trip")
         chat.add("user", "Where does Ana drink tea?")

@@ -75,7 +75,7 @@ WHERE datname = current_database() AND wait_event_type = 'Lock'
 
 def test_who_waited_for_another_writer_knows_what_that_one_stored(location):
     """A fact is stored once, and what comes later has the higher key."""
-    with closing(remembering(location)) as memory, connected(location) as other:
+    with remembering(location) as memory, connected(location) as other:
         memory.remember("Ana likes cake")
         for meanwhile, text in ((TEXT, TEXT), ("Ana likes milk", "Ana likes water")):
             with ThreadPoolExecutor(1) as thread:
@@ -91,7 +91,7 @@ def test_who_waited_for_another_writer_knows_what_that_one_stored(location):
 
 def test_a_new_record_is_stored_by_one_statement(location):
     """Unless the user, or a record with the same text, has a part in it."""
-    with closing(remembering(location)) as memory:
+    with remembering(location) as memory:
         store, plan = memory._services.store, memory._records.plan
 
         def added(scope, text):
@@ -117,7 +117,7 @@ def test_a_new_record_is_stored_by_one_statement(location):
 
 def test_searches_and_failed_writes_leave_a_connection_that_stores(location):
     """What the driver prepared for reading is dropped after a rollback; writing goes on."""
-    with closing(remembering(location)) as memory:
+    with remembering(location) as memory:
         memory.remember("Ben likes coffee")
         for _ in range(12):  # The driver prepares what it runs often.
             memory.records()
@@ -134,7 +134,7 @@ KILL = "SELECT pg_terminate_backend(pg_backend_pid())"
 
 def test_a_write_that_lost_its_connection_is_there_whole_or_not_at_all(location):
     """Lost in its midst nothing is stored; lost at its end, it is told that this is not known."""
-    with closing(remembering(location)) as memory:
+    with remembering(location) as memory:
         store, scope = memory._services.store, memory._scope
 
         def lose():
@@ -153,7 +153,7 @@ def test_a_write_that_lost_its_connection_is_there_whole_or_not_at_all(location)
 
 def test_what_was_lost_over_tls_is_lost(location):
     """What libpq says of a connection that it had is no advice on how to connect."""
-    with closing(remembering(location)) as memory:
+    with remembering(location) as memory:
         for told in (
             "consuming input failed: server closed the connection unexpectedly",
             "consuming input failed: SSL connection has been closed unexpectedly",
@@ -166,7 +166,7 @@ def test_what_was_lost_over_tls_is_lost(location):
 
 def test_a_server_that_is_away_is_unreachable(server, location):
     """It is told so, and why, once the wait is over; who waited does not wait again."""
-    with closing(remembering(location, storage={"busy_timeout": 0.3})) as memory:
+    with remembering(location, storage={"busy_timeout": 0.3}) as memory:
         memory.remember(TEXT)
         control(server, "-m", "fast", "stop")
         try:
@@ -200,7 +200,7 @@ def test_a_crash_of_the_server_loses_nothing(location):
             if turn == 2:
                 started.wait()
 
-    with closing(remembering(location)) as memory:
+    with remembering(location) as memory:
         with ThreadPoolExecutor(4) as threads:
             writing = [threads.submit(write, memory, number) for number in range(4)]
             started.wait()
@@ -258,7 +258,7 @@ def test_a_password_is_shown_nowhere(server, owner, caplog):
     """Neither right nor wrong: by no report, message, log or cause of an error."""
     caplog.set_level(logging.DEBUG)
     told = []
-    with closing(remembering(address(server, owner, ENCODED))) as memory:
+    with remembering(address(server, owner, ENCODED)) as memory:
         memory.remember("Ana likes tea")
         store = memory._services.store
         told += [memory, memory.stats(), memory.doctor(), store]

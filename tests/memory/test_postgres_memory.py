@@ -1,7 +1,7 @@
 """A memory on a PostgreSQL server: how it is opened, what it waits for and what it tells."""
 
 import sys
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -31,20 +31,20 @@ def location(postgres):
 def test_a_backup_is_left_to_the_server(location, tmp_path):
     """The error names the command that makes one."""
     told = r"run: pg_dump --format=custom '--file=\S+my copy' 'postgresql:"
-    with closing(remembering(location)) as memory, pytest.raises(InvalidInput, match=told):
+    with remembering(location) as memory, pytest.raises(InvalidInput, match=told):
         memory.backup(tmp_path / "my copy")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_where_nothing_can_be_written_all_is_read(location):
     """On a standby: search, recall, contexts, entities, tools; what waits for a vector, too."""
-    with closing(remembering(location)) as memory:
+    with remembering(location) as memory:
         memory.remember("Ana likes tea in Porto.")
         memory.conversation("trip").add("user", "I like tea.")
         memory.entities()
         memory.remember("Ana likes coffee in Faro.")
     standby = f"{location}&options=-c%20default_transaction_read_only%3Don"
-    with closing(remembering(standby)) as memory:
+    with remembering(standby) as memory:
         tools = memory.tools()
         for found in (
             [each.record.content for each in memory.search("Who likes coffee?")],
@@ -64,7 +64,7 @@ def test_where_nothing_can_be_written_all_is_read(location):
 def test_what_the_server_ends_can_be_tried_again(location):
     """An administrator's limit is told with what to do."""
     asked = "SELECT set_config('statement_timeout', '1', false)", "SELECT pg_sleep(1)"
-    with closing(remembering(location)) as memory:
+    with remembering(location) as memory:
         store = services_of(memory).store
         with (
             pytest.raises(StoreBusy, match="raise its statement_timeout"),
@@ -109,7 +109,7 @@ def test_without_the_extra_the_remedy_is_told(monkeypatch):
 
 def test_keys_grow_beyond_small_numbers(location):
     """Lists of keys and of users, of one statement, are numbers of one size."""
-    with closing(remembering(location)) as memory:
+    with remembering(location) as memory:
         for key in (32_766, 2**31 - 2):
             with connected(location) as connection:
                 connection.execute("SELECT setval('record_keys', %s)", [key])
@@ -121,18 +121,18 @@ def test_keys_grow_beyond_small_numbers(location):
 def test_notes_arrive_on_postgresql_where_there_is_a_folder(postgres, tmp_path):
     """Without one they are left out, and named; also once it is named they are copied."""
     where, notes = new_database(postgres), {"folder": str(tmp_path / "notes" / "{user}")}
-    with closing(remembering(str(tmp_path / "a.db"))) as memory:
+    with remembering(str(tmp_path / "a.db")) as memory:
         memory.remember("Ana likes tea")
         memory.notes.sync()
         memory.notes.append_history("Talked of tea.")
         own = memory.notes.folder
         (told,) = memory.copy_to(where)
         assert "no folder for them; set notes.folder" in told.left_out[0]
-    with closing(remembering(str(tmp_path / "a.db"), notes=notes)) as memory:
+    with remembering(str(tmp_path / "a.db"), notes=notes) as memory:
         assert [told.left_out for told in memory.copy_to(where)] == [()]
     for path in own.glob("*.md"):
         assert (tmp_path / "notes" / "ana" / path.name).read_text() == path.read_text()
-    with closing(remembering(where, notes=notes)) as copy:
+    with remembering(where, notes=notes) as copy:
         assert copy.notes.search("tea")[0].text == "Talked of tea."
         assert copy.notes.sync().changes == 0
 
@@ -181,7 +181,7 @@ def speak(memory):
 
 def test_what_is_erased_is_in_no_file(location):
     """Neither rows nor what is derived, nor samples of the planner; nor a deleted user's name."""
-    with closing(remembering(location)) as memory:
+    with remembering(location) as memory:
         record = speak(memory)
         speak(memory.as_user(f"user {NAME}"))
         with connected(location) as connection:

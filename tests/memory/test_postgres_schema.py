@@ -115,7 +115,7 @@ def test_a_database_of_before_becomes_one_of_today(postgres, columns, number):
         connection.execute(FROM_5[number])
         made_by = [ANALYZER, TermAnalyzer().name]
         connection.execute("INSERT INTO meta (name, value) VALUES (%s, %s)", made_by)
-    with closing(remembering(former)) as memory:
+    with remembering(former) as memory:
         with connected(former) as connection:
             assert connection.execute("SELECT count(*) FROM nearest_2").fetchone() == (0,)
             connection.execute("DROP TABLE nearest_2")
@@ -140,7 +140,7 @@ def test_databases_of_each_later_number_become_one_of_today(postgres, columns):
                 connection.execute(sql)
                 connection.execute("INSERT INTO schema_steps VALUES (%s)", [done])
             connection.execute(people)
-        with closing(remembering(former)) as memory:
+        with remembering(former) as memory:
             assert made_of(former) == columns, number
             memory.remember("Ana likes cake")
             found = [each.record.content for each in memory.search("who likes tea?", limit=1)]
@@ -155,7 +155,7 @@ def test_databases_of_each_later_number_become_one_of_today(postgres, columns):
 def test_the_script_for_row_level_security_keeps_users_apart(postgres):
     """Whoever logs in as Ana sees and touches rows of Ana alone, whatever a statement says."""
     address = new_database(postgres)
-    with closing(remembering(address)) as memory:
+    with remembering(address) as memory:
         memory.remember("Ana likes tea")
         memory.conversation("trip").add("user", "I live in Porto.")
         memory.as_user("ben").remember("Ben likes coffee")
@@ -174,7 +174,7 @@ def test_the_script_for_row_level_security_keeps_users_apart(postgres):
             assert changed.rowcount == connection.execute("DELETE FROM recalls").rowcount + 2
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute("UPDATE records SET user_key = 2")
-        with closing(remembering(hers)) as memory:
+        with remembering(hers) as memory:
             memory.remember("Ana likes cake")
             assert memory.search("cake")[0].record.content == "Ana likes cake"
             assert memory.as_user("ben").records() == []
@@ -188,7 +188,7 @@ def test_the_script_for_row_level_security_keeps_users_apart(postgres):
 def test_the_script_for_partitions_divides_what_is_there(postgres):
     """A memory goes on in tables that are divided by user, with all that it held."""
     address = new_database(postgres)
-    with closing(remembering(address)) as memory:
+    with remembering(address) as memory:
         for name in ("ana", "ben", "cleo"):
             user = memory.as_user(name)
             user.conversation("trip").add("user", f"I am {name}.")
@@ -197,7 +197,7 @@ def test_the_script_for_partitions_divides_what_is_there(postgres):
         connection.execute(script("scaling.md"))
         divided = connection.execute("SELECT count(*) FROM pg_partitioned_table").fetchone()[0]
     assert divided > 20
-    with closing(remembering(address)) as memory:
+    with remembering(address) as memory:
         for name in ("ana", "ben", "cleo", "dan"):
             user = memory.as_user(name)
             kept = user.remember(f"{name} likes cake")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -20,13 +19,13 @@ HOUR = timedelta(hours=1)
 @pytest.fixture
 def memory():
     """Ana's memory, which learns only when it is told to."""
-    with closing(remembering()) as made:
+    with remembering() as made:
         yield made
 
 
 def test_five_facts_of_other_sessions_are_recalled():
     """S4.07: by words and meaning, the present session and all that is no fact left out."""
-    with closing(remembering(settings=by_hand(retrieval={"recall": "facts"}))) as memory:
+    with remembering(settings=by_hand(retrieval={"recall": "facts"})) as memory:
         for number in range(7):
             memory.remember(f"Rita's cat number {number} likes tuna", session="before")
         memory.remember("Rita's cat likes tuna, it was said", kind="episode", session="before")

@@ -80,7 +80,7 @@ def test_the_history_only_grows_and_is_in_no_context(tmp_path):
     told = "They agreed on the zinc roof."
     model = talking(entry=told)
     grown = [b""]
-    with closing(noting(tmp_path / "a.db", llm=model)) as memory:
+    with noting(tmp_path / "a.db", llm=model) as memory:
         memory.remember("Ana lives in Porto")
         for session in ("monday", "tuesday", "wednesday"):
             chat = memory.conversation(session)
@@ -115,7 +115,7 @@ class Broken:
 @each_row("deed", [ValueError("odd"), SystemExit(3), None, {}, "text", Reply("text", Usage())])
 def test_whatever_a_model_raises_or_gives_the_last_words_are_kept(tmp_path, deed):
     """S2.32: the history gets a raw entry, and the session waits for the model."""
-    with closing(noting(tmp_path / f"{deed!r:.5}.db", llm=Broken(deed))) as memory:
+    with noting(tmp_path / f"{deed!r:.5}.db", llm=Broken(deed)) as memory:
         chat = memory.conversation("one")
         chat.add("user", "I live in Porto.")
         chat.end()
@@ -129,7 +129,7 @@ def test_the_three_settings_of_the_specification(tmp_path):
     assert default.consolidation.timeout == 30.0
     assert default.agent.memory_window == 50
     settings = chosen(notes={"max_memory_size": 400}, agent={"memory_window": 4})
-    with closing(noting(tmp_path / "a.db", settings=settings)) as memory:
+    with noting(tmp_path / "a.db", settings=settings) as memory:
         assert memory.notes.max_memory_size == 400
         memory.remember_many(
             [f"Fact number {n} is about the harbour of town {n}" for n in range(20)]
@@ -143,7 +143,7 @@ def test_the_three_settings_of_the_specification(tmp_path):
 
 def test_a_line_says_the_fact_that_says_the_same(tmp_path):
     """However many facts are worth more: written by a crashed process or by hand, it adds none."""
-    with closing(noting(tmp_path / "a.db")) as memory:
+    with noting(tmp_path / "a.db") as memory:
         memory.remember("Shelf 0 holds jam.", confidence=0.5)
         memory.remember_many(f"Ana owns boat {number}." for number in range(MOST_FACTS))
         memory.notes.sync()
@@ -221,7 +221,7 @@ def test_what_changed_while_the_model_was_thinking_stays(tmp_path):
 
 def test_the_base_of_version_0_2_is_understood(tmp_path):
     """Its lines have a number more: nothing is taken for new or gone, also in a paragraph."""
-    with closing(asking(tmp_path / "a.db", silent())) as memory:
+    with asking(tmp_path / "a.db", silent()) as memory:
         ids = [each.id for each in memory.remember_many(["Ana sails", "Bob runs", "Eve sings"])]
         memory.notes.sync()
         memory_file(memory).write_text("# M\n\nAna\nsails\n\n- Bob runs\n1. Eve sings\n")
@@ -230,7 +230,7 @@ def test_the_base_of_version_0_2_is_understood(tmp_path):
         rows = [[each.id, each.digest, 3] for each in kept.lines]
     with closing(sqlite3.connect(tmp_path / "a.db")) as connection, connection:
         connection.execute("UPDATE notes_bases SET lines = ?", (json.dumps(rows),))
-    with closing(asking(tmp_path / "a.db", silent())) as memory:
+    with asking(tmp_path / "a.db", silent()) as memory:
         report = memory.notes.sync()
         assert (report.changes, report.written, report.restored) == (0, False, ())
         assert sorted(facts(memory)) == ["Ana sails", "Bob runs", "Eve sings"]

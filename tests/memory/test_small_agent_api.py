@@ -183,7 +183,7 @@ def test_scores_are_those_of_the_model_of_the_specification(location, profile, c
     first, *others = model.embed([query, *texts]).astype(np.float64)
     likeness = {text: float(first @ other) for text, other in zip(texts, others, strict=True)}
     assert model.dimensions == 384
-    with closing(Memory(location, settings=profile, clock=clock)) as memory:
+    with Memory(location, settings=profile, clock=clock) as memory:
         memory.remember_many(texts)
         hits = memory.search(query, min_score=0)
         assert [hit.record.content for hit in hits] == sorted(texts, key=lambda t: -likeness[t])

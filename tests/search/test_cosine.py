@@ -1,7 +1,6 @@
 """Search by meaning alone: the score is the cosine, and nothing else counts (seed 001)."""
 
 import logging
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -57,7 +56,7 @@ def opened(embedder=None, clock=None, **sections):
 @pytest.fixture(scope="module")
 def memory():
     """Seven texts, one of them said long ago and hardly believed."""
-    with closing(opened()) as made:
+    with opened() as made:
         for text in TEXTS[1:]:
             made.remember(text)
         made.remember(TEXTS[0], event_time=START - 900 * DAY, confidence=0.1)
@@ -93,7 +92,7 @@ def test_the_score_is_one_minus_the_cosine_distance(memory, query, least, limit)
 
 def test_the_setting_is_the_least_score_of_a_search():
     """S1.13: 0.3 of the seed where the caller says nothing; 0 is all that is alike."""
-    with closing(opened(retrieval={"min_score": 0.3})) as memory:
+    with opened(retrieval={"min_score": 0.3}) as memory:
         memory.remember_many(TEXTS)
         query = "what does Ana drink in the morning?"
         usual, every = memory.search(query, limit=50), memory.search(query, limit=50, min_score=0)
@@ -106,7 +105,7 @@ def test_the_setting_is_the_least_score_of_a_search():
 def test_while_the_model_is_away_the_words_stand_in_and_why_says_so(caplog):
     """Law 8: the arm is named, a line is logged, stats tell why; then the cosine is back."""
     model = Failing()
-    with closing(opened(model)) as memory:
+    with opened(model) as memory:
         memory.remember_many(TEXTS)
         memory.embed_pending()
         model.broken = True

@@ -1,6 +1,5 @@
 """What rules learn from what is said: claims of turns, and the facts of a memory."""
 
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 from memoranda import Memory, Settings
@@ -36,7 +35,7 @@ def learned(*sessions, at=SAID):
     """Return the facts that hold after sessions, twenty days apart; a session is its turns."""
     clock = FrozenClock(at)
     chosen = Settings(timezone="UTC", embedding={"model": "none"})
-    with closing(Memory(":memory:", user="ana", clock=clock, settings=chosen)) as memory:
+    with Memory(":memory:", user="ana", clock=clock, settings=chosen) as memory:
         for number, said in enumerate(sessions):
             chat = memory.conversation(f"session {number}")
             for text in [said] if isinstance(said, str) else said:

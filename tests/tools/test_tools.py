@@ -6,7 +6,6 @@ import asyncio
 import inspect
 import json
 import re
-from contextlib import closing
 from datetime import date, datetime
 
 import pytest
@@ -44,13 +43,6 @@ CONSOLIDATOR = (
 )
 ID = re.compile(r"\b(?:fact|ep)_[0-9A-Z]{26}\b")
 LONGEST = 16_000  # characters of a result
-
-
-@pytest.fixture
-def memory():
-    """Ana's memory, which learns only when it is told to."""
-    with closing(remembering()) as made:
-        yield made
 
 
 def tools_of(memory):
@@ -99,7 +91,7 @@ def test_each_is_described_by_a_valid_schema(tools):
 def test_search_tells_what_it_finds_as_data_with_ids():
     """A fenced block: a line for each record, with when (in the user's zone), who, how sure, id."""
     chosen = Settings(timezone="Asia/Tokyo", consolidation={"automatic": False})
-    with closing(remembering(settings=chosen)) as memory:
+    with remembering(settings=chosen) as memory:
         search = tools_of(memory)["search_memories"]
         talk(memory, "s", "I live in Porto.")
         memory.consolidate()
