@@ -59,6 +59,7 @@ FEW_RECORDS, CANDIDATES = 1_000, (64, 100)
 FUNCTION_WORD = 1.0  # the weight of those, of a question; a word of one record in 3 has as much
 AROUND = 0.7  # the share of the evidence that may come from neighbours; the rest is a text's own
 SMALL = 262_144  # multiplications that one thread does
+TILE = 8  # columns that it does at once
 NO_POSTINGS = Postings(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
@@ -84,13 +85,14 @@ class LexicalEvidence:
         words = np.repeat(np.arange(-1, len(postings)), [len(each.keys) for each in held])
         counted = visible[records]
         self._words, self._records, times = words[counted], records[counted], times[counted]
-        self._population = int(np.count_nonzero(visible))
+        population = np.count_nonzero(visible)
+        self._unique = log1p((population - 0.5) / 1.5)  # What a word weighs that one record holds.
         holders = np.bincount(self._words, minlength=len(postings)).astype(np.float32)
-        self.rarity: Floats = np.log1p((self._population - holders + 0.5) / (holders + 0.5))
+        self.rarity: Floats = np.log1p((population - holders + 0.5) / (holders + 0.5))
         self.weights = self.rarity * (holders > 0)
-        self._whole = max(float(self.weights.sum()), 1e-9)
+        self._whole = max(self.weights.sum(), 1e-9)
         lengths = rows["terms"]
-        mean = max(float((lengths * visible).sum()) / max(self._population, 1), 1.0)
+        mean = max((lengths * visible).sum() / max(population, 1), 1.0)
         saturation = K1 * (1 - B + B / mean * lengths[self._records])
         # How far a record holds a word: more often counts ever less.
         self._saturated: Floats = (K1 + 1) * times / (times + saturation)
@@ -106,8 +108,7 @@ class LexicalEvidence:
 
         1 for a word that no other record holds, or for several that together are as rare.
         """
-        unique = log1p((self._population - 0.5) / 1.5)
-        likeness: Floats = np.minimum(1, self._summed(1.0) / unique)
+        likeness: Floats = np.minimum(1, self._summed(1.0) / self._unique)
         return likeness
 
     def spread(self, likeness: Floats) -> tuple[Floats, Floats]:
@@ -210,10 +211,13 @@ class QuestionTokens:
             [rarity.get(term, FUNCTION_WORD) for term in terms_of(word)]
             for word in _words_at(text, embedded.spans)
         )
-        weights = np.array([max(each, default=0) for each in told], np.float32)
-        if not weights.any():
-            weights[:] = 1
-        vectors = embedded.tokens.astype(np.float32)
+        weighed = [max(each, default=0) for each in told]
+        count = len(weighed)
+        # Zeros fill up the last tile of a product, which takes less time than what is left of one.
+        size = count + -count % TILE * (count % TILE > TILE // 2)
+        vectors = np.zeros((size, embedded.tokens.shape[1]), np.float32)
+        weights = np.zeros(size, np.float32)
+        vectors[:count], weights[:count] = embedded.tokens, weighed if any(weighed) else 1
         return cls(vectors / _lengths(vectors)[:, None], weights / weights.sum())
 
 
@@ -298,8 +302,7 @@ def _near(count: int) -> Places:
     A neighbour so many turns away stands no more than so many candidates away.
     """
     steps = np.arange(-FARTHEST, FARTHEST + 1)[:, None]
-    near: Places = np.clip(np.arange(count) + steps, 0, count - 1)
-    return near
+    return (np.arange(count) + steps).clip(0, count - 1)
 
 
 def _lengths(vectors: Floats) -> Floats:
@@ -321,15 +324,14 @@ class ScoredRecords:
     precedence: Floats
     score: Floats
 
-    def arms(self, rows: Sequence[int]) -> list[dict[str, ArmEvidence]]:
+    def arms(self, rows: Places) -> list[dict[str, ArmEvidence]]:
         """Return of each row the evidence of the arms that add something to its score."""
         found: list[dict[str, ArmEvidence]] = [{} for _ in rows]
-        places = np.array(rows, np.intp)
         for name, share in self.shares.items():
-            every, shares = self.evidence[name], share[places]
+            every, shares = self.evidence[name], share[rows]
             if not shares.any():
                 continue
-            values = every[places]
+            values = every[rows]
             ranks = len(every) + 1 - np.sort(every).searchsorted(values, "right")
             told = zip(found, ranks.tolist(), values.tolist(), shares.tolist(), strict=True)
             for arms, rank, value, added in told:

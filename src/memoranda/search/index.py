@@ -245,11 +245,6 @@ class Rows:
         return None if read.all() else read
 
     @cached_property
-    def belief(self) -> Floats:
-        """The factor for how far each record is believed: half of it is never lost."""
-        return (0.5 + 0.5 * self["confidence"]).astype(np.float32)
-
-    @cached_property
     def from_person(self) -> Floats:
         """1 for each record that the user said, or of which nobody knows who did, else 0."""
         said: Mask = self.named("speaker", "user") | (self["speaker"] == NO_NUMBER)

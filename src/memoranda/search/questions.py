@@ -66,8 +66,7 @@ def asks(text: str) -> bool:
         return False
     if ASKED.unmarked.search(text) is not None:
         return True
-    clause = ASKED.unmarked_clause.search(text)
-    return clause is not None and ASKED.answered.search(text) is None
+    return bool(ASKED.unmarked_clause.search(text) and not ASKED.answered.search(text))
 
 
 def without_tag(text: str) -> str:

@@ -247,32 +247,25 @@ class SingleSearch:
         if min_score is not None:
             shown &= scored.score >= np.float64(min_score)  # which may be beyond a float32
         order = evidence.best_rows(scored.score, shown, limit + len(skip))
-        records = self._records(order)
-        found = [row for row in order if row in records and records[row].id not in skip][:limit]
-        numbers = scored.score, scored.confidence, scored.precedence
-        told = zip(
-            found,
-            scored.arms(found),
-            self._beside(found),
-            *(each[found].tolist() for each in numbers),
-            strict=True,
-        )
+        found = [(row, each) for row, each in self._records(order).items() if each.id not in skip]
+        places = np.array([row for row, _ in found[:limit]], np.intp)
+        told = zip(found, scored.arms(places), self._beside(places), strict=False)
         return [
             Hit(
-                show_record(records[row], self.secrets),
-                score,
+                show_record(record, self.secrets),
+                float(scored.score[row]),
                 Why(
                     arms=arms,
-                    confidence=confidence,
-                    precedence=precedence,
-                    when=records[row].event_time,
-                    speaker=records[row].source_role,
+                    confidence=float(scored.confidence[row]),
+                    precedence=float(scored.precedence[row]),
+                    when=record.event_time,
+                    speaker=record.source_role,
                     before=before,
                     after=after,
                     unread=self._unread(row),
                 ),
             )
-            for row, arms, (before, after), score, confidence, precedence in told
+            for (row, record), arms, (before, after) in told
         ]
 
     def _unread(self, row: int) -> str | None:
@@ -282,12 +275,14 @@ class SingleSearch:
         derivations = self.parts.derivations
         return "question" if derivations.has_model and derivations.problem is None else None
 
-    def _beside(self, rows: Sequence[int]) -> list[list[str | None]]:
+    def _beside(self, rows: Places) -> list[list[str | None]]:
         """Return how the visible turns before and after each record begin."""
         beside = self.rows.beside[rows]
-        texts = self._texts(beside[(beside >= 0) & self.visible[beside]].tolist())
-        shown = {row: show_beginning(text, self.secrets) for row, text in texts.items()}
-        return [[shown.get(other) for other in pair] for pair in beside.tolist()]
+        there = beside[(beside >= 0) & self.visible[beside]].tolist()
+        shown = {
+            row: show_beginning(text, self.secrets) for row, text in self._texts(there).items()
+        }
+        return [[*map(shown.get, pair)] for pair in beside.tolist()]
 
     def _by_meaning(self) -> tuple[ScoredRecords, Mask]:
         """Return scores by the cosine alone, or by the words where there are no vectors now.
@@ -328,11 +323,10 @@ class SingleSearch:
             shares = evidence.rrf(arms, self.wanted, ranking.rrf_k)
         else:
             shares = evidence.blend(found, self._weights(by_tokens=False))
-            tokens = self._token_evidence(found, reduce(np.add, shares.values()))
-            if tokens:
-                found |= tokens
+            found |= self._token_evidence(found, reduce(np.add, shares.values()))
+            if "tokens" in found:
                 shares = evidence.blend(found, self._weights(by_tokens=True))
-        confidence = self.rows.belief
+        confidence: Floats = np.float32(0.5) * (1 + self.rows["confidence"])
         score: Floats = reduce(np.add, shares.values()) * confidence
         return ScoredRecords(found, shares, confidence, np.ones_like(score), score)
 

@@ -257,7 +257,12 @@ class Fts5:
         asked = dump([_token(user, term) for term in terms])
         found = (row[0] or "" for row in connection.all(POSTINGS, {"terms": asked}))
         keys = (np.fromstring(each, np.int64, sep=",") for each in found)
-        return [Postings(*np.unique(each, return_counts=True)) for each in keys]
+        return [
+            Postings(each, np.ones_like(each))
+            if (each[1:] > each[:-1]).all()
+            else Postings(*np.unique(each, return_counts=True))
+            for each in keys
+        ]
 
     def keys(self, connection: database.SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""
@@ -553,12 +558,10 @@ class SqliteStore(Store):
 
     # Transactions
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
+    def snapshot(self) -> AbstractContextManager[Any]:
         """Let the reads of this thread inside the block see one moment of the database."""
         # In memory nobody else reads or writes meanwhile.
-        with self._lend() if self.in_memory else super().snapshot():
-            yield
+        return self._lend() if self.in_memory else super().snapshot()
 
     def transact(self, patience: float | None = None) -> AbstractContextManager[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or undone."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache, partial
 
 from memoranda.text.patterns import compile_pattern, word_list
-from memoranda.text.sentences import sentence_texts
+from memoranda.text.sentences import split_sentences
 
 _SAID = partial(word_list, "small_talk")
 _WORD = compile_pattern(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -25,8 +26,7 @@ MOST = 12
 
 def is_small_talk(text: str) -> bool:
     """Return whether a text only greets, thanks or agrees: memory has nothing to say to it."""
-    words = _words(text)
-    return bool(words) and all(word in _SAID("words") for word in words)
+    return _is_empty_talk(_words(text))
 
 
 @lru_cache(maxsize=4_096)  # A search looks at the same turns again and again.
@@ -34,14 +34,18 @@ def states_nothing(text: str) -> bool:
     """Return whether a text is made of questions and small talk alone."""
     if len(text) > LONGEST:
         return False
-    sentences = [each.strip(_EDGE) for each in sentence_texts(text)]
+    sentences = (text[each.start : each.end].strip(_EDGE) for each in split_sentences(text))
     return bool(text.strip()) and all(map(_is_empty, filter(None, sentences)))
 
 
+def _is_empty_talk(words: Sequence[str]) -> bool:
+    return bool(words) and _SAID("words").issuperset(words)
+
+
 def _is_empty(sentence: str) -> bool:
-    if is_small_talk(sentence):
-        return True
     words = _words(sentence)
+    if _is_empty_talk(words):
+        return True
     if sentence.endswith(_ASKS):
         return not (words and _CLAUSES.search(sentence)) or words[0] in _SAID("asking")
     if not sentence.endswith(_EXCLAIMS) or any(map(str.isdigit, sentence)):

@@ -20,10 +20,11 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import TracebackType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from memoranda.errors import SchemaTooNew, StoreClosed, StoreError
@@ -318,6 +319,28 @@ C = TypeVar("C", bound=SqlConnection)
 BUSY_TIMEOUT = 60.0
 
 
+class PinnedConnection(AbstractContextManager[C]):
+    """Lends the connection of a snapshot again; every read does, so this is no generator."""
+
+    def __init__(self, connection: C, errors: AbstractContextManager[None]) -> None:
+        """Lend ``connection``, with its driver's errors translated by ``errors``."""
+        self._connection, self._errors = connection, errors
+
+    def __enter__(self) -> C:
+        """Return the connection."""
+        self._errors.__enter__()
+        return self._connection
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        """Translate ``error``."""
+        return self._errors.__exit__(kind, error, trace)
+
+
 class Database(ABC, Generic[C]):
     """Lends connections to threads: inside a snapshot of a thread, always the same one.
 
@@ -383,24 +406,20 @@ class Database(ABC, Generic[C]):
     def read(self) -> AbstractContextManager[C]:
         """Lend a connection for reading; inside a snapshot, always the same one."""
         pinned = getattr(self._local, "pinned", None)
-        return self._lend() if pinned is None else self._lend_pinned(pinned)
-
-    @contextmanager
-    def _lend_pinned(self, pinned: C) -> Iterator[C]:
-        with self._translated():
-            yield pinned
+        return self._lend() if pinned is None else PinnedConnection(pinned, self._translated())
 
     @property
     def known(self) -> dict[Any, Any]:
         """What this thread has looked up in its snapshot, where nothing changes."""
         return {} if getattr(self._local, "pinned", None) is None else self._local.known
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
+    def snapshot(self) -> AbstractContextManager[Any]:
         """Let the reads of this thread inside the block see one moment of the database."""
-        if getattr(self._local, "pinned", None) is not None:
-            yield
-            return
+        pinned = getattr(self._local, "pinned", None)
+        return self._pin() if pinned is None else nullcontext()
+
+    @contextmanager
+    def _pin(self) -> Iterator[None]:
         with self._lend() as connection:
             connection.raw.execute(self.BEGIN_SNAPSHOT)
             self._local.pinned, self._local.known = connection, {}

@@ -301,9 +301,10 @@ class Store(database.Database[Any], TransferReads, IndexReads, AccessReads):
     def _reading(self, scope: Scope | None) -> Iterator[tuple[database.SqlConnection, int]]:
         with self.read() as connection:
             known = self.known
-            if scope is not None and scope not in known:
-                known[scope] = known_user(connection.one, scope)
-            yield connection, record_writes.NOBODY if scope is None else known[scope].key
+            state = known.get(scope)
+            if state is None and scope is not None:
+                state = known[scope] = known_user(connection.one, scope)
+            yield connection, record_writes.NOBODY if state is None else state.key
 
     def _revision(self, scope: Scope) -> int | None:
         state: record_writes.UserState | None = self.known.get(scope)
