@@ -1,12 +1,11 @@
 """The rules of the code: imports, names of classes, and patterns that run in linear time."""
 
 import ast
-import subprocess
-import sys
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from bare_environment import run_python
 from tables import each_row
 
 import memoranda
@@ -105,13 +104,7 @@ def test_no_name_of_a_module_is_given_twice(modules):
 
 def run(program: str, *arguments: str) -> str:
     """Return what a program prints in an interpreter of its own."""
-    done = subprocess.run(  # noqa: S603 - our own interpreter, fixed arguments
-        [sys.executable, "-c", program, *arguments],
-        cwd=ROOT.parents[1],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python("-c", program, *arguments, cwd=ROOT.parents[1])
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

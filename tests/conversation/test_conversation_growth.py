@@ -3,7 +3,7 @@
 import gc
 
 import pytest
-from talks import alone, exchange, fill, remembering, sized
+from talks import alone, chatter, exchange, fill, remembering, sized
 
 WINDOW = 4_000
 
@@ -11,19 +11,8 @@ WINDOW = 4_000
 def talk(chat, count):
     """Add ordinary messages, ten at a time, two of them a call with its result."""
     for number in range(count // 10):
-        pairs = [
-            {"role": role, "content": f"Entry {number}.{index} of the ledger."}
-            for index in range(4)
-            for role in ("user", "assistant")
-        ]
-        call = {"id": f"call_{number}", "function": {"name": "look_up", "arguments": "{}"}}
-        chat.extend(
-            [
-                *pairs,
-                {"role": "assistant", "content": "", "tool_calls": [call]},
-                {"role": "tool", "content": f"found {number}", "tool_call_id": call["id"]},
-            ]
-        )
+        chatter(chat, 8)
+        exchange(chat, f"call_{number}")
 
 
 @pytest.mark.timeout(120)

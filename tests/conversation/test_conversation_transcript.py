@@ -1,7 +1,10 @@
 """The transcript: append-only, thread-safe, in the forms of the providers, bad input refused."""
 
+import gc
+import warnings
 from datetime import UTC, datetime
 
+import apsw
 import pytest
 from tables import each_row
 
@@ -166,3 +169,20 @@ def test_arguments_of_a_conversation_are_checked(chat, verb, error, message):
     """Every verb names what it cannot use."""
     with pytest.raises(error, match=message):
         verb(chat)
+
+
+def test_two_conversations_without_a_memory_are_apart_and_end_with_their_holder():
+    """Each has a store of its own, which is closed when nobody holds the conversation."""
+    one, two = Conversation(), Conversation()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        gc.collect()
+        before = apsw.memory_used()
+        one.extend([{"role": "user", "content": "x" * 100_000} for _ in range(50)])
+        two.add("user", "Only here.")
+        assert (len(one), len(two)) == (50, 1)
+        assert apsw.memory_used() > before + 5_000_000
+        del one
+        assert apsw.memory_used() < before + 1_000_000
+    assert told == []
+    assert two.messages[0].content == "Only here."

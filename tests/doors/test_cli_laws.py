@@ -1,12 +1,11 @@
 """Laws that all commands keep: help, errors, questions, terminals, pipes, what is not there."""
 
 import json
-import subprocess
-import sys
 from importlib import import_module
 
 import pytest
 import typer
+from bare_environment import run_python
 from rich.cells import cell_len
 from tables import each_row
 from talk_of_two_tasks import tell
@@ -88,12 +87,7 @@ def test_help_and_a_server_load_nothing_of_the_memory(tmp_path):
         "import memoranda.mcp.run; print('|', *sys.modules)\n"
         "from memoranda import Memory; Memory(sys.argv[1]); print('|', *sys.modules)"
     )
-    done = subprocess.run(  # noqa: S603 - this interpreter
-        [sys.executable, "-c", program, tmp_path / "m.db"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_python("-c", program, tmp_path / "m.db")
     helped, served, opened = (set(each.split()) for each in done.stdout.split("|")[-3:])
     heavy = {"memoranda.memory", "memoranda.cli.chat", "numpy", "apsw"}
     assert "memoranda.cli.command" in helped

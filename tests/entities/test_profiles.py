@@ -3,8 +3,10 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from samples import record
+
 from memoranda.entities.profiles import LONGEST, profile
-from memoranda.model.models import Entity, Kind, Record
+from memoranda.model.models import Entity, Kind
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ANA = Entity(id="ent_1", name="Ana Lima", type="person", aliases=("Ana",))
@@ -12,18 +14,9 @@ ANA = Entity(id="ent_1", name="Ana Lima", type="person", aliases=("Ana",))
 
 def fact(content, *, subject="Ana", confidence=0.8, kind=Kind.FACT, by=None, day=0):
     """Return a fact that mentions Ana."""
-    return Record(
-        id=f"fact_{content}",
-        kind=kind,
-        content=content,
-        content_hash=content,
-        user="u",
-        event_time=NOW + timedelta(days=day),
-        created_at=NOW,
-        confidence=confidence,
-        superseded_by=by,
-        metadata={"subject": subject},
-    )
+    known = {"id": f"fact_{content}", "created_at": NOW, "metadata": {"subject": subject}}
+    known |= {"event_time": NOW + timedelta(days=day), "superseded_by": by}
+    return record(content, kind=kind, confidence=confidence, **known)
 
 
 def summary(*records):

@@ -1,10 +1,12 @@
-"""Each language reads its own examples: what a sentence states, and what states nothing."""
+"""Each language reads its own examples: what a sentence states, what states nothing, what asks."""
 
 import tomllib
 from pathlib import Path
 
 import pytest
+from tables import each_row
 
+from memoranda.facts.questions import read_asked
 from memoranda.facts.reader import FactStatement, read_facts
 from memoranda.text.patterns import languages_with
 
@@ -42,3 +44,15 @@ def test_an_intolerance_is_told_as_one():
     told = [fact for each in said for fact in read_facts(each)]
     assert [fact.attribute for fact in told] == ["allergy"] * 3
     assert not any("llerg" in fact.content or "alérg" in fact.content for fact in told)
+
+
+ASKED = tomllib.loads(Path(__file__).with_name("questions_en.toml").read_text("utf-8"))
+
+
+@each_row(
+    ("attribute", "question"),
+    [(name, question) for name, questions in ASKED.items() for question in questions],
+)
+def test_a_question_is_read_for_its_attribute(attribute, question):
+    """However it is worded, a question asks for the attribute that it is listed under."""
+    assert attribute in {each.attribute for each in read_asked(question)}

@@ -2,11 +2,10 @@
 
 import random
 import signal
-import subprocess
-import sys
 from functools import partial
 
 from analyzers import PlainNames, WordAnalyzer
+from bare_environment import run_python
 from effort import examples
 from samples import ALL, ANA, User, insert_with_message, moment, record
 from steps import carry_out, do
@@ -113,8 +112,7 @@ told.set()
 
 def test_a_process_ends_when_its_upkeep_has():
     """No thread is left that Python would kill in the middle of C++, which aborts the process."""
-    command = [sys.executable, "-c", LONG_STAGE]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
+    done = run_python("-c", LONG_STAGE)
     assert done.stdout.splitlines() == ["2", "['MainThread']"]
 
 

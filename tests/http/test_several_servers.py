@@ -10,7 +10,7 @@ from time import monotonic
 import httpx
 import psycopg
 import pytest
-from bare_environment import bare_environment
+from bare_environment import bare_environment, run_python
 from http_server import PATIENCE
 from postgres_server import new_database
 from ruamel.yaml import YAML
@@ -60,10 +60,8 @@ def test_two_servers_are_one_memory_and_one_may_be_killed(postgres, tmp_path):
     environment |= place
 
     def make_token(user, scope):
-        words = "-m", "memoranda", "token", "create", "--user", user, "--scope", scope
-        made = subprocess.run(  # noqa: S603 - this interpreter
-            [sys.executable, *words], env=environment, capture_output=True, text=True, check=True
-        )
+        words = "token", "create", "--user", user, "--scope", scope
+        made = run_python("-m", "memoranda", *words, env=environment)
         return {"Authorization": f"Bearer {made.stdout.split()[-1]}"}
 
     ana, ben = make_token("ana", "admin"), make_token("ben", "write")

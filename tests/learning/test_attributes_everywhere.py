@@ -1,9 +1,8 @@
 """A fact's attribute counts alike whoever wrote the fact: rules, a model, a person's hand."""
 
 import asyncio
-import subprocess
-import sys
 
+from bare_environment import run_python
 from learning_talks import DAY, START, contents, remembering, talk
 from rule_facts import claims_of, turn
 from tables import each_row, each_text
@@ -129,6 +128,5 @@ with Memory({str(tmp_path / "m.db")!r}, user="ana") as memory:
 reader = sys.modules.get("memoranda.facts.reader")
 print(reader.fact_reader.cache_info().currsize if reader else 0)
 """
-    command = [sys.executable, "-c", code]
-    ran = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - ours
+    ran = run_python("-c", code)
     assert ran.stdout.split() == ["0", "0", "0"]

@@ -3,32 +3,22 @@
 import asyncio
 from datetime import UTC, datetime, timedelta, timezone
 
+from samples import record
 from tables import each_text
 
 from memoranda.learning.llm.model_stages import LONGEST_INSIGHT, ReflectionAnswer, write_insight
-from memoranda.model.checks import content_hash
-from memoranda.model.models import Kind, Record
+from memoranda.model.models import Kind
 from memoranda.testing.models import ScriptedLLM
 
 AT = datetime(2023, 6, 2, 23, 30, tzinfo=UTC)
 ZONE = timezone(timedelta(hours=2))
 
 
-def record(number, content, kind=Kind.FACT):
-    """A record of Friday night, in Greenwich."""
-    return Record(
-        id=f"fact_{number}",
-        kind=kind,
-        content=content,
-        user="u",
-        event_time=AT,
-        created_at=AT,
-        content_hash=content_hash(content),
-        source_role="user",
-    )
-
-
-RECORDS = [record(1, "Ana moved to Lisbon."), record(2, "Ana runs 10 km.", Kind.EPISODE)]
+FRIDAY = {"event_time": AT, "created_at": AT, "source_role": "user"}
+RECORDS = [
+    record("Ana moved to Lisbon.", id="fact_1", **FRIDAY),
+    record("Ana runs 10 km.", id="fact_2", kind=Kind.EPISODE, **FRIDAY),
+]
 
 
 def reflect(insight, records=RECORDS):

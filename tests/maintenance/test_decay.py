@@ -9,17 +9,13 @@ from xml.etree import ElementTree as ET
 from zoneinfo import ZoneInfo
 
 import pytest
-from analyzers import PlainNames, WordAnalyzer
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import User, record
-from steps import do
+from samples import record
 
 from memoranda.maintenance import decay
 from memoranda.model.changes import Fade, Retire
 from memoranda.model.models import Kind
-from memoranda.model.query import Filter, Subset
-from memoranda.store.sqlite import SqliteStore
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -129,31 +125,6 @@ def test_the_clock_on_the_wall_makes_no_difference():
             now = (start.astimezone(UTC) + days * DAY).astimezone(place)
             item = fact(created_at=start, strength_at=start)
             assert decay.confidence(item, now) == decay.curve(1.0, 0.1, days)
-
-
-def test_in_a_store_each_night_is_counted_once():
-    """What fades is retired in its time, later where it was recalled, and twice is once."""
-    store = SqliteStore(":memory:", analyzer=WordAnalyzer(), names=PlainNames())
-    ana, born = User(store), START
-    lonely, recalled = ana.remember("lonely", "recalled", decay_rate=0.1, created_at=born)
-    ana.remember("for ever", created_at=born)
-
-    def planned(now):
-        decaying = ana.records(Filter(now=now, subset=Subset.DECAYING))
-        return decay.plan(decaying, now, THRESHOLD)
-
-    def night(days):
-        actions = planned(born + days * DAY)
-        ana.apply(*actions)
-        assert planned(born + days * DAY) == []
-        return [action.id for action in actions if isinstance(action, Retire)]
-
-    assert night(10) == []
-    assert ana.found(lonely).confidence == pytest.approx(math.exp(-1))
-    ana.apply(do.RecordAccess((recalled.id,), born + 10 * DAY))
-    assert [night(days) for days in (30, 41, 4_000)] == [[lonely.id], [recalled.id], []]
-    assert ana.found(lonely).valid_until == born + 30 * DAY
-    store.close()
 
 
 def test_the_picture_in_the_docs_is_what_the_curve_draws():

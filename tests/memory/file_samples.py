@@ -3,10 +3,10 @@
 import json
 from datetime import UTC, datetime, timedelta
 
+from samples import cut, pruning
 from steps import carry_out, do
 
 from memoranda.memory import Memory
-from memoranda.model.models import PrunedSpan, Pruning
 from memoranda.model.query import Filter
 from memoranda.settings.settings import Settings
 
@@ -59,31 +59,8 @@ def receipts(memory, name):
 
 def prune(memory, name, *parts):
     """Keep the receipt of a pruning of parts of a conversation: from, to, summary."""
-    places = {item.position: item for item in talk(memory, name)}
-    cuts = tuple(
-        PrunedSpan(
-            first=first,
-            last=last,
-            messages=last - first + 1,
-            tokens=90 + first,
-            since=places[first].timestamp,
-            until=places[last].timestamp,
-            why="older than what fits",
-            summary=summary,
-        )
-        for first, last, summary in parts
-    )
-    receipt = Pruning(
-        id=memory._services.ids.new("prn"),
-        at=memory._services.clock.now(),
-        trigger="manual",
-        why="7,700 of 9,000 tokens in use",
-        strategy="hybrid",
-        before=7_700,
-        after=5_000,
-        cuts=cuts,
-    )
-    carry_out(memory._services.store, memory._scope, [do.add_pruning(name, receipt)])
+    cuts = (cut(first, last, summary=summary) for first, last, summary in parts)
+    carry_out(memory._services.store, memory._scope, [do.add_pruning(name, pruning(*cuts))])
 
 
 def written(folder, name, *values):

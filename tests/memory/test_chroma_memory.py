@@ -2,10 +2,10 @@
 
 import os
 import shutil
-import subprocess
 import sys
 
 import pytest
+from bare_environment import run_python
 from kept_bytes import holding
 from noting import by_hand as remembering
 
@@ -84,15 +84,7 @@ def test_chroma_is_loaded_where_it_is_asked_for_and_calls_nobody(tmp_path):
     """A file never loads chromadb; a folder reaches no network, loads no model, and is quiet."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORANDA_")}
     away = {"MEMORANDA_CONFIG": "none.toml", "MEMORANDA_EMBEDDING__MODEL": "none", "HOME": "/none"}
-    done = subprocess.run(  # noqa: S603 - this interpreter, on a program of this test
-        [sys.executable, "-W", "error", "-c", PROGRAM],
-        cwd=tmp_path,
-        env=kept | away,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = run_python("-W", "error", "-c", PROGRAM, cwd=tmp_path, env=kept | away)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

@@ -3,7 +3,6 @@
 import gc
 import itertools
 import shutil
-import subprocess
 import sys
 from contextlib import closing
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from bare_environment import run_python
 from tables import each_row
 from talks import alone, chatter, chosen, exchange, fill, lawful, meter, remembering, sized
 
@@ -226,9 +226,7 @@ def test_a_session_of_a_thousand_messages_takes_less_than_100_megabytes():
     """N3.5: the whole process, with Python itself: all is counted, and much of it sent."""
     if not Path("/proc/self/status").exists():
         pytest.skip("this machine does not tell what a process took at most")
-    done = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-c", SESSION], capture_output=True, text=True, check=True, timeout=240
-    )
+    done = run_python("-c", SESSION)
     messages, kibibytes = map(int, done.stdout.split())
     assert messages == 1_000
     assert kibibytes < 100_000

@@ -2,11 +2,10 @@
 
 import json
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from itertools import pairwise
 
+from bare_environment import run_python
 from noting import (
     HISTORY,
     agent_of,
@@ -66,9 +65,7 @@ def summaries(model):
 
 def test_notes_alone_ask_no_model_and_no_network(tmp_path):
     """S2.10: who writes and reads files opens no socket and loads nothing that talks to models."""
-    done = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-c", ALONE, str(tmp_path)], capture_output=True, text=True, check=False
-    )
+    done = run_python("-c", ALONE, tmp_path)
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())
     assert "memoranda.notes.files" in loaded

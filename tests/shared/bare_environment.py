@@ -1,6 +1,8 @@
-"""The environment of processes that tests start."""
+"""Processes of Python that tests start, and their environment."""
 
 import os
+import subprocess
+import sys
 
 
 def bare_environment(folder, **changes):
@@ -12,3 +14,15 @@ def bare_environment(folder, **changes):
         "MEMORANDA_EMBEDDING__MODEL": "none",
         **changes,
     }
+
+
+def run_python(*arguments, **options):
+    """Run an interpreter to its end; return its exit code and what it wrote, as text."""
+    return subprocess.run(  # noqa: S603 - this interpreter
+        [sys.executable, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+        **options,
+    )

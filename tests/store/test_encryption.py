@@ -4,12 +4,11 @@ The build of SQLite that can encrypt is the module ``apsw`` too. So `make setup`
 folder of its own, and the processes of a test find it there.
 """
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from bare_environment import bare_environment
+from bare_environment import bare_environment, run_python
 
 from memoranda import Memory, Settings
 from memoranda.errors import ConfigError, NotADatabase
@@ -38,21 +37,13 @@ def run(tmp_path):
     if not BUILD.exists():
         pytest.skip(f"{BUILD} is not there: make setup")
 
-    def run_python(*arguments, key=KEY):
+    def start(*arguments, key=KEY):
         environment = bare_environment(tmp_path, PYTHONPATH=str(BUILD), NO_COLOR="1")
         environment |= {"MEMORANDA_STORAGE__KEY": key} if key else {}
-        done = subprocess.run(  # noqa: S603 - this interpreter
-            [sys.executable, *arguments],
-            env=environment,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = run_python(*arguments, env=environment, cwd=tmp_path)
         return done.returncode, " ".join((done.stdout + done.stderr).split())
 
-    return run_python
+    return start
 
 
 @pytest.mark.slow

@@ -1,10 +1,9 @@
 """What was freed goes back to the system."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from bare_environment import run_python
 
 PROGRAM = """
 from threading import Thread
@@ -35,7 +34,5 @@ def test_what_threads_freed_is_given_back():
     """Of 60 MB that each of three threads took and freed, next to nothing is left."""
     if not Path("/proc/self/smaps_rollup").exists():
         pytest.skip("this system does not tell what a process has for itself alone")
-    done = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=60
-    )
+    done = run_python("-c", PROGRAM)
     assert int(done.stdout) < 10_000

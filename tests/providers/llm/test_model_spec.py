@@ -1,9 +1,7 @@
 """How a model is named, and which key it gets."""
 
-import subprocess
-import sys
-
 import pytest
+from bare_environment import run_python
 from tables import each_row
 
 from memoranda.errors import ConfigError
@@ -88,9 +86,7 @@ def test_opening_loads_nothing_heavy():
         "print(open_language_model(LLMSettings(), 'openai:m@http://127.0.0.1:9/v1').name); "
         "print(sorted({'pydantic_ai', 'openai', 'anthropic', 'httpx2'} & set(sys.modules)))"
     )
-    run = subprocess.run(  # noqa: S603 - our own interpreter, fixed arguments
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
+    run = run_python("-c", program)
     assert run.stdout.split() == ["openai:m@http://127.0.0.1:9/v1", "[]"], run.stderr
 
 
