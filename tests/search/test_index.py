@@ -47,6 +47,19 @@ def test_rows_handed_out_stay_what_they_were(memory, store):
     assert before.table["ordinal"][0] == after.table["ordinal"][0]
 
 
+def test_a_name_keeps_its_number_when_records_come(memory, store):
+    """In each column, also where another name is the first to come then."""
+    index = UserIndex()
+    memory.remember("one", session="a", role="ann", kind="episode")
+    before = index.rows(store, SCOPE)
+    memory.remember("two", session="b", role="bob", kind="episode")
+    memory.remember("three", session="a", role="bob", kind="episode")
+    rows = index.rows(store, SCOPE)
+    assert rows.named("session", "a").tolist() == [True, False, True]
+    assert rows.named("speaker", "bob").tolist() == [False, True, True]
+    assert before.names["session"] == {"a": 0}, "what was handed out stays"
+
+
 def test_vectors_come_when_they_are_made_and_go_with_their_record(memory, store):
     """A row without a vector has zeros; after an erasure neither row nor vector is left."""
     index = UserIndex()

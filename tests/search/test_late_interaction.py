@@ -21,6 +21,7 @@ from memoranda.search.evidence import (
     AROUND,
     FARTHEST,
     TALK_FADE,
+    TILE,
     QuestionTokens,
     compare_tokens,
     weigh_question_before,
@@ -43,14 +44,16 @@ def units(tokens):
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-TOKENS = (  # As a model gives them: all about as long.
-    arrays.arrays(
-        np.int8, st.tuples(st.integers(1, 4), st.just(DIMENSIONS)), elements=st.integers(-127, 127)
-    )
-    .filter(lambda made: bool((made != 0).any(axis=1).all()))
-    .map(lambda made: np.rint(127 * units(made)).astype(np.int8))
-)
-TURNS = st.lists(st.tuples(st.integers(0, 1), st.integers(1, 900), TOKENS), min_size=1, max_size=9)
+def tokens_of(most):
+    """Return tokens as a model gives them, all about as long, and so many at most."""
+    shape = st.tuples(st.integers(1, most), st.just(DIMENSIONS))
+    made = arrays.arrays(np.int8, shape, elements=st.integers(-127, 127))
+    some = made.filter(lambda tokens: bool((tokens != 0).any(axis=1).all()))
+    return some.map(lambda tokens: np.rint(127 * units(tokens)).astype(np.int8))
+
+
+TURN = st.tuples(st.integers(0, 1), st.integers(1, 900), tokens_of(4))
+TURNS = st.lists(TURN, min_size=1, max_size=9)
 
 
 def rows_of(turns):
@@ -66,7 +69,7 @@ def rows_of(turns):
 
 
 @settings(max_examples=examples(20), deadline=None)
-@given(asked=TOKENS, turns=TURNS, left_out=st.sets(st.integers(0, 8), max_size=3))
+@given(asked=tokens_of(2 * TILE), turns=TURNS, left_out=st.sets(st.integers(0, 8), max_size=3))
 def test_a_score_is_what_the_definition_says(asked, turns, left_out):
     """Compared with loops over all pairs: own tokens, and those of neighbours, fading."""
     rows = rows_of(turns)
@@ -74,7 +77,7 @@ def test_a_score_is_what_the_definition_says(asked, turns, left_out):
     told = [turns[place][2] for place in candidates]
     tokens = dict(zip(candidates, told, strict=True))
     weights = np.linspace(1, 2, len(asked))
-    words = [f"w{place}" for place in range(len(asked))]
+    words = [f"w{place:x}" for place in range(len(asked))]
     spans = [(3 * place, 3 * place + 2) for place in range(len(asked))]
     question = QuestionTokens.of(
         " ".join(words),

@@ -1,6 +1,7 @@
 """The retriever: arms alone, what is skipped, and a failing model."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import pytest
 from retrieving import LATE, adds_up, found, retriever_of
@@ -110,3 +111,18 @@ def test_ranks_are_places_in_the_arm(memory):
         told = sorted((h.why.arms[arm].rank, -h.why.arms[arm].score) for h in hits)
         assert told[0][0] == 1
         assert [score for _, score in told] == sorted(score for _, score in told)
+
+
+@each_text
+def test_a_time_in_a_question_is_evidence(question):
+    """What happened then is raised, however the time is written; without one there is no such arm.
+
+    What did I do in March 2024? | What did I do on 5 March 2024 | Was tat ich im März 2024?
+    """
+    own = {"kind": "episode", "role": "user"}
+    with Memory(":memory:", settings=Settings(timezone="UTC", embedding={"model": "none"})) as one:
+        one.remember("I did something.", event_time=datetime(2024, 1, 5, tzinfo=UTC), **own)
+        then = one.remember("I did this, too.", event_time=datetime(2024, 3, 5, tzinfo=UTC), **own)
+        best = one.search(question)[0]
+        assert (best.record, best.why.arms["temporal"].rank) == (then, 1)
+        assert all("temporal" not in hit.why.arms for hit in one.search("What did I do?"))
