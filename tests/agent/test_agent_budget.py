@@ -71,7 +71,7 @@ def test_the_counts_of_the_provider_teach_the_next_budget(tmp_path):
 def test_the_view_of_the_agent_follows_the_settings(tmp_path):
     """``conversation.max_messages`` limits what is sent; what left the view is in the answer."""
     own = {"max_messages": 8, "keep_recent": 4, "prune_from": 0.0}
-    settings = chosen(conversation=own)
+    settings = chosen(conversation=own, agent={"system": "You plan trips."})
     with noting(tmp_path / "a.db", settings=settings) as memory:
         agent, told = agent_of(memory, talking(always="I see.")), []
         for number in range(12):
@@ -80,6 +80,7 @@ def test_the_view_of_the_agent_follows_the_settings(tmp_path):
             sent = [m for m in agent._model.chatted[-1].messages if m["role"] in SPOKEN]
             assert len(sent) <= 8
             assert sent[-1]["content"] == f"Number {number}."
+        assert agent._model.chatted[-1].messages[0]["content"].startswith("You plan trips.")
         assert answer.receipt.left_out
         assert tuple(told) == agent.chat.prunings != ()
 

@@ -20,7 +20,7 @@ from talks import (
     used,
 )
 
-from memoranda import errors
+from memoranda import Conversation, errors
 
 WINDOW = 1_000
 SMALLER = 45  # tokens of messages of which the ones that stay fit any target
@@ -116,6 +116,22 @@ def test_thresholds_are_settings():
     chat.add("user", sized(600))
     assert chat.prunings[-1].trigger == "aggressive"
     assert chat.prunings[-1].messages == len(chat) - chat.prunings[0].messages - 1
+
+
+def test_a_conversation_goes_by_its_settings():
+    """R8: how much of the window, how many stay and by which strategy, where no argument says."""
+    own = {"budget_share": 0.5, "window": 1, "strategy": "recency"}
+    chat = Conversation(context_limit=WINDOW, settings=chosen(**own))
+    chatter(chat, 8)
+    assert (chat.context().receipt.budget, chat.window()) == (500, chat.recent(2))
+    assert (chat.prune(60).strategy, len(chat.view().messages) < 8) == ("recency", True)
+    chat = Conversation(settings=chosen(prune_from=0.0, max_messages=6, keep_recent=2))
+    chatter(chat, 7)
+    assert len(chat.prunings) == 1
+    far = chosen(prune_at=0.6, aggressive_at=0.6, aggressive_to=0.1)
+    chat = alone(context_limit=4 * WINDOW, keep_recent=1, settings=far)
+    fill(chat, [60] * 41)
+    assert [(r.trigger, r.after < 500) for r in chat.prunings] == [("aggressive", True)]
 
 
 @pytest.mark.slow

@@ -414,9 +414,34 @@ HERE = "tests/doors/test_settings_everywhere.py::"
 HTTP = "tests/doors/test_mcp_http.py::"
 LIMITS = "tests/doors/test_http_limits.py::"
 SECRETS = "tests/memory/test_secret_policies.py::"
+MODELS = "tests/conversation/test_conversation_models.py::"
+PRUNING = "tests/conversation/test_conversation_pruning.py::"
+TASKS = "tests/conversation/test_conversation_tasks.py::"
 # What is not seen by such steps (only by a power cut, a hanging server, time, or over HTTP),
 # by the tests that prove it.
 ELSEWHERE = {
+    MODELS + "test_settings_come_before_what_is_known": ["conversation.context_limit"],
+    MODELS + "test_the_settings_cap_a_context": ["conversation.max_tokens"],
+    PRUNING + "test_thresholds_are_settings": [
+        f"conversation.{name}"
+        for name in ("warn_at", "prune_from", "prune_at", "prune_to", "aggressive_at")
+    ],
+    PRUNING + "test_a_conversation_goes_by_its_settings": [
+        f"conversation.{name}"
+        for name in (
+            "aggressive_to",
+            "budget_share",
+            "keep_recent",
+            "max_messages",
+            "strategy",
+            "window",
+        )
+    ],
+    TASKS + "test_boundaries_are_told_and_need_not_prune": ["conversation.at_task_boundary"],
+    TASKS + "test_a_session_start_can_prune_by_itself": ["conversation.at_session_start"],
+    "tests/agent/test_agent_budget.py::test_the_view_of_the_agent_follows_the_settings": [
+        "agent.system"
+    ],
     HERE + "test_durability_is_whether_commits_wait_for_the_disk": ["storage.durability"],
     HERE + "test_threads_and_megabytes_are_those_of_the_settings": [
         "embedding.threads",

@@ -1,7 +1,6 @@
 """One set of settings, honoured by every door: each changes what it says it changes."""
 
 import json
-from collections import Counter
 from pathlib import Path
 
 import anyio
@@ -16,72 +15,6 @@ from memoranda.search.index import MEGABYTE
 from memoranda.serving.late import LateMemory
 from memoranda.settings.fields import fields
 
-# What makes a setting visible, where it needs others: a window that fills up, a task that ends.
-SMALL = {"conversation.context_limit": 1_600, "agent.system": "Be kind."}
-FEW = SMALL | {"conversation.keep_recent": 2, "conversation.context_limit": 800}
-# Each setting of a conversation and of the agent: another value, and what else must be set.
-CHANGES = {
-    "conversation.context_limit": (2_800, {"agent.system": "Be kind."}),
-    "conversation.budget_share": (0.4, SMALL),
-    "conversation.max_tokens": (900, {"agent.system": "Be kind."}),
-    "conversation.max_messages": (8, SMALL | {"conversation.keep_recent": 2}),
-    "conversation.keep_recent": (2, SMALL | {"conversation.max_messages": 12}),
-    "conversation.window": (2, {}),
-    "conversation.strategy": ("recency", SMALL),
-    "conversation.warn_at": (0.3, SMALL | {"conversation.context_limit": 2_400}),
-    "conversation.prune_from": (0.0, {}),
-    "conversation.prune_at": (0.6, SMALL | {"conversation.keep_recent": 2}),
-    "conversation.prune_to": (
-        0.2,
-        SMALL
-        | {"conversation.keep_recent": 2, "conversation.aggressive_to": 0.2}
-        | {"conversation.context_limit": 1_200, "conversation.at_task_boundary": "keep"},
-    ),
-    "conversation.aggressive_at": (0.6, FEW | {"conversation.prune_at": 0.6}),
-    "conversation.aggressive_to": (
-        0.1,
-        {"conversation.prune_at": 0.6, "conversation.aggressive_at": 0.6}
-        | FEW
-        | {"conversation.context_limit": 1_000},
-    ),
-    "conversation.at_task_boundary": ("keep", {"conversation.prune_from": 0.0}),
-    "conversation.at_session_start": ("prune", {}),
-    "agent.system": ("You plan trips.", {}),
-}
-SAID = [
-    *(f"Number {n} is about cats and their {'very ' * 60}long tails." for n in range(8)),
-    "New task: write the release notes.",
-    *(f"Note {n} is about {'rather ' * 60}small changes." for n in range(5)),
-]
-HALVES = (SAID[:10], SAID[10:])
-
-
-def talk(path):
-    """Talk in a conversation of the library; return the warnings."""
-    warnings = []
-    for said in HALVES:
-        with Memory(path) as memory:
-            chat = memory.conversation("chat", system=Settings().agent.system)
-            chat.on("approaching_limit", warnings.append)
-            for text in said:
-                chat.add("user", text)
-                chat.add("assistant", "Noted.")
-    return len(warnings)
-
-
-def seen(path, warnings):
-    """Return what can be seen of the conversation after a talk, and of its next context."""
-    with Memory(path) as memory:
-        talk = memory.stored_conversations.open_existing("chat")
-        shown = talk.explain()
-        cuts = [
-            (each.trigger, cut.first, cut.summary) for each in talk.prunings for cut in each.cuts
-        ]
-        triggers = [each.trigger for each in talk.prunings]
-        states = Counter(line.state for line in shown.lines)
-        said = shown.figures.token_limit, shown.budget, shown.told, talk.system.partition("\n")[0]
-        return warnings, triggers, cuts, states, said, len(talk.window())
-
 
 def by_environment(monkeypatch, values, **places):
     """Set settings as environment variables; ``None`` takes one away."""
@@ -94,22 +27,6 @@ def by_environment(monkeypatch, values, **places):
         for place, where in places.items():
             text = text.replace(f"{{{place}}}", str(where))
         monkeypatch.setenv(variable, text)
-
-
-@pytest.mark.slow
-def test_each_setting_of_a_talk_changes_what_it_says(tmp_path, monkeypatch, subtests):
-    """With another value of one setting the same talk leaves another view."""
-    plain = {}
-    for name, (value, beside) in CHANGES.items():
-        known = tuple(sorted(beside.items()))
-        with subtests.test(name), monkeypatch.context() as settings:
-            by_environment(settings, beside)
-            if known not in plain:
-                path = tmp_path / f"{name} before.db"
-                plain[known] = seen(path, talk(path))
-            by_environment(settings, {name: value})
-            path = tmp_path / f"{name} after.db"
-            assert seen(path, talk(path)) != plain[known]
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +97,7 @@ def test_each_door_opens_what_the_settings_say(monkeypatch, run):
 
 def test_no_setting_is_left_out():
     """Whoever adds a setting says here what it changes, or what proves that it does."""
-    proved = [*CHANGES, *EFFECTS, *(name for each in ELSEWHERE.values() for name in each)]
+    proved = [*EFFECTS, *(name for each in ELSEWHERE.values() for name in each)]
     assert sorted(field.name for field in fields()) == sorted(proved)
     for proof in ELSEWHERE:
         path, _, test = proof.partition("::")

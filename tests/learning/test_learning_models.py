@@ -1,11 +1,12 @@
 """Learning with a language model: its facts, what it costs, and what happens when it fails."""
 
 import json
-from threading import Event, Thread
+from threading import Thread
 
 import pytest
 from learning_talks import PATIENCE, by_hand, contents, fact, remembering, talk
 from model_server import answered, said
+from noting import Gate
 
 from memoranda import Settings, services
 from memoranda.errors import ConfigError, LLMError, UnusableAnswer
@@ -174,31 +175,13 @@ def test_a_claim_that_says_more_than_a_known_value_is_no_repetition():
         assert len(fact(memory, "Ines").source_ids) == 2
 
 
-class Stalling:
-    """A model that answers only when it is let."""
-
-    name = "stalling"
-
-    def __init__(self, model):
-        """Ask ``model`` once :attr:`go` is set."""
-        self.go, self.begun, self._model = Event(), Event(), model
-
-    async def ask(self, instructions, prompt, answer):
-        """Wait without holding up the loop, then answer."""
-        import asyncio  # noqa: PLC0415 - a test's own
-
-        self.begun.set()
-        await asyncio.to_thread(self.go.wait, PATIENCE)
-        return await self._model.ask(instructions, prompt, answer)
-
-
 def test_end_returns_while_the_model_stalls():
     """``end`` waits for ``consolidation.timeout`` at most; the facts come when they come."""
-    model = Stalling(ScriptedLLM([ClaimsAnswer([PORTO])]))
+    model = Gate(ScriptedLLM([ClaimsAnswer([PORTO])]))
     chosen = Settings(timezone="UTC", consolidation={"timeout": 0.05})
     with remembering(llm=model, settings=chosen) as memory:
         talk(memory, "s", SAID).end()
-        assert model.begun.wait(PATIENCE)
+        assert model.asked.wait(PATIENCE)
         assert contents(memory) == []
         assert [item.id for item in memory.sessions(pending=True)] == ["s"]
         model.go.set()
@@ -210,11 +193,11 @@ def test_closing_does_not_wait_for_a_model_that_stalls(tmp_path, monkeypatch):
     """What was asked is given up, the session waits in the file, and the next run learns it."""
     monkeypatch.setattr(services, "LAST_MOMENTS", 0.5)
     path = tmp_path / "memory.db"
-    model = Stalling(ScriptedLLM([ClaimsAnswer([PORTO])]))
+    model = Gate(ScriptedLLM([ClaimsAnswer([PORTO])]))
     chosen = Settings(timezone="UTC", consolidation={"timeout": 0.05})
     memory = remembering(path, llm=model, settings=chosen)
     talk(memory, "s", SAID).end()
-    assert model.begun.wait(PATIENCE)
+    assert model.asked.wait(PATIENCE)
     closer = Thread(target=memory.close)
     closer.start()
     closer.join(PATIENCE / 2)
