@@ -274,14 +274,32 @@ POINTING = """
 > My dad lives in Leeds, did I tell you? > forget that stuff about my dad | Forgotten: My dad lives in Leeds, did I tell you.
 > My husband Ifor takes his tablets at 7 and at 11. > When is Ifor's birthday? | Nothing in memory answers this.
 > My sister Mia lives in Bath and calls on Sundays. > What is Mia's phone number? | Nothing in memory answers this.
+> my bf liam is coming up the weekend of march 14 > whens liams birthday | Nothing in memory answers this.
+> My brother Bakyt drives a truck to Kashgar. > What is telephone of Bakyt? | Nothing in memory answers this.
+> owen turns 13 on march 28 > whens owens birthday | owen turns 13 on march 28
 > his birthday is on 28 march > forget that i said anything about his birthday | Forgotten: his birthday is on 28 march.
 > My friend Dorothy is wrong about most things. > Do forget what I said about Dorothy being wrong about things, she drove me. | Forgotten: My friend Dorothy is wrong
 > my dad lives in atlanta > forget that stuff i said about my dad > where does my dad live | Nothing in memory answers this.
 > A friend invites me to eat liver, do I accept? > /new > A friend invites me to eat liver, do I accept? | Nothing in memory answers this.
+> my boss wants to do a big roast lamb on sunday, can i eat that? > /new > my boss wants to do a big roast lamb on sunday, can i eat that? | Nothing in memory answers this.
 > My brother Marek sells his flat for 6,2 million. > Marek went down with the price of the flat, now it is 5,8 million. > /new > How much does Marek want for the flat? | 5,8 million
 > did my ankle in july so i see hannah the physio every second wednesday > when do i see the physio | hannah
 > Can you talk to me a bit less formally? You sound like my old boss. | Remembered: Can you talk to me a bit less formally.
 > I live in Leeds. > please forget that | Forgotten: I live in Leeds.
+> Ex rang. Gary. Says he's changed. > Scrap what I said about Gary. | Forgotten: Ex rang. Gary. Says he's changed.
+> I do eat eggs in secret. > Could you forget what I said about the eggs? I'd feel happier. | Forgotten: I do eat eggs in secret.
+> I nearly married the engineer. > I'd rather you didn't keep the thing I said about the engineer, Isla reads this. | Forgotten: I nearly married the engineer.
+> the vicar paid in cash, 14 grand > dont keep that about the cash off the vicar | Forgotten: the vicar paid in cash, 14 grand.
+> My dad drinks. > Please forget what I said about my dad. It isn't fair to him, he's been sober since 2022. | Forgotten: My dad drinks.
+> I paid £340 for 2 chairs. > No, I tell a lie, it was £430, I've just looked at the slip. | Corrected: I paid £430 for 2 chairs.
+> Medical on 19 Feb or they pull my licence. > No wait. 20th. Friday. | Corrected: Medical on 20th Feb or they pull my licence.
+> scan on me shoulder 20 oct at castle hill > no im lying its the 22nd just seen the letter | Corrected: Scan on me shoulder 22nd oct at castle hill.
+> On 9 of April I go to a fair of furniture. > My flight goes at 6:40. > Sorry, I wrote wrong, the fair is on 16 of April, not 9 | Corrected: On 16 of April I go to a fair of furniture.
+> Alison flies over on the 3rd of July. > I knit a scarf. > I beg your pardon, Alison arrives on the 5th of July, not the 3rd. | Corrected: Alison flies over on the 5th of July.
+> stats midterm is dec 14 at 9am > wait no stats midterm got moved, its dec 16 now same time | Noted: Stats midterm is on 16 December
+> I have 3 kids. > Oh wait, it's 5, I have to go. | Noted.
+> it got moved, it's on the 25th now, not the 9th > no sorry 26th its a friday | Noted.
+> My husband works at the Kao mine. | Noted: your husband works at the Kao mine.
 > My name is Bo and my dog is called Rex. > /new > What's my dog's name? > forget that | Nothing is changed yet. Which do you mean: “your name is Bo” or “your dog is called Rex”?
 > I live in Leeds. > What is my shoe size? > forget that | Nothing to forget: memory knows nothing about “that”.
 > J'habite à Lyon. > Où est-ce que j'habite ? > oublie ça > Où est-ce que j'habite ? | Nothing in memory answers this.

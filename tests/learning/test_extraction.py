@@ -283,8 +283,16 @@ def test_a_sentence_is_read_with_what_was_said_before_it(said, told):
     My boss isn't Tom, it's Tim. |
     I work not at Acme but at Siemens. | The user works at Siemens.
     The deadline is May 3. No wait, it's May 5, not May 3.
-    | The deadline is 3 May 2026. The deadline is 5 May 2026.
-    The deadline is May 3. Sorry, May 5. | The deadline is 3 May 2026. The deadline is 5 May 2026.
+    | The deadline is 5 May 2026.
+    The deadline is May 3. Sorry, May 5. | The deadline is 5 May 2026.
+    The deadline isn't May 3. No, the 5th. |
+    I have a dog called Pelé who is afraid of cats. | The user's dog is called Pelé.
+    One daughter, Shay, 27, Darwin. Works at the airport. |
+    My gran, Koko Dineo, lives in Thaba Nchu. She raised me.
+    | The user's gran Koko Dineo lives in Thaba Nchu.
+    I don't eat pork, never have. | The user does not eat pork.
+    I am working as dental technician. |
+    My parents live in Coimbatore. | The user's parents live in Coimbatore.
     The deadline is May 3. Actually, it's because I moved. | The deadline is 3 May 2026.
     The deadline is May 3. No, it's what they told me. | The deadline is 3 May 2026.
     I live in Hessle. / No wait, Friday. Thursday's the dentist. | The user lives in Hessle.

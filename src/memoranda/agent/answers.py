@@ -19,7 +19,8 @@ from memoranda.model.models import Hit, Kind, Message, Record
 from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
-from memoranda.search.questions import ParsedQuestion, asks, values_of
+from memoranda.search.questions import ASKED, ParsedQuestion, asks, values_of
+from memoranda.text.dates.statements import without_dates
 from memoranda.text.patterns import LanguageData, languages_with, load
 from memoranda.text.recalled import NOTED, NOTHING
 from memoranda.text.sentences import sentence_texts
@@ -279,7 +280,7 @@ def _holds_kind(hit: Hit, question: str) -> bool:
     if "phone" in asked:
         return sum(map(str.isdigit, said)) >= LEAST_DIGITS
     dates = [value for sort, value in values_of(said) if sort == "date"]
-    return any(map(str.isdigit, "".join(dates)))
+    return any(map(str.isdigit, "".join(dates))) and ASKED.birth.search(said) is not None
 
 
 def _is_near(hit: Hit, question: str) -> bool:
@@ -313,7 +314,7 @@ def _states(record: Record, question: str) -> bool:
 def _says_more(hit: Hit, question: str) -> bool:
     """Return whether a hit says anything beyond what a question itself states: "X, may I?"."""
     said, mark, _ = hit.record.content.removeprefix("\u201c").partition("\u201d (")
-    return not mark or share_words(said, question) < 1
+    return not mark or share_words(without_dates(said), question) < 1
 
 
 def _covers(hit: Hit, text: str) -> bool:

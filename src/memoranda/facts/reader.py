@@ -9,7 +9,7 @@ they are written. Which language a sentence has is decided by whose forms it fit
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import re2
 from memoranda.facts.forms import FormSet, compile_form
 from memoranda.facts.language import EDGE, RELATION, language_of, languages_in
 from memoranda.facts.stance import is_doubtful, opens_clause
-from memoranda.facts.values import same_value, value_key
+from memoranda.facts.values import value_key
 from memoranda.text.limits import LONGEST_SENTENCE
 from memoranda.text.patterns import compile_pattern, encodable, expand, languages_with, load
 
@@ -27,7 +27,7 @@ MASK = "\ue000"
 _PICTURE = compile_pattern("[\u2600-\u27bf\U0001f1e6-\U0001faff]")
 _GROUP = compile_pattern(r"\\(\d)")
 # What is told of what was spoken of last.
-SAME, INSTRUCTION, NAME = "same", "instruction", "name"
+INSTRUCTION, NAME = "instruction", "name"
 # Characters of a value; what is longer is a sentence.
 LONGEST = 80
 IS, WAS, ENDED, DENIED = "is", "was", "ended", "denied"
@@ -65,19 +65,6 @@ class FactStatement:
     def takes_back(self) -> bool:
         """Whether it says that an instruction holds no more."""
         return self.attribute == INSTRUCTION and self.value is None
-
-    def correct(self, known: FactStatement) -> FactStatement | None:
-        """Return this correction as a value of the attribute that ``known`` was about.
-
-        ``None`` where it can be no such value, as one is a number and the other is none.
-        """
-        old, new = known.value or "", self.value or ""
-        numbered = [any(map(str.isdigit, each)) for each in (old, new)]
-        other = self.ended and not same_value(self.ended, old)
-        if other or numbered[0] != numbered[1] or old not in known.content:
-            return None
-        content, start, end = known.content.replace(old, new), self.start, self.end
-        return replace(known, value=new, ended=None, content=content, start=start, end=end)
 
 
 def read_instead(sentence: str) -> str:
@@ -173,8 +160,7 @@ def read_written_facts(sentence: str, speaker: str = "") -> tuple[FactStatement,
     sentence = _readable(sentence[:LONGEST_SENTENCE])
     told = (_tell_in_first_person(sentence, code, speaker) for code in languages_in(sentence))
     read = (read_facts(each, speaker=speaker) for each in (*filter(None, told), sentence))
-    found = next(filter(None, read), [])
-    return tuple(each for each in found if each.attribute != SAME)
+    return tuple(next(filter(None, read), []))
 
 
 def find_text_request(text: str) -> int | None:
@@ -287,7 +273,6 @@ class FactReader:
         other = groups.get("other")
         for value in self._values(form, groups):
             content = self._contract(form.says.format(value=value, **filled).strip())
-            content = said[start:end] if attribute == SAME else content
             if content:
                 yield FactStatement(
                     subject=subject,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Any
+from unicodedata import category
 
 from memoranda.facts.forms import FormSet
 from memoranda.facts.language import PatternTable, bare_words, language_of, languages_in
@@ -110,6 +111,7 @@ class MemoryChange:
     denies: bool = False
 
 
+@lru_cache(maxsize=256)
 def find_memory_change(text: str) -> MemoryChange | None:
     """Return what a text asks to forget or to correct, if that is all it says."""
     if len(text) > _LONGEST_CHANGE:
@@ -117,8 +119,7 @@ def find_memory_change(text: str) -> MemoryChange | None:
     plain = encodable(" ".join(text.split())).replace("'", "\u2019")
     for code in languages_with("facts"):
         for _, form in _forms(code, "forgotten", "corrected").find(plain):
-            found = form.search(plain)
-            if found is None:
+            if (found := form.search(plain)) is None:
                 continue
             groups = found.groupdict()
             # A reason may follow: "about my job, I'd rather it was nowhere".
@@ -132,7 +133,7 @@ def find_memory_change(text: str) -> MemoryChange | None:
 
 
 def find_value_like(new: str, said: str) -> str:
-    """Return the last words of a text that are a value of the same kind as another, if any are.
+    """Return the one value in a text that is of the same kind as another; empty if it is not one.
 
     Numbers stand at the same places, with the same letters: "the 10th" is no time of day, but it
     is like the day in "11 December".
@@ -140,22 +141,22 @@ def find_value_like(new: str, said: str) -> str:
     words, kinds = said.split(), [_unit(each) for each in new.split()]
     if not any(each is not None for each in kinds):
         return ""
-    ends = range(len(words), len(kinds) - 1, -1)
-    phrases = (words[end - len(kinds) : end] for end in ends)
-    like = [" ".join(each) for each in phrases if [_unit(word) for word in each] == kinds]
-    bare = [each for each in reversed(words) if "th" in kinds and _unit(each) == ""]
-    return next(iter(like or bare), "").strip(_TIDY)
+    phrases = (words[end - len(kinds) : end] for end in range(len(kinds), len(words) + 1))
+    like = {" ".join(each).strip(_TIDY) for each in phrases if [*map(_unit, each)] == kinds}
+    bare = {each.strip(_TIDY) for each in words if "th" in kinds and _unit(each) == ""}
+    found = like or bare
+    return found.pop() if len(found) == 1 else ""
 
 
 def _unit(word: str) -> str | None:
-    """Return the letters at a number: ``am``; the same for every ordinal and for every weekday.
+    """Return the letters or signs at a number: ``am``; the same for every ordinal and weekday.
 
     ``None`` for any other word.
     """
     if not any(map(str.isdigit, word)):
         plain, days = word.casefold().strip(_TIDY), calendar_numbers("weekdays")
         return "weekday" if plain in days or plain.removesuffix("s") in days else None
-    letters = "".join(filter(str.isalpha, word)).casefold()
+    letters = "".join(each for each in word if each.isalpha() or category(each) == "Sc").casefold()
     return "th" if letters in {"st", "nd", "rd"} else letters
 
 

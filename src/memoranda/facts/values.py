@@ -6,15 +6,17 @@ or something else: pine nuts are no nuts, Jersey is not New Jersey, and Ana is n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import dropwhile, groupby
 
-from memoranda.text.patterns import compile_pattern, languages_with, load
+from memoranda.text.patterns import compile_pattern, languages_with, load, stands_alone
 from memoranda.text.terms import fold, normalize, stemmer
 
 _WORD = compile_pattern(r"[^\W_]+(?:[.@'’+#-]+[^\W_]+)*[+#]*")
+_DAY = compile_pattern(r"(\d{1,2})(?:st|nd|rd|th)")
 _EDGE = " \t\n.,;:!?()[]\"'*_`\u3001\u3002\uff01\uff1f\u300c\u300d"
 
 
@@ -95,3 +97,20 @@ def _small_words(language: str) -> frozenset[str]:
         for code in ([language] if language else languages_with("facts"))
         for word in load(code, "facts")["words"].get("small_words", ())
     )
+
+
+def replace_value(content: str, old: str, new: str) -> str:
+    """Return a text with another value; empty where it does not hold the old one just once."""
+    wrong, right = (each.removeprefix("the ").removeprefix("a ") for each in (old, new))
+    days = [_DAY.fullmatch(each) for each in (wrong, right)]
+    if all(days) and wrong not in content:  # "The 11th" is "11 December".
+        wrong, right = (each[1] for each in days if each is not None)
+    form = compile_pattern(re.escape(wrong), re.IGNORECASE)
+    places = [each.span() for each in form.finditer(content)] if wrong and right else []
+    found = [each for each in places if stands_alone(content, *each)]
+    start, end = found[0] if len(found) == 1 else (0, 0)
+    day, _, month = right.partition(" ")
+    if month and wrong.isalnum() and wrong[0].isdigit():  # "The 5th of July, not the 3rd."
+        end = end if content[end:].lower().startswith(f" {month.lower()}") else 0
+        right = day
+    return f"{content[:start]}{right}{content[end:]}" if end else ""

@@ -9,12 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import NamedTuple
 
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns
-from memoranda.facts.reader import MASK, SAME, FactStatement, fits_any, read_facts, read_instead
-from memoranda.facts.requests import asks_to_keep, find_memory_change, find_withheld
+from memoranda.facts.reader import MASK, FactStatement, fits_any, read_facts, read_instead
+from memoranda.facts.requests import (
+    asks_to_keep,
+    find_memory_change,
+    find_value_like,
+    find_withheld,
+)
+from memoranda.facts.values import replace_value
 from memoranda.learning.claims import ASKED, Category, Claim, Turn
 from memoranda.learning.exclusions import blank_exclusions, is_joke, is_order
 from memoranda.learning.requests import WITHHELD, ClaimDraft, RefusedRequest, read_requests
@@ -31,7 +38,11 @@ from memoranda.search.questions import asks, find_told, speaks_of_change, withou
 from memoranda.text.dates.expressions import EARLIEST_YEAR
 from memoranda.text.dates.statements import read_times, resolve_times, write_times
 from memoranda.text.limits import MOST_READ
+from memoranda.text.patterns import LanguageData
 from memoranda.text.secrets import has_secret
+from memoranda.text.sentences import split_sentences
+
+EVIDENCE = LanguageData("mul", "evidence")
 
 # Confidence in what was read as an attribute or a request, and in a quotation.
 _SURE, _QUOTED = 0.9, 0.6
@@ -64,11 +75,10 @@ class RuleFactExtractor:
         around = _open_turns([*before, *page])
         claims: list[Claim] = []
         changes: list[tuple[Turn, str]] = []
-        last: dict[str, FactStatement] = {}
         for place, turn in enumerate(around):
             if not turn.person:
                 continue
-            reader = _TurnReader(turn, around[:place], last)
+            reader = _TurnReader(turn, around[:place])
             drafts = list(reader.read())
             if place >= len(before):
                 found = {each.content.casefold(): each for each in drafts[::-1]}
@@ -125,14 +135,12 @@ class _TurnReader:
     Attributes:
         turn: what is read.
         earlier: the turns before it.
-        last: the attribute that had a value last, by speaker: what "it's the 10th" means.
         lead: the sentence just before, of the same turn.
         changes: the sentences that speak of a change.
     """
 
     turn: Turn
     earlier: Sequence[Turn]
-    last: dict[str, FactStatement]
     lead: str = ""
     changes: list[str] = field(default_factory=list)
 
@@ -150,22 +158,19 @@ class _TurnReader:
             self.lead = sentence.shown
 
     def _read_sentence(self, sentence: SentencePart) -> Iterator[ClaimDraft]:
-        shown, said = asserted = self._without_question(sentence)
+        shown, said = self._without_question(sentence)
         if not shown.strip() or has_secret(said) or fits_any("unreal", shown):
             return
         if (change := find_memory_change(said)) and change.new is None:
             return
         if speaks_of_change(shown):
             self.changes.append(said)
-        lead = english("correction").search(shown)
-        begin = lead.span()[1] if lead else 0
+        begin = lead.span()[1] if (lead := english("correction").search(shown)) else 0
         shown, said = shown[begin:], said[begin:]
         instead = read_instead(shown)
         read = (shown, said) if instead == shown else (instead, instead)
         facts = list(self._read_attributes(*read))
-        if begin and not facts:  # "Sorry, May 5"
-            facts = list(self._read_attributes(*asserted))
-        if self._is_of_another(shown):
+        if facts and self._is_of_another(shown):
             facts = [each for each in facts if each.subject != "user" or each.start]
         for fact in facts:
             category = Category(attributes()[fact.attribute].category)
@@ -193,9 +198,8 @@ class _TurnReader:
         """Return whether a sentence without "I" goes on about whom the one before it is about."""
         about = english("of_another").search(self.lead)
         named = about is not None and about["who"].lower() not in english_words("no_persons")
-        if not named and not asks(self.lead):
-            return False
-        return not speaks_of_speaker(shown)
+        of_another = named or asks(self.lead) or bool(relation_nouns(self.lead))
+        return of_another and not speaks_of_speaker(shown)
 
     def _matters(self, shown: str) -> bool:
         if not may_state(shown) or 2 * shown.count(MASK) > len(shown) or fits_any("opinion", shown):
@@ -226,23 +230,7 @@ class _TurnReader:
         shown, said = self._with_person(shown, said)
         speaker = "" if self.turn.speaker in ROLES else self.turn.speaker.strip()
         for each in read_facts(shown, said, speaker=speaker):
-            fact = each if each.attribute != SAME else self._correct_last(each)
-            if fact is None:
-                continue
-            fact = self._with_dates(fact, said)
-            if fact.value:
-                self.last[self.turn.speaker] = fact
-            yield fact
-
-    def _correct_last(self, correction: FactStatement) -> FactStatement | None:
-        """Return the attribute that was told last, as a correction says it is; a time is a time."""
-        last = self.last.get(self.turn.speaker)
-        if last is None:
-            return None
-        is_time = bool(read_times(f"It is on {correction.value}", self.turn.at))
-        if is_time and attributes()[last.attribute].category != Category.PLAN:
-            return None
-        return correction.correct(last)
+            yield self._with_dates(each, said)
 
     def _with_person(self, shown: str, said: str) -> tuple[str, str]:
         """Return a sentence with the one relative of the sentence before in place of "he"."""
@@ -260,9 +248,28 @@ class _TurnReader:
 
 
 def _open_turns(turns: Sequence[Turn]) -> list[Turn]:
-    """Return turns as they are read: with their apostrophes, and without what is excluded."""
-    read = (replace(each, text=write_out(each.text[:MOST_READ])) for each in turns)
+    """Return turns as they are read: corrected, with apostrophes, without what is excluded."""
+    read = (replace(each, text=_correct_text(write_out(each.text[:MOST_READ]))) for each in turns)
     return blank_exclusions(list(read))
+
+
+def _correct_text(text: str) -> str:
+    """Return a text in which each sentence that corrects the one before is carried out.
+
+    "The exam is on the 9th. No, the 10th." becomes "The exam is on the 10th."
+    """
+    told, done = "", 0
+    for before, each in pairwise(split_sentences(text)):
+        said = text[before.start : before.end]
+        change = find_memory_change(text[each.start : each.end])
+        # "It isn't the 9th. No, the 10th."
+        if not change or not change.new or change.about or EVIDENCE.negator.search(said):
+            continue
+        right = replace_value(said, change.old or find_value_like(change.new, said), change.new)
+        if right and before.start >= done:
+            told += text[done : before.start] + right
+            done = each.end
+    return told + text[done:]
 
 
 def find_event_time(

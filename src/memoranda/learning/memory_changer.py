@@ -7,12 +7,12 @@ that asked for it goes, too: "forget that I swim" tells that somebody swims.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memoranda.facts.reader import address_user, read_facts
 from memoranda.facts.requests import MemoryChange, find_value_like, share_words
+from memoranda.facts.values import replace_value
 from memoranda.learning.known_facts import quoted_words, when_said
 from memoranda.model.changes import Close
 from memoranda.model.models import Kind, Record, Trust, is_active
@@ -22,7 +22,7 @@ from memoranda.records.drafts import draft_correction
 from memoranda.records.service import RecordService, session_episodes
 from memoranda.search.questions import asks
 from memoranda.text.dates.statements import read_times, resolve_times, without_dates
-from memoranda.text.patterns import compile_pattern, stands_alone
+from memoranda.text.patterns import compile_pattern
 
 # Facts that are looked through, the latest, and messages of the session before the one that asks.
 MOST_FACTS, MOST_MESSAGES = 500, 40
@@ -30,13 +30,14 @@ MOST_FACTS, MOST_MESSAGES = 500, 40
 MOST_CHOICES = 3
 # Share of the telling words of what is to be changed that a record has which is meant.
 LEAST_SHARED = 0.66
+# The same, where the message tells the wrong value, which it has, too.
+LEAST_NAMED = 0.5
 # A message goes as a whole that has so many times the words of what is to be forgotten.
 MOST_WORDS = 2
 # What is told where it is not clear what a message points back to.
 THAT, UNSURE = "that", "Say in a whole sentence what is right."
 # The one word that a sentence says of something: "The door is green."
 _PREDICATE = compile_pattern(r"(?:\bis|\bare|['\u2019]s) ([^\W\d_]+)\.?$")
-_DAY = compile_pattern(r"(\d{1,2})(?:st|nd|rd|th)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class MemoryChanger:
             read = [each for each in facts if each.attribute]
             return self._forget_all(read or facts, said, (*facts, *said), THAT)
         old = _find_value(change, facts) or _find_value(change, said)
-        wrong = [each for each in (*facts, *said) if _with_value(each.content, old, change.new)]
+        wrong = [each for each in (*facts, *said) if replace_value(each.content, old, change.new)]
         if not wrong:
             return [RequestReceipt(RequestOutcome.UNCLEAR, UNSURE)] if change.denies else []
         return self._replace_all(wrong, old, change.new)
@@ -150,19 +151,21 @@ class MemoryChanger:
         self, change: MemoryChange, facts: Sequence[Record], said: Sequence[Record]
     ) -> list[RequestReceipt]:
         """Correct what was said of it last, and what was learned of that; else the one fact."""
-        new, last = change.new or "", said[0].content if said else ""
+        new, last, now = change.new or "", said[0].content if said else "", self.records.now()
         numbered = any(map(str.isdigit, new))
         old = change.old or (find_value_like(new, last) if numbered else "")
         about = " ".join(each for each in change.about.split() if each not in old.split())
-        holding = [each for each in (*said, *facts) if _with_value(each.content, old, new)]
+        holding = [each for each in (*said, *facts) if replace_value(each.content, old, new)]
         if about:
-            holding = [each for each in holding if share_words(about, each.content) >= LEAST_SHARED]
+            least = LEAST_NAMED if change.old else LEAST_SHARED
+            holding = [each for each in holding if share_words(about, each.content) >= least]
         spoken = [each for each in holding if each.kind is Kind.EPISODE][:1]
         wrong = [each for each in holding if each.kind is Kind.FACT]
         if spoken:
             wrong = [each for each in wrong if spoken[0].id in each.source_ids] + spoken
-        # What was not said in this session is clear only where words tell what it is about.
-        elif not about or len(wrong) != 1:
+        # What was not said in this session is clear only where words tell what it is about, and
+        # where that is not over.
+        elif not about or len(wrong) != 1 or (wrong[0].event_until or now) < now:
             return []
         return self._replace_all(wrong, old, new)
 
@@ -177,7 +180,7 @@ class MemoryChanger:
 
     def _replace(self, old: Record, wrong: str, right: str, fixed: Mapping[str, Record]) -> Record:
         """Correct a record to one with another value."""
-        content = _with_value(old.content, wrong, right)
+        content = replace_value(old.content, wrong, right)
         if (undated := without_dates(content)) != content:
             content = resolve_times(undated, when_said(old))
         draft = draft_correction(old, content)
@@ -217,19 +220,6 @@ def _values_of(record: Record) -> list[str]:
     said = quoted_words(record.content)
     read = [each.value for each in read_facts(said) if each.value]
     return read or [each[1] for each in _PREDICATE.finditer(said)]
-
-
-def _with_value(content: str, old: str, new: str) -> str:
-    """Return a text with another value; empty where it does not hold the old one just once."""
-    wrong, right = (each.removeprefix("the ").removeprefix("a ") for each in (old, new))
-    days = [_DAY.fullmatch(each) for each in (wrong, right)]
-    if all(days) and wrong not in content:  # "The 11th" is "11 December".
-        wrong, right = (each[1] for each in days if each is not None)
-    form = compile_pattern(re.escape(wrong), re.IGNORECASE)
-    places = [each.span() for each in form.finditer(content)] if wrong and right else []
-    found = [each for each in places if stands_alone(content, *each)]
-    start, end = found[0] if len(found) == 1 else (0, 0)
-    return f"{content[:start]}{right}{content[end:]}" if end else ""
 
 
 def _tell(record: Record) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.reader import MASK, SAME, FactStatement, fits_any, read_facts
+from memoranda.facts.reader import MASK, FactStatement, fits_any, read_facts
 from memoranda.facts.requests import (
     INSTRUCTIONS,
     WHERE_ALONE,
@@ -189,8 +189,7 @@ class _RequestReader:
             self._out.refused.append(RefusedRequest(_without_secret(content), because))
             return
         # What hangs on a statement is no part of a value; what is quoted cannot be read.
-        read = read_facts(part.shown, said) if MASK in part.shown else read_facts(content)
-        facts = [each for each in read if each.attribute != SAME]
+        facts = read_facts(part.shown, said) if MASK in part.shown else read_facts(content)
         first = replace(facts[0], content=content) if facts else None
         self._out.drafts.append(ClaimDraft(content, Category.REMEMBER, first))
 
@@ -205,8 +204,7 @@ class _RequestReader:
         if request.kind is RequestKind.MANNER and not self._opens(request.language):
             return
         said = self._said(self._sentences[place])
-        other = {SAME, *INSTRUCTIONS}
-        facts = [each for each in read_facts(shown, said) if each.attribute not in other]
+        facts = [each for each in read_facts(shown, said) if each.attribute not in INSTRUCTIONS]
         self._out.covered.add(place)
         about = shown[request.start : request.end]
         if request.kind is not RequestKind.REVOKED and shows("leaning", about, request.language):

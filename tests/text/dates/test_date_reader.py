@@ -137,7 +137,9 @@ def test_no_time_rather_than_a_wrong_one(text):
     January twenty five nineteen eighty six | on Sunday March 8 | the following Friday | 08/05/2023
     on Friday | a good Friday | ⏎ | I lived there for 4 years.
     I leave from next friday to Oct 1st 2020 | I was there in June. | It is not on 12 June.
-    They told me to come on 9 June. | We buried him that Thursday.
+    They told me to come on 9 June. | We buried him that Thursday. | They came in on the Monday.
+    Finally Wednesday and I have an hour. | He doesn't sleep well in the winter.
+    I bought a caravan in Nov. 18 grand.
     He stays till the Tuesday after.
     Full duties from the 17th, they said. | I'm from a town in mayo and my parents still live there.
     It is on Thursday week if they ask me. | I see him since like March.

@@ -60,8 +60,9 @@ def is_time(text: str, time: TimeExpression, cue: TimeCue | None) -> bool:
     window = text[max(0, time.begin - REACH) : time.begin]
     goes_on = len(found.options) > 1 and w.DATES.goes_on.match(text, time.finish)
     counted = w.DATES.counted_behind.match(text, time.finish) or _is_foreign(text, words)
-    fell = found.grain == "season" and w.DATES.named.search(window)  # "She had a fall last week."
-    if goes_on or counted or fell or w.DATES.counted_from.search(window):
+    # "She had a fall last week." "They came on the Friday."
+    other = {"season": w.DATES.named, "weekday": w.DATES.of_a_week}.get(found.grain)
+    if any([goes_on, counted, other and other.search(window), w.DATES.counted_from.search(window)]):
         return False
     if not found.needs_cue:
         return True

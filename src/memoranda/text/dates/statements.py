@@ -238,7 +238,10 @@ class DatedSentence:
         today, options = self._calendar.today, time.found.options
         if tense.recurs(self._text, ahead=way != tense.PAST):
             return None
-        if time.found.grain == "weekday":
+        is_today = time.found.grain == "weekday" and any(each[0] == today for each in options)
+        if way == tense.PRESENT and (is_today or time.found.grain == "season"):
+            return None  # "Finally Saturday!" "He doesn't sleep well in the winter."
+        if is_today:
             options = tuple(each for each in options if each[0] != today)
         chosen = choose_occurrence(options, self._calendar, way)
         if chosen is None or (time.found.grain != "weekday" and self._may_be_next(chosen, options)):
