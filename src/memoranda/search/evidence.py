@@ -84,8 +84,9 @@ class LexicalEvidence:
         records, times = map(np.concatenate, zip(*held, strict=True))
         words = np.repeat(np.arange(-1, len(postings)), [len(each.keys) for each in held])
         counted = visible[records]
-        self._words, self._records, times = words[counted], records[counted], times[counted]
-        population = np.count_nonzero(visible)
+        self._words, self._records = words[counted], records[counted]
+        times = times[counted].astype(np.float32)
+        population = int(np.count_nonzero(visible))
         self._unique = log1p((population - 0.5) / 1.5)  # What a word weighs that one record holds.
         holders = np.bincount(self._words, minlength=len(postings)).astype(np.float32)
         self.rarity: Floats = np.log1p((population - holders + 0.5) / (holders + 0.5))
@@ -95,9 +96,9 @@ class LexicalEvidence:
         mean = max((lengths * visible).sum() / max(population, 1), 1.0)
         saturation = K1 * (1 - B + B / mean * lengths[self._records])
         # How far a record holds a word: more often counts ever less.
-        self._saturated: Floats = (K1 + 1) * times / (times + saturation)
-        self._held_once: Floats = np.minimum(1, self._saturated)
-        self.coverage: Floats = self._summed(self._held_once) / self._whole
+        self._saturated = (K1 + 1) * times / (times + saturation)
+        self._held_once = np.minimum(1, self._saturated)
+        self.coverage = self._summed(self._held_once) / self._whole
 
     def bm25(self) -> Floats:
         """Return BM25 of each record with the user's own statistics."""
@@ -123,8 +124,10 @@ class LexicalEvidence:
         return shares[around.place], (gathered / np.maximum(weights, FAINTEST))[around.place]
 
     def _summed(self, of_held: Floats | float) -> Floats:
-        weighted = self.weights[self._words] * of_held
-        return np.bincount(self._records, weighted, len(self._rows)).astype(np.float32)
+        # One by one, as the weights are added up: what holds all words has exactly all of it.
+        summed = np.zeros(len(self._rows), np.float32)
+        np.add.at(summed, self._records, self.weights[self._words] * of_held)
+        return summed
 
 
 def likeness(rows: Rows, vector: Vector | None) -> Floats:
