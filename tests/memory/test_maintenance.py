@@ -150,3 +150,13 @@ def test_upkeep_twice_changes_nothing(full):
     memory.maintain()
     assert tables(path, but=("leases",)) == before
     assert memory.verify() == []
+
+
+def test_a_policy_that_is_set_later_ends_what_is_older(tmp_path):
+    """What was stored to stay for ever has an end then, once."""
+    with remembering(tmp_path / "m.db") as memory:
+        memory.remember("The ferry was late", kind="episode")
+    with remembering(tmp_path / "m.db", settings=by_hand(retention={"episode": "2d"})) as memory:
+        assert memory.expire().count == 0
+        clock_of(memory).advance(3 * DAY)
+        assert (memory.expire().count, memory.expire().count, memory.records()) == (1, 0, [])
