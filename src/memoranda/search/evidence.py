@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate
 from math import log1p
 
 import numpy as np
@@ -219,8 +218,8 @@ class QuestionTokens:
         # Zeros fill up the last tile of a product, which takes less time than what is left of one.
         size = count + -count % TILE * (count % TILE > TILE // 2)
         vectors = np.zeros((size, embedded.tokens.shape[1]), np.float32)
-        weights = np.zeros(size, np.float32)
-        vectors[:count], weights[:count] = embedded.tokens, weighed if any(weighed) else 1
+        vectors[:count], weights = embedded.tokens, np.zeros(size, np.float32)
+        weights[:count] = weighed if any(weighed) else 1
         return cls(vectors / _lengths(vectors)[:, None], weights / weights.sum())
 
 
@@ -248,7 +247,7 @@ def compare_tokens(
 
     First by its own tokens and those of its neighbours, then by its own alone.
     """
-    found = np.array([*tokens], np.intp)
+    found = np.fromiter(tokens, np.intp)
     found = found[rows.surroundings.place[found].argsort()]  # In the order of talk.
     own = _most_alike(question, [tokens[row] for row in found.tolist()])
     around = _with_neighbours(own, rows, found)
@@ -276,7 +275,7 @@ def _most_alike(question: QuestionTokens, tokens: Sequence[TokenVectors]) -> Flo
     for start in range(0, len(stored), part):
         vectors = stored[start : start + part].astype(np.float32)
         np.matmul(vectors, asked, out=cosines[start : start + part])
-    starts = [0, *accumulate(map(len, tokens[:-1]))]
+    starts = np.cumsum([0, *map(len, tokens[:-1])])
     lengths = _lengths(stored[starts].astype(np.float32))  # All of a text are about as long.
     found = np.maximum.reduceat(cosines, starts) / lengths[:, None]
     return np.minimum(np.maximum(found, 0), 1)
@@ -331,12 +330,12 @@ class ScoredRecords:
         """Return of each row the evidence of the arms that add something to its score."""
         found: list[dict[str, ArmEvidence]] = [{} for _ in rows]
         for name, share in self.shares.items():
-            every, shares = self.evidence[name], share[rows]
-            if not shares.any():
+            every, shares = self.evidence[name], share[rows].tolist()
+            if not any(shares):
                 continue
             values = every[rows]
             ranks = len(every) + 1 - np.sort(every).searchsorted(values, "right")
-            told = zip(found, ranks.tolist(), values.tolist(), shares.tolist(), strict=True)
+            told = zip(found, ranks.tolist(), values.tolist(), shares, strict=True)
             for arms, rank, value, added in told:
                 if added:
                     arms[name] = ArmEvidence(rank, value, added)

@@ -375,10 +375,11 @@ class SingleSearch:
         tokens = self._read("tokens", read, best)
         if not tokens:
             return {}
-        asked, alike = self.words.coverage.copy(), np.zeros(len(rows), np.float32)
+        asked, alike = self.words.coverage.copy(), np.zeros_like(score)
         places, around, own = evidence.compare_tokens(question, rows, tokens)
         # What has no vectors of tokens is judged by that of its text, or by the words it holds.
-        alike[best] = self._or_by_words(found["vector"], around)[best]
+        if len(tokens) < len(best):
+            alike[best] = self._or_by_words(found["vector"], around)[best]
         alike[places] = around
         asked[places] = (asked[places] + own) / 2
         return {
