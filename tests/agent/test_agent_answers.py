@@ -289,6 +289,11 @@ POINTING = """
 > Ex rang. Gary. Says he's changed. > Scrap what I said about Gary. | Forgotten: Ex rang. Gary. Says he's changed.
 > I do eat eggs in secret. > Could you forget what I said about the eggs? I'd feel happier. | Forgotten: I do eat eggs in secret.
 > I nearly married the engineer. > I'd rather you didn't keep the thing I said about the engineer, Isla reads this. | Forgotten: I nearly married the engineer.
+> What if I moved to Canada, Alicia asked me. > What I said about maybe moving to Canada, you can drop that. | Forgotten
+> I lost my licence over the mailbox. > That business about the mailbox, I'd be obliged if you forgot I ever said it. | Forgotten: I lost my licence over the mailbox.
+> jude lands on sat 12 december > sorry not the 12th its the 19th | Corrected: Jude lands on sat 19 december.
+> My favourite colour is teal. > My favourite colour is orange now, not teal. My cat is called Miso. | Noted: your favourite colour is orange; your cat is called Miso.
+> Did I tell you that Viktor has died? He was 88. | Noted
 > the vicar paid in cash, 14 grand > dont keep that about the cash off the vicar | Forgotten: the vicar paid in cash, 14 grand.
 > My dad drinks. > Please forget what I said about my dad. It isn't fair to him, he's been sober since 2022. | Forgotten: My dad drinks.
 > I paid £340 for 2 chairs. > No, I tell a lie, it was £430, I've just looked at the slip. | Corrected: I paid £430 for 2 chairs.

@@ -44,7 +44,7 @@ def test_an_entry_tells_what_was_said_done_and_failed():
             "- user: Book a flight to Lisbon next Friday for 5 people. (2026-05-22) "
             "The budget is €400."
         ),
-        "- assistant: I couldn't find seats on Friday. (2026-05-22)",
+        "- assistant: I couldn't find seats on Friday.",
         "- user: Let's go with Saturday at 9:00. (2026-05-16)",
         "- assistant: I've booked TP125 for Saturday. (2026-05-16)",
     ]

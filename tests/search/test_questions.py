@@ -28,6 +28,7 @@ def test_a_question_shows_whether_it_is_about_the_past(text, past):
     What is the deadline for the first sprint? | no
     What was my rent? | yes
     Where did I live before? | yes
+    What day was my exam in the end? | no
     How many tasks did I say were open? | yes
     What is the difference between my two flats? | yes
     What has changed in my rent? | yes

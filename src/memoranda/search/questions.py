@@ -60,8 +60,10 @@ ASKED = LanguageData("en", _TOPIC)
 def asks(text: str) -> bool:
     """Return whether a text ends as a question does, or begins as one where it has no mark."""
     text = without_tag(text).rstrip(_EDGE)
+    if find_told(text):
+        return False
     if text.endswith(_ASKS):
-        return not find_told(text)
+        return True
     if len(text) > LONGEST_QUESTION or text.endswith("!"):
         return False
     if ASKED.unmarked.search(text) is not None:
@@ -138,6 +140,8 @@ class ParsedQuestion:
         done = ASKED.done.search(text)
         if done is not None and (done["verb"] or "").strip() not in ASKED.words("telling"):
             text = f"{done['counted']}do {text[done.start('who') :]}"  # What is done goes on.
+        if ASKED.settled.search(text) is not None:
+            return False
         return self.former or ASKED.past.search(text) is not None
 
 
@@ -289,7 +293,6 @@ MOST_CHANGES = 8  # in all, and looks that find none
 # the likeness of their words, the share of its score, whether it speaks of a change, and whether it
 # gives another value. Together they are ENOUGH. Figures: docs/retrieval.md.
 WORDS, SHARE, CHANGE, VALUE, ENOUGH = 0.7, 2.2, 0.3, 0.4, 2.65
-LEAST = ENOUGH - CHANGE - VALUE  # of likeness and score, without which the rest does not help
 ASKS = 0.6  # what is left of the score of a turn that only asks
 
 
@@ -407,14 +410,8 @@ class UpdateReranker:
         told, before = self._read(new), self._read(old)
         low, high = sorted(map(float, scored.score[[new, old]]))
         fit = self._likeness(new, old) + WORDS * told.likeness(before) + SHARE * low / high
-        lost = before.terms - told.terms
-        if (
-            fit < LEAST
-            or told.terms <= before.terms  # It says nothing more.
-            or lost <= self.question.words  # It says the same, but for what is asked for.
-            or (lost & self.question.words and is_keyword(self.question.text))
-        ):
-            return 0.0
+        if before.terms - told.terms <= self.question.words:
+            return 0.0  # It says the same, but for what is asked for.
         return fit + CHANGE * told.changes + VALUE * told.renews(before, self.question)
 
     def _likeness(self, row: int, other: int) -> float:
