@@ -66,7 +66,7 @@ def asks(text: str) -> bool:
         return True
     if len(text) > LONGEST_QUESTION or text.endswith("!"):
         return False
-    if ASKED.unmarked.search(text) is not None:
+    if ASKED.unmarked.search(text):
         return True
     return bool(ASKED.unmarked_clause.search(text) and not ASKED.answered.search(text))
 
@@ -140,7 +140,7 @@ class ParsedQuestion:
         done = ASKED.done.search(text)
         if done is not None and (done["verb"] or "").strip() not in ASKED.words("telling"):
             text = f"{done['counted']}do {text[done.start('who') :]}"  # What is done goes on.
-        if ASKED.settled.search(text) is not None:
+        if ASKED.settled.search(text):
             return False
         return self.former or ASKED.past.search(text) is not None
 
@@ -410,7 +410,8 @@ class UpdateReranker:
         told, before = self._read(new), self._read(old)
         low, high = sorted(map(float, scored.score[[new, old]]))
         fit = self._likeness(new, old) + WORDS * told.likeness(before) + SHARE * low / high
-        if before.terms - told.terms <= self.question.words:
+        lost, words = before.terms - told.terms, self.question.words
+        if lost <= words or (lost & words and is_keyword(self.question.text)):
             return 0.0  # It says the same, but for what is asked for.
         return fit + CHANGE * told.changes + VALUE * told.renews(before, self.question)
 
