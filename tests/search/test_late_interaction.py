@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -28,6 +28,7 @@ from memoranda.search.evidence import (
 )
 from memoranda.search.index import QuantizedVectors, Rows, Surroundings
 from memoranda.store.sql.index_reads import INDEX_ROW
+from memoranda.testing.clocks import FrozenClock
 
 DIMENSIONS = 4
 SAID = (
@@ -169,8 +170,11 @@ SCRIPTS = (  # The first has "gen-itgc" between two Chinese words, and many more
 @each_row("told, query", [(CODES, "E1047"), (CODES[::-1], "E1074"), (SCRIPTS, "itgc")])
 def test_the_very_words_of_a_short_question_come_first(told, query):
     """Also of a long text that the model cannot read, where it takes others for much the same."""
-    with Memory(":memory:", settings=Settings()) as memory:
-        memory.remember_many(told)
+    clock = FrozenClock(datetime(2026, 11, 27, tzinfo=UTC))
+    with Memory(":memory:", settings=Settings(), clock=clock) as memory:
+        for text in told:
+            memory.remember(text)
+            clock.advance(timedelta(minutes=1))
         memory.embed_pending()
         assert memory.search(query)[0].record.content == told[0]
 

@@ -11,7 +11,6 @@ from tables import each_row, each_text
 
 from memoranda import Memory, Settings
 from memoranda.model.query import Filter
-from memoranda.testing.clocks import FrozenClock
 
 FIRST = datetime(2026, 1, 5, 9, tzinfo=UTC)
 TALK = [
@@ -193,14 +192,3 @@ def test_an_item_brings_no_other_up_to_date():
             memory.remember(content.replace("July", key), kind="item", key=key, namespace=("a",))
         hits = memory.search("What is my monthly grocery budget for July?", kind="item")
         assert [hit.record.key for hit in hits] == ["july", "august"]
-
-
-def test_of_two_facts_of_one_moment_the_one_stored_later_is_the_newer():
-    """A clock counts milliseconds, and both may be stored in the same one."""
-    chosen = Settings(timezone="UTC", embedding={"model": "none"})
-    with Memory(":memory:", user="ana", settings=chosen, clock=FrozenClock(FIRST)) as memory:
-        memory.remember("The deadline for the report is 4 May.", role="user")
-        memory.remember("The deadline for the report was moved to 11 May.", role="user")
-        best = memory.search("When is the deadline for the report?")[0]
-    assert "11 May" in best.record.content
-    assert best.why.precedence > 1

@@ -391,7 +391,7 @@ class UpdateReranker:
         for row in best:
             old, new = (row, top) if former else (top, row)
             if (
-                (said[old], old) < (said[new], new)
+                said[old] < said[new]
                 and score[row] <= score[top]
                 and rows["speaker"][row] == rows["speaker"][top]
                 and rows["kind"][row] != KINDS[Kind.ITEM]
