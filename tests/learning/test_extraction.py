@@ -219,6 +219,21 @@ def test_what_is_said_in_confidence_is_never_learned(text):
 
 
 @each_text
+def test_what_is_taken_back_in_the_next_turn_is_never_learned(text):
+    """In the languages that say so.
+
+    Forget that. | Ignore what I said. | Disregard what I just told you. | Strike that.
+    Pretend I never said that. | Pretend I didn't say that. | Let's take that as unsaid.
+    Wipe the slate. | That's not for your notes. | Forget everything I said.
+    Never mind what I told you. | Actually forget I said that. | Forget I ever mentioned it.
+    Erase that. How are you? | Oh, forget I said anything. What's the weather?
+    Vergiss, was ich gesagt habe. | Olvida lo que te dije. | Oublie ce que j'ai dit.
+    """
+    told = attributes_of("I live in Faro.", "I am allergic to nuts.", text)
+    assert told == ["The user lives in Faro."]
+
+
+@each_text
 def test_what_only_sounds_like_a_secret_is_learned(text):
     """Words of one language are no request in another, and not every "forget" asks for it.
 
