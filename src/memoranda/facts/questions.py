@@ -27,7 +27,6 @@ class AskedAttribute:
         attribute: its name in the ontology.
         about: the words for whom or what, as they stand in the question, without articles.
         own: whether that is the user alone: "I", "my".
-        nouns: the word for a person that it asks for, if it does: ``boss``.
         former: whether the question asks how it was earlier.
         language: whose forms it fits.
     """
@@ -35,7 +34,6 @@ class AskedAttribute:
     attribute: str
     about: str
     own: bool
-    nouns: frozenset[str] = frozenset()
     former: bool = False
     language: str = "en"
 
@@ -91,11 +89,9 @@ class _QuestionForms:
             noun = (groups.get("noun") or "").casefold()
             for name in self._names[place].split() if match and (own or about) else ():
                 # "Who is my boss?" asks for the manager.
-                related, code = name == RELATION, self._language.code
-                asked = self._language.nouns.get(noun, ("", ""))[0] if related else name
+                asked = self._language.nouns.get(noun, ("", ""))[0] if name == RELATION else name
                 if asked:
-                    nouns = frozenset({noun} if related else ())
-                    yield AskedAttribute(asked, about, own, nouns, former, code)
+                    yield AskedAttribute(asked, about, own, former, self._language.code)
 
 
 _forms = cache(_QuestionForms)

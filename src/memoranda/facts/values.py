@@ -74,6 +74,23 @@ def stems(words: Sequence[str], language: str = "en") -> list[str]:
     return [*words]
 
 
+def replace_value(content: str, old: str, new: str) -> str:
+    """Return a text with another value; empty where it does not hold the old one just once."""
+    wrong, right = (each.removeprefix("the ").removeprefix("a ") for each in (old, new))
+    days = [_DAY.fullmatch(each) for each in (wrong, right)]
+    if all(days) and wrong not in content:  # "The 11th" is "11 December".
+        wrong, right = (each[1] for each in days if each is not None)
+    form = compile_pattern(re.escape(wrong), re.IGNORECASE)
+    places = [each.span() for each in form.finditer(content)] if wrong and right else []
+    found = [each for each in places if stands_alone(content, *each)]
+    start, end = found[0] if len(found) == 1 else (0, 0)
+    day, _, month = right.partition(" ")
+    if month and wrong.isalnum() and wrong[0].isdigit():  # "The 5th of July, not the 3rd."
+        end = end if content[end:].lower().startswith(f" {month.lower()}") else 0
+        right = day
+    return f"{content[:start]}{right}{content[end:]}" if end else ""
+
+
 @lru_cache(maxsize=4096)
 def _value_words(value: str, language: str) -> tuple[str, ...]:
     """Return the folded words of a value without articles and possessives before them."""
@@ -97,20 +114,3 @@ def _small_words(language: str) -> frozenset[str]:
         for code in ([language] if language else languages_with("facts"))
         for word in load(code, "facts")["words"].get("small_words", ())
     )
-
-
-def replace_value(content: str, old: str, new: str) -> str:
-    """Return a text with another value; empty where it does not hold the old one just once."""
-    wrong, right = (each.removeprefix("the ").removeprefix("a ") for each in (old, new))
-    days = [_DAY.fullmatch(each) for each in (wrong, right)]
-    if all(days) and wrong not in content:  # "The 11th" is "11 December".
-        wrong, right = (each[1] for each in days if each is not None)
-    form = compile_pattern(re.escape(wrong), re.IGNORECASE)
-    places = [each.span() for each in form.finditer(content)] if wrong and right else []
-    found = [each for each in places if stands_alone(content, *each)]
-    start, end = found[0] if len(found) == 1 else (0, 0)
-    day, _, month = right.partition(" ")
-    if month and wrong.isalnum() and wrong[0].isdigit():  # "The 5th of July, not the 3rd."
-        end = end if content[end:].lower().startswith(f" {month.lower()}") else 0
-        right = day
-    return f"{content[:start]}{right}{content[end:]}" if end else ""

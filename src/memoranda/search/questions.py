@@ -60,13 +60,12 @@ ASKED = LanguageData("en", _TOPIC)
 def asks(text: str) -> bool:
     """Return whether a text ends as a question does, or begins as one where it has no mark."""
     text = without_tag(text).rstrip(_EDGE)
+    marked = text.endswith(_ASKS)
+    if not marked and (len(text) > LONGEST_QUESTION or text.endswith("!")):
+        return False
     if find_told(text):
         return False
-    if text.endswith(_ASKS):
-        return True
-    if len(text) > LONGEST_QUESTION or text.endswith("!"):
-        return False
-    if ASKED.unmarked.search(text):
+    if marked or ASKED.unmarked.search(text):
         return True
     return bool(ASKED.unmarked_clause.search(text) and not ASKED.answered.search(text))
 
@@ -137,11 +136,11 @@ class ParsedQuestion:
     def past(self) -> bool:
         """Whether it is about how things were."""
         text = self.text
+        if ASKED.settled.search(text):
+            return False
         done = ASKED.done.search(text)
         if done is not None and (done["verb"] or "").strip() not in ASKED.words("telling"):
             text = f"{done['counted']}do {text[done.start('who') :]}"  # What is done goes on.
-        if ASKED.settled.search(text):
-            return False
         return self.former or ASKED.past.search(text) is not None
 
 

@@ -55,7 +55,7 @@ def question_range(query: str, now: datetime) -> Bounds | None:
         InvalidInput: ``now`` has no time zone.
     """
     text = unicodedata.normalize("NFC", query[:QUERY_LIMIT])
-    if not (DATES.trigger.search(text) and within_calendar(now, "now")):
+    if not within_calendar(now, "now"):
         return None
     masked = DATES.quoted.sub(lambda quoted: " " * len(quoted[0]), text)
     times = list(_DatedQuestion(masked, now).mentions())
