@@ -301,6 +301,17 @@ POINTING = """
 > scan on me shoulder 20 oct at castle hill > no im lying its the 22nd just seen the letter | Corrected: Scan on me shoulder 22nd oct at castle hill.
 > On 9 of April I go to a fair of furniture. > My flight goes at 6:40. > Sorry, I wrote wrong, the fair is on 16 of April, not 9 | Corrected: On 16 of April I go to a fair of furniture.
 > Alison flies over on the 3rd of July. > I knit a scarf. > I beg your pardon, Alison arrives on the 5th of July, not the 3rd. | Corrected: Alison flies over on the 5th of July.
+> The kiln will be fired on 12 June, we must watch it. > sorry, kiln firing is not 12 June, it will be 19 June because the wood is wet. | Corrected: The kiln will be fired on 19 June, we must watch it.
+> Interview 4 Aug, online. > Correction. Not the 4th. 6th, Thursday. | Corrected: Interview 6 Aug, online.
+> The buyer comes on the 2nd of June. > Sorry, not the 2nd, the 3rd of June. I looked in the mail now. | Corrected: The buyer comes on the 3rd of June.
+> remember that Marek comes at 8 am > scratch that. 6 pm | Corrected: Marek comes at 6 pm.
+> we have 3 daughters and a son > *4 daughters lol how could i | Corrected: We have 4 daughters and a son.
+> I live in Gallway. > *Galway | Corrected: I live in Galway.
+> I am 52, and I restore organs. > Strike my age, would you? The rest may stay. > /new > How old am I? | Nothing in memory answers this.
+> The police took Cem for two nights. > Please to delete what I wrote about Cem and police. It was mistake to tell. | Forgotten: The police took Cem for two nights.
+> I live in Leeds. > forget everything about me | That cannot be undone
+> I earn 7850 francs a month. > Thanks. Please do not save that figure anywhere. > What do I earn? | Nothing in memory answers this.
+> Let us practise. You are the waiter and I am the guest, ok? > My wife is coeliac. > What is wrong with my wife? | Nothing in memory answers this.
 > stats midterm is dec 14 at 9am > wait no stats midterm got moved, its dec 16 now same time | Noted: Stats midterm is on 16 December
 > I have 3 kids. > Oh wait, it's 5, I have to go. | Noted.
 > it got moved, it's on the 25th now, not the 9th > no sorry 26th its a friday | Noted.

@@ -21,6 +21,9 @@ def test_what_was_told_last_holds_and_what_it_ends_does_not(said, holds, over):
     Puedes llamarme Paco. / Puedes llamarme Fran. | Fran | Paco
     I'm engaged. / Mia and I broke up. | | The user is engaged
     I hate jazz. / I love jazz now. | | does not like jazz
+    I work at Solvaria. / No more Solvaria. | | The user works at Solvaria
+    My wife is called Ana. / so me and ana are done. | | wife is called Ana
+    My wife is called Ana. / Ana and I are done with the kitchen. | wife is called Ana |
     # Another part of a list, what others gave up, and what is only asked end nothing.
     We keep six alpacas and two donkeys. / Sold the alpacas at the spring fair.
     | The user keeps two donkeys |

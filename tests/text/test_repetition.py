@@ -15,7 +15,7 @@ def test_what_repeats_an_erased_text(text):
     the spare key under floorboard | - said: **keeps the SPARE key, under** it
     keeps the⏎spare key under | my PIN is 4711 now | no | 我住在北京的海淀区中关村大街
     """
-    assert ERASED.are_in(text)
+    assert ERASED.repeated_in(text)
 
 
 @each_text
@@ -25,7 +25,7 @@ def test_what_only_resembles_it_is_another_text(text):
     the spare key is under floorboard | It is rusty. | the PIN: is it 4711? | no, it is not
     我住在上海 | ⏎
     """
-    assert not ERASED.are_in(text)
+    assert not ERASED.repeated_in(text)
 
 
 def test_lines_are_replaced_whole():

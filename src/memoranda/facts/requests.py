@@ -42,7 +42,7 @@ _LONGEST_CHANGE = 240
 _ANALYZER = TermAnalyzer()
 # After a mark that ends a sentence, forms find a beginning.
 _SENTENCE_END = compile_pattern(r"[.!?] |[\u3002\uff01\uff1f]")
-_CLAUSE = compile_pattern(r"\s*[,;\u3001\uff0c\uff1b]\s*")
+_CLAUSE = compile_pattern(r"\s*[,;\u3001\uff0c\uff1b]\s*|[.!]\s+")
 
 
 class RequestKind(StrEnum):

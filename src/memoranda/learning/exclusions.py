@@ -35,7 +35,8 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
         if turn.person:
             said = turn.text[:MOST_READ].replace("\u2019", "'").replace("\u2018", "'")
             withheld = find_withheld(said)
-            bare = withheld is not None and _is_idle(said[: withheld[0]] + said[withheld[1] :])
+            rest = said[: withheld[0]] + said[withheld[1] :] if withheld else said
+            bare = bool(withheld) and (_is_idle(rest) or english("pointed").search(rest))
             words = set(bare_words(said))
             back = bare and bool(words & _WORDS("points_back")) and not words & _POINTS_AHEAD
             if back or english("unsaid").search(said):
@@ -125,7 +126,7 @@ class _TurnRedactor:
         if begun is not None:
             if not begun["once"]:
                 self.roles.add(speaker)
-            self.cut(place, begun.span()[0], len(self.turns[place].text))
+            self.cut(place, begun.span()[1], len(self.turns[place].text))
 
 
 def is_joke(text: str) -> bool:

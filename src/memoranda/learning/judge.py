@@ -76,8 +76,7 @@ def judge_text(old: str, new: str, *, threshold: float = JACCARD) -> Relation:
     left = iter(told)
     held = bool(again) and all(each in left for each in again)
     close = held and len(again) >= threshold * len(told)
-    same = close and _particulars(old) == _particulars(new)
-    return Relation.DUPLICATE if same else Relation.NONE
+    return Relation.DUPLICATE if close and _particulars(old) == _particulars(new) else Relation.NONE
 
 
 # --- attributes -------------------------------------------------------------------------------

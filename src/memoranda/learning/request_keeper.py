@@ -75,8 +75,7 @@ class RequestKeeper:
         change = find_memory_change(message.content)
         if change is None or change.about or (episode := self._episode(message)) is None:
             return []
-        changer = MemoryChanger(self.consolidator.records)
-        return changer.carry_out(change, episode, told=told)
+        return MemoryChanger(self.consolidator.records).carry_out(change, episode, told=told)
 
     def forget_excluded(self, session: str, message: Message) -> None:
         """Forget what is never learned because of a message, so that it answers nothing, either.

@@ -67,9 +67,8 @@ def english_words(name: str) -> Any:
 def write_out(text: str) -> str:
     """Return a text with the apostrophes that were left out in a hurry: "dont", "shes"."""
     words = english_words("apostrophes")
-    text = encodable(text)
-    source = r"\b(" + "|".join(words) + r")\b"
-    return str(compile_form(source).sub(lambda found: words[found[0].lower()], text))
+    form = compile_form(r"\b(" + "|".join(words) + r")\b")
+    return str(form.sub(lambda found: words[found[0].lower()], encodable(text)))
 
 
 def own_sentences(text: str) -> Iterator[SentencePart]:

@@ -52,7 +52,7 @@ def erase_history(
             if told and at and not lines[at - 1].startswith("- "):
                 lines[at - 1] = f"{ERASED}\n"
                 count += 1
-            if session == conversation or words.are_in(session):
+            if session == conversation or words.repeated_in(session):
                 lines[at] = line.replace(found[1], ERASED)
         headings = [at for at, line in enumerate(lines) if HEADING.match(line.rstrip("\r\n"))]
         left, gone = words.replace_lines(lines, spare=headings)

@@ -506,7 +506,7 @@ class SyncedNotes(Notes):
             gone = {
                 bullet: None
                 for bullet in document.bullets
-                if digest_of(bullet.text) not in owned and erased.are_in(bullet.text)
+                if digest_of(bullet.text) not in owned and erased.repeated_in(bullet.text)
             }
             left = document.patch(gone)
             spare = {at for each in left.bullets for at in range(each.start, each.stop)}

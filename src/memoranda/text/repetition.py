@@ -70,10 +70,6 @@ class ErasedWords:
                     found.update([erased] if there == phrase else [])
         return frozenset(found)
 
-    def are_in(self, text: str) -> bool:
-        """Return whether a text repeats one of the erased texts."""
-        return bool(self.repeated_in(text))
-
     def are_all_of(self, text: str) -> bool:
         """Return whether a text says nothing but what was erased."""
         words = split_words(text)
@@ -93,10 +89,10 @@ class ErasedWords:
             lines: the lines with their ends.
             spare: places of lines that stay as they are.
         """
-        gone = {at for at, line in enumerate(lines) if at not in spare and self.are_in(line)}
+        gone = {at for at, line in enumerate(lines) if at not in spare and self.repeated_in(line)}
         for at in range(len(lines) - 1):
             both = {at, at + 1}
-            if not both & {*gone, *spare} and self.are_in(lines[at] + lines[at + 1]):
+            if not both & {*gone, *spare} and self.repeated_in(lines[at] + lines[at + 1]):
                 gone |= both
         ends = [line[len(line.rstrip("\r\n")) :] for line in lines]
         left = [ERASED + ends[at] if at in gone else line for at, line in enumerate(lines)]

@@ -45,6 +45,9 @@ MEANT = read_table("""
 2023-05-31 | 2023-06-01 | day | we need it [by May 31] | the [May 31st] deadline is near
 2023-05-03 | 2023-05-06 | span | [May 3-5] we were in Rome | I was away [from 3 to 5 May].
 2023-05-21 | 2023-05-22 | day | It's [on the twenty-first of May].
+2023-04-29 | 2023-04-30 | day | The birds came [on 29 April this year].
+2023-05-31 | 2023-06-01 | day | They operate my knee [three weeks from today].
+2023-06-10 | 2023-06-11 | day | The talk starts [on the 10th].
 2022-06-01 | 2022-09-01 | span | [Last summer] we swam.
 2022-06-01 | 2022-07-01 | month | We moved [in early June 2022].
 2023-11-16 | 2023-12-16 | span | [Nov 16 - Dec 15, 2023]: login
@@ -144,6 +147,7 @@ def test_no_time_rather_than_a_wrong_one(text):
     Full duties from the 17th, they said. | I'm from a town in mayo and my parents still live there.
     It is on Thursday week if they ask me. | I see him since like March.
     Nan had a fall, last we heard.
+    It is the first time in 4 years. | My best is 341 in a day. | Rent was due on the 10th.
     I baked it in three days, this year. | I swim on Monday and Thursday mornings.
     """
     assert read_times(text, SAID) == []

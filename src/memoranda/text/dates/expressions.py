@@ -136,6 +136,11 @@ def _amount(m: Match) -> tuple[str, int, int]:
     return ("week", 2 * count, 2 * count) if unit == "fortnight" else (unit, count, count)
 
 
+def _weeks(m: Match) -> int:
+    """Return how many weeks were said."""
+    return w.number_of(m.get("n") or "1") * (2 if w.unit_of(m["u"]) == "fortnight" else 1)
+
+
 def _year(m: Match, c: RelativeCalendar) -> int:
     """Return the year that was said: of "'28" the one in this century, unless that is far ahead."""
     said: str = m["y"]
@@ -213,15 +218,19 @@ def _read_numeric(m: Match, c: RelativeCalendar) -> TimeMeaning:
 
 
 def _read_day_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
-    """Read "the 3rd", of this month or one nearby; after another month it may be of that."""
+    """Read "the 3rd", of this month or one nearby, but not for today.
+
+    After another month it may be of that.
+    """
     before = {word.strip(".,;:") for word in m.string[: m.start()].lower().split()}
     if before & w.months().keys() - {*load("en", "dates")["months_and_words"]}:
         return None
     day, options = w.number_of(m["d"]), []
     for shift in range(-_MONTHS_AROUND, _MONTHS_AROUND + 1):
         start, end = c.months(c.now.year, c.now.month + shift)
-        if start + (day - 1) * DAY < end:
-            options.append((start + (day - 1) * DAY, start + day * DAY))
+        start += (day - 1) * DAY
+        if start < end and start != c.today:
+            options.append((start, start + DAY))
     return TimeMeaning(tuple(options), "day", needs_cue=True)
 
 
@@ -275,8 +284,7 @@ def _read_weekday(m: Match, c: RelativeCalendar) -> TimeMeaning:
 def _read_weekday_on(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "a week on Friday", "Friday week"."""
     days = w.weekday_number(m["day"]) - c.today.isoweekday()
-    weeks = w.number_of(m.get("n") or "1") * (2 if w.unit_of(m["u"]) == "fortnight" else 1)
-    return TimeMeaning((c.days((days - 1) % 7 + 1 + 7 * weeks),), "day")
+    return TimeMeaning((c.days((days - 1) % 7 + 1 + 7 * _weeks(m)),), "day")
 
 
 def _read_weekday_of_week(m: Match, c: RelativeCalendar, shift: int | None = None) -> TimeMeaning:
@@ -331,7 +339,7 @@ def _read_named_day(
         or (m[0][0].isupper() and _INSIDE.search(before))
     ):
         return None
-    weeks = 0 if m.get("u") is None else 2 if w.unit_of(m["u"]) == "fortnight" else 1
+    weeks = 0 if m.get("u") is None else _weeks(m)
     return TimeMeaning((c.days(offset + 7 * weeks),), "day", only=only)
 
 
