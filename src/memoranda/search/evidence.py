@@ -57,7 +57,7 @@ WITHIN = 1.0  # evidence of what happened in the time that a query names
 FEW_RECORDS, CANDIDATES = 1_000, (64, 100)
 FUNCTION_WORD = 1.0  # the weight of those, of a question; a word of one record in 3 has as much
 AROUND = 0.7  # the share of the evidence that may come from neighbours; the rest is a text's own
-SMALL = 262_144  # multiplications that one thread does
+SMALL = 524_287  # multiplications that one thread does
 TILE = 8  # columns that it does at once
 NO_POSTINGS = Postings(np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -116,8 +116,8 @@ class LexicalEvidence:
         around = self._rows.surroundings
         evidence = np.zeros((len(self.weights) + 2, len(likeness)), np.float32)
         evidence[self._words, around.place[self._records]] = self._held_once
-        evidence[-2] = (likeness * self._visible)[around.order]
         evidence[-1] = self._visible[around.order]
+        evidence[-2] = likeness[around.order] * evidence[-1]
         *_, gathered, weights = found = around.gathered(evidence)
         shares = np.einsum("t,tr->r", self.weights, np.minimum(1, found[:-2])) / self._whole
         return shares[around.place], (gathered / np.maximum(weights, FAINTEST))[around.place]
@@ -134,8 +134,7 @@ def likeness(rows: Rows, vector: Vector | None) -> Floats:
     if vector is None:
         return np.zeros(len(rows), np.float32)
     # A negative cosine is no evidence against a record, only none for it.
-    found: Floats = np.minimum(np.maximum(rows.vectors.dot(vector), 0), 1)
-    return found
+    return rows.vectors.dot(vector).clip(0, 1)
 
 
 def entities(rows: Rows, matches: Sequence[tuple[int, int]], asked: int) -> Floats:
@@ -169,7 +168,8 @@ def said_by_named(rows: Rows, query: str) -> Floats:
     named = [number for number, said in rows.people.items() if words.issuperset(said)]
     found = np.zeros(len(rows), np.float32)
     if len(named) == 1:
-        found += 2 * (speakers == named) - (speakers != NO_NUMBER)
+        found[speakers != NO_NUMBER] = -1
+        found[speakers == named[0]] = 1
     return found
 
 
@@ -269,16 +269,13 @@ def _most_alike(question: QuestionTokens, tokens: Sequence[TokenVectors]) -> Flo
     for the library to share among threads: waiting for these takes a hundred times as long on a
     busy machine.
     """
-    asked, stored = np.ascontiguousarray(question.vectors.T), np.concatenate(tokens)
-    cosines = np.empty((len(stored), asked.shape[1]), np.float32)
+    asked, stored = question.vectors.T, np.concatenate(tokens)
     part = max(1, SMALL // asked.size)
-    for start in range(0, len(stored), part):
-        vectors = stored[start : start + part].astype(np.float32)
-        np.matmul(vectors, asked, out=cosines[start : start + part])
-    starts = np.cumsum([0, *map(len, tokens[:-1])])
+    parts = range(0, len(stored), part)
+    cosines = np.concatenate([stored[at : at + part].astype(np.float32) @ asked for at in parts])
+    starts = np.add.accumulate([0, *map(len, tokens[:-1])])
     lengths = _lengths(stored[starts].astype(np.float32))  # All of a text are about as long.
-    found = np.maximum.reduceat(cosines, starts) / lengths[:, None]
-    return np.minimum(np.maximum(found, 0), 1)
+    return (np.maximum.reduceat(cosines, starts) / lengths[:, None]).clip(0, 1)
 
 
 def _with_neighbours(own: Floats, rows: Rows, candidates: Places) -> Floats:
@@ -291,8 +288,8 @@ def _with_neighbours(own: Floats, rows: Rows, candidates: Places) -> Floats:
     middles, talks = rows.surroundings.middles[places], rows.surroundings.talks[places]
     asks, speakers = rows["asks"][candidates], rows["speaker"][candidates]
     counts = (np.abs(places[near] - places) <= FARTHEST) & (talks[near] == talks)
-    counts &= are_others(speakers, speakers[near]) | ~asks[near]
-    shared = np.exp(-np.abs(middles[near] - middles) / TALK_FADE).astype(np.float32) * counts
+    counts &= are_others(speakers, np.where(asks, speakers, NO_NUMBER)[near])
+    shared = np.exp(np.abs(middles[near] - middles) / -TALK_FADE).astype(np.float32) * counts
     found: Floats = np.maximum(own, (own[near] * shared[:, :, None]).max(axis=0))
     return found
 
@@ -432,10 +429,7 @@ def pairs_among(pairs: Places, found: Mask) -> Places:
 
 def best_rows(score: Floats, wanted: Mask, limit: int) -> list[int]:
     """Return the wanted records with the highest scores, best first."""
-    rows = np.flatnonzero(wanted)
-    below = -score[rows]
-    if limit < len(rows):
-        near = below <= np.partition(below, limit - 1)[limit - 1]
-        rows, below = rows[near], below[near]
-    ranked: list[int] = rows[below.argsort(kind="stable")[:limit]].tolist()
+    below, last = np.where(wanted, -score, np.inf), min(limit, len(score)) - 1
+    rows = (wanted & (below <= np.partition(below, last)[last])).nonzero()[0]
+    ranked: list[int] = rows[below[rows].argsort(kind="stable")[:limit]].tolist()
     return ranked

@@ -61,7 +61,7 @@ FARTHEST = 5  # turns; farther ones add nothing that can be measured
 TALK_FADE = 1000.0  # characters over which what a neighbour says falls to 1/e
 UNREAD = 1e-30  # the scale of zeros
 LARGEST = 127.0  # of a number of one byte
-CACHED = 256  # vectors of which the processor's nearest cache has room
+CACHED = 512  # vectors of which the processor's cache has room
 SOON_MS = 30 * 60_000  # between two episodes of one talk, where no session says so
 
 
@@ -108,8 +108,8 @@ class Surroundings:
         """
         found = evidence.copy()
         for step, weight in enumerate(self.weights, 1):
-            found[..., step:] += weight * evidence[..., :-step]
-            found[..., :-step] += weight * evidence[..., step:]
+            found[:, step:] += weight * evidence[:, :-step]
+            found[:, :-step] += weight * evidence[:, step:]
         return found
 
 
@@ -249,6 +249,11 @@ class Rows:
         """1 for each record that the user said, or of which nobody knows who did, else 0."""
         said: Mask = self.named("speaker", "user") | (self["speaker"] == NO_NUMBER)
         return said.astype(np.float32)
+
+    @cached_property
+    def stating(self) -> Floats:
+        """1 for each record that asks nothing, else 0."""
+        return (~self["asks"]).astype(np.float32)
 
     @cached_property
     def people(self) -> dict[int, list[str]]:

@@ -208,8 +208,8 @@ class SingleSearch:
             same: Places = min(held, key=len, default=np.arange(len(rows)))
             same = same[rows["length"][same] == len(self.said)]
             turns = visible[same] & (rows["kind"][same] == KINDS[Kind.EPISODE])
-            texts = self._texts(same[turns].tolist())
-            visible[[row for row, text in texts.items() if text == self.said]] = False
+            for row, text in self._texts(same[turns].tolist()).items():
+                visible[row] &= text != self.said
         return visible
 
     @cached_property
@@ -386,7 +386,7 @@ class SingleSearch:
             "tokens": alike,
             "question": evidence.weigh_question_before(rows, asked),
             "speaker": evidence.said_by_named(rows, self.query),
-            "statement": (~rows["asks"]).astype(np.float32),
+            "statement": rows.stating,
         }
 
     def _weights(self, *, by_tokens: bool) -> dict[str, float]:

@@ -61,7 +61,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 
@@ -352,8 +352,12 @@ def count_function_words(words: Iterable[str]) -> Counter[str]:
     return Counter([code for word in words if word in languages for code in languages[word]])
 
 
-def guess_language(words: Iterable[str]) -> str:
+def guess_language(words: Collection[str]) -> str:
     """Return the code of the language that knows most words of a text: English, if several do."""
+    languages = _languages_of()
+    # Seen sooner than counted, and so it is of most texts.
+    if all(DEFAULT in languages[word] for word in words if word in languages):
+        return DEFAULT
     known = count_function_words(words)
     most = max(known.values(), default=0)
     return DEFAULT if known[DEFAULT] == most else max(known, key=known.__getitem__)
@@ -421,7 +425,7 @@ class TermAnalyzer:
         """Return for each word of a normalised text whether it is a stop word, and its terms."""
         words = segment(text, query=query)
         folded = [plain for _, plain in words]
-        language = guess_language(word for word, _ in words)
+        language = guess_language([word for word, _ in words])
         english = self._stems(DEFAULT, folded)
         own = english
         if language != DEFAULT:
