@@ -75,7 +75,7 @@ def test_a_score_is_what_the_definition_says(asked, turns, left_out):
     """Compared with loops over all pairs: own tokens, and those of neighbours, fading."""
     rows = rows_of(turns)
     candidates = [place for place in range(len(turns)) if place not in left_out] or [0]
-    told = [turns[place][2] for place in candidates]
+    told = [turns[place][2].tobytes() for place in candidates]
     tokens = dict(zip(candidates, told, strict=True))
     weights = np.linspace(1, 2, len(asked))
     words = [f"w{place:x}" for place in range(len(asked))]

@@ -31,7 +31,7 @@ import numpy as np
 
 from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.models import ArmEvidence
-from memoranda.model.query import EmbeddedText, Postings, TokenVectors, Vector
+from memoranda.model.query import EmbeddedText, Postings, Vector
 from memoranda.search.index import (
     FAINTEST,
     FARTHEST,
@@ -216,7 +216,7 @@ class QuestionTokens:
         weighed = [max(each, default=0) for each in told]
         count = len(weighed)
         # Zeros fill up the last tile of a product, which takes less time than what is left of one.
-        size = count + -count % TILE * (count % TILE > TILE // 2)
+        size = count + -count % TILE * (count % TILE > TILE // 4)
         vectors = np.zeros((size, embedded.tokens.shape[1]), np.float32)
         vectors[:count], weights = embedded.tokens, np.zeros(size, np.float32)
         weights[:count] = weighed if any(weighed) else 1
@@ -241,7 +241,7 @@ def _words_at(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
 
 
 def compare_tokens(
-    question: QuestionTokens, rows: Rows, tokens: Mapping[int, TokenVectors]
+    question: QuestionTokens, rows: Rows, tokens: Mapping[int, bytes]
 ) -> tuple[Places, Floats, Floats]:
     """Return the records that ``tokens`` are of, and how like the question each is.
 
@@ -262,18 +262,19 @@ def weigh_question_before(rows: Rows, evidence: Floats) -> Floats:
     return answers
 
 
-def _most_alike(question: QuestionTokens, tokens: Sequence[TokenVectors]) -> Floats:
+def _most_alike(question: QuestionTokens, tokens: Sequence[bytes]) -> Floats:
     """Return of each text, and each token of the question, the cosine of the token most like it.
 
     0 where none is like it at all. In parts that stay in the processor's cache, and are too small
     for the library to share among threads: waiting for these takes a hundred times as long on a
     busy machine.
     """
-    asked, stored = question.vectors.T, np.concatenate(tokens)
+    asked = question.vectors.T
+    stored = np.frombuffer(b"".join(tokens), np.int8).reshape(-1, len(asked))
     part = max(1, SMALL // asked.size)
     parts = range(0, len(stored), part)
     cosines = np.concatenate([stored[at : at + part].astype(np.float32) @ asked for at in parts])
-    starts = np.add.accumulate([0, *map(len, tokens[:-1])])
+    starts = np.add.accumulate([0, *map(len, tokens[:-1])]) // len(asked)
     lengths = _lengths(stored[starts].astype(np.float32))  # All of a text are about as long.
     return (np.maximum.reduceat(cosines, starts) / lengths[:, None]).clip(0, 1)
 

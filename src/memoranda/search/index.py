@@ -402,7 +402,7 @@ class UserIndex:
         """About how many bytes it takes."""
         rows, kept = self._rows, self._rows.kept
         record = rows.table.itemsize + rows.vectors.dimensions + BYTES_AROUND
-        tokens: int = sum(each.nbytes for each in [*kept["tokens"].values()] if each is not None)
+        tokens = sum(map(len, filter(None, [*kept["tokens"].values()])))
         texts = KEPT_BYTES * (len(kept["records"]) + len(kept["texts"]))
         return FIXED_BYTES + record * len(rows) + tokens + texts
 

@@ -207,8 +207,8 @@ class SingleSearch:
             held = [each.keys for each in self.postings if self.said == self.query]
             same: Places = min(held, key=len, default=np.arange(len(rows)))
             same = same[rows["length"][same] == len(self.said)]
-            turns = visible[same] & (rows["kind"][same] == KINDS[Kind.EPISODE])
-            for row, text in self._texts(same[turns].tolist()).items():
+            same = same[rows["kind"][same] == KINDS[Kind.EPISODE]]
+            for row, text in self._texts(same.tolist()).items():
                 visible[row] &= text != self.said
         return visible
 

@@ -191,16 +191,12 @@ class IndexReads(SqlReads):
             reader = IndexReader(connection, {"user": user})
             return reader.vectors(THEIR_VECTORS, keys=dump(list(ordinals)))
 
-    def token_vectors(
-        self, scope: Scope, ordinals: Sequence[int], size: int
-    ) -> dict[int, query.TokenVectors]:
-        """Return the vectors, of a size, of the tokens of these records, of those that have any."""
-        import numpy as np  # noqa: PLC0415 - it takes long to load
+    def token_vectors(self, scope: Scope, ordinals: Sequence[int], size: int) -> dict[int, bytes]:
+        """Return the vectors, of a size, of the tokens of these records, of those that have any.
 
-        def make(row: Row) -> tuple[int, query.TokenVectors]:
-            return row[0], np.frombuffer(row[1], np.int8).reshape(-1, size)
-
-        return dict(self._made(scope, TOKENS, make, keys=dump(list(ordinals)), size=size))
+        A byte is a number, from -128 to 127: bytes are joined in half the time that arrays are.
+        """
+        return dict(self._made(scope, TOKENS, keys=dump(list(ordinals)), size=size))
 
     def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
         """Return ordinals of records that mention entities of these names; most of them first."""
