@@ -216,7 +216,7 @@ class QuestionTokens:
         weighed = [max(each, default=0) for each in told]
         count = len(weighed)
         # Zeros fill up the last tile of a product, which takes less time than what is left of one.
-        size = count + -count % TILE * (count % TILE > TILE // 4)
+        size = count + -count % TILE * (count % TILE > TILE // 2)
         vectors = np.zeros((size, embedded.tokens.shape[1]), np.float32)
         vectors[:count], weights = embedded.tokens, np.zeros(size, np.float32)
         weights[:count] = weighed if any(weighed) else 1
