@@ -291,7 +291,9 @@ def _with_neighbours(own: Floats, rows: Rows, candidates: Places) -> Floats:
     counts = (np.abs(places[near] - places) <= FARTHEST) & (talks[near] == talks)
     counts &= are_others(speakers, np.where(asks, speakers, NO_NUMBER)[near])
     shared = np.exp(np.abs(middles[near] - middles) / -TALK_FADE).astype(np.float32) * counts
-    found: Floats = np.maximum(own, (own[near] * shared[:, :, None]).max(axis=0))
+    echoed = own.take(near, axis=0)
+    echoed *= shared[:, :, None]
+    found: Floats = np.maximum(own, echoed.max(axis=0))
     return found
 
 

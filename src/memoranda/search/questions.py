@@ -72,7 +72,8 @@ def asks(text: str) -> bool:
 
 def without_tag(text: str) -> str:
     """Return a text without a last question that asks for nothing: ", can you believe it?"."""
-    return ASKED.tag.sub("", text)
+    tag = ASKED.tag.search(text)
+    return text[: tag.start()] if tag else text
 
 
 def find_told(text: str) -> int:
