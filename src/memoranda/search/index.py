@@ -228,9 +228,10 @@ class Rows:
 
     def __getitem__(self, column: str) -> npt.NDArray[Any]:
         """Return a column, of which the numbers stand side by side, unlike those of the table."""
-        if column not in self.columns:
-            self.columns[column] = np.ascontiguousarray(self.table[column])
-        return self.columns[column]
+        try:
+            return self.columns[column]
+        except KeyError:
+            return self.columns.setdefault(column, np.ascontiguousarray(self.table[column]))
 
     @cached_property
     def lacking(self) -> Ordinals:
