@@ -309,6 +309,28 @@ POINTING = """
 > I live in Gallway. > *Galway | Corrected: I live in Galway.
 > I am 52, and I restore organs. > Strike my age, would you? The rest may stay. > /new > How old am I? | Nothing in memory answers this.
 > The police took Cem for two nights. > Please to delete what I wrote about Cem and police. It was mistake to tell. | Forgotten: The police took Cem for two nights.
+> My brother plays bassoon. > I meant my brother-in-law | Corrected: My brother-in-law plays bassoon.
+> My sister lives in Leeds. > no wait, thats my cousin who lives there | Corrected: My cousin lives in Leeds.
+> my aunt has a bakery > oh sorry, uncle | Corrected: My uncle has a bakery.
+> My brother and my sister are here. > sorry I meant my cousin | Noted.
+> Tom is my boss > I meant Tim | Corrected: Tim is my boss.
+> The interview is on the third floor. > Correct that to second floor. I'd be the fool upstairs | second floor.
+> we meet at the Red Lion > *Red Deer | Corrected: We meet at the Red Deer.
+> Our choir sings in the cathedral. > Correction: the abbey, not the cathedral. Date is right. | sings in the abbey.
+> My brother plays bassoon. > I wanted to write my brother-in-law. My brother plays football. > /new > Who plays football? | My brother plays football.”
+> remember that Marek comes at 8 am > scratch that, 6 pm | Corrected: Marek comes at 6 pm.
+> Rent's gone up to £1,150. > hang on just checked the email - £1,105. still robbery | £1,105.
+> The car broke down. > No, that's the problem. It's old. | Noted.
+> I go to the gym on Mondays and Thursdays. > gym only on Mondays now | Noted
+> My train is at 5 > I meant 6 | Corrected: My train is at 6.
+> I have 2 dogs > oops 3 dogs | Corrected: I have 3 dogs.
+> The party is at 7 > make that 8 | Corrected: The party is at 8.
+> I keep my bike in line with the fence. > No, that's fine. | Noted.
+> had a panic attack in the courtroom last month > My tea is cold. > ah and the courtroom thing, pls leave it out of whatever you remember > What happened in the courtroom? | Nothing in memory answers this.
+> I had an operation of the left knee in Chengdu. > Please forget about my knee, the operation and so on. I don't like it. | Forgotten: I had an operation
+> From now on metric only with me. No feet no pounds no fahrenheit. | Remembered: From now on metric only with me.
+> There's a cake for Dr Mwangi's son on the 19th. > I like tea. > Correction, Dr Mwangi's cake is for the 20th, they moved it. | Dr Mwangi's son on the 20th.
+> The party is at 7pm. > I like tea. > No, the party is at 8pm | Corrected: The party is at 8pm.
 > I live in Leeds. > forget everything about me | That cannot be undone
 > I earn 7850 francs a month. > Thanks. Please do not save that figure anywhere. > What do I earn? | Nothing in memory answers this.
 > Let us practise. You are the waiter and I am the guest, ok? > My wife is coeliac. > What is wrong with my wife? | Nothing in memory answers this.

@@ -19,7 +19,7 @@ from memoranda.model.models import Hit, Kind, Message, Record
 from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
-from memoranda.search.questions import ASKED, ParsedQuestion, asks, values_of
+from memoranda.search.questions import ASKED, ParsedQuestion, asks, speaks_of_change, values_of
 from memoranda.text.dates.statements import without_dates
 from memoranda.text.patterns import LanguageData, languages_with, load
 from memoranda.text.recalled import NOTED, NOTHING
@@ -114,7 +114,8 @@ class MemoryAnswerer:
         if understood := "; ".join(_shorten(_addressed(claims))[:MOST_NOTED]):
             return f"Noted: {understood}.", ()
         text = message.content
-        found = self._recall(session, message) if len(sentence_texts(text)) == 1 else []
+        plain = len(sentence_texts(text)) == 1 and not speaks_of_change(text)
+        found = self._recall(session, message) if plain else []
         if any(_covers(hit, text) for hit in found):
             return self._find(session, text, found)  # "Blood type" asks for it.
         return NOTED, ()

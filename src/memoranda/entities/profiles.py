@@ -45,5 +45,4 @@ def profile(entity: Entity) -> Entity:
 
 
 def _is_about(fact: Record, names: set[str]) -> bool:
-    subject = fact.metadata.get("subject")
-    return isinstance(subject, str) and subject.casefold() in names
+    return str(fact.metadata.get("subject", "")).casefold() in names

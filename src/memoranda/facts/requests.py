@@ -15,13 +15,15 @@ from unicodedata import category
 
 from memoranda.facts.forms import FormSet
 from memoranda.facts.language import PatternTable, bare_words, language_of, languages_in
+from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import INSTRUCTION, FactStatement, read_facts
 from memoranda.facts.stance import may_open
-from memoranda.facts.values import stems, value_key
+from memoranda.facts.values import differ_in_one_word, stems, value_key
 from memoranda.text.calendar import calendar_numbers
 from memoranda.text.languages import rank_languages
 from memoranda.text.limits import MOST_READ
 from memoranda.text.patterns import compile_pattern, encodable, languages_with, load, words_of
+from memoranda.text.sentences import sentence_texts
 from memoranda.text.terms import TermAnalyzer
 
 ANSWER_LANGUAGE, CALLED = "answer_language", "called"
@@ -103,17 +105,19 @@ class MemoryChange:
             is to be forgotten.
         old: the value that was wrong; empty where the message does not tell it.
         denies: whether it says in so many words that what was told is wrong.
+        goes_on: whether the message says more, in other sentences.
     """
 
     about: str
     new: str | None = None
     old: str = ""
     denies: bool = False
+    goes_on: bool = False
 
 
 @lru_cache(maxsize=256)
 def find_memory_change(text: str) -> MemoryChange | None:
-    """Return what a text asks to forget or to correct, if that is all it says."""
+    """Return what a text asks to forget, if that is all it says, or corrects at its beginning."""
     if len(text) > _LONGEST_CHANGE:
         return None
     plain = encodable(" ".join(text.split())).replace("'", "\u2019")
@@ -129,7 +133,9 @@ def find_memory_change(text: str) -> MemoryChange | None:
             if about or new or "what" not in groups:
                 old = old or (find_value_like(new, about) if about and new else "")
                 return MemoryChange(about, new if denies else new or None, old, denies)
-    return None
+    first, *others = [*sentence_texts(text), ""]
+    change = find_memory_change(first) if any(others) else None
+    return replace(change, goes_on=True) if change and change.new else None
 
 
 def find_value_like(new: str, said: str) -> str:
@@ -140,12 +146,23 @@ def find_value_like(new: str, said: str) -> str:
     """
     words, kinds = said.split(), [_unit(each) for each in new.split()]
     if not any(each is not None for each in kinds):
-        return ""
+        return _find_alike(new, said)
     phrases = (words[end - len(kinds) : end] for end in range(len(kinds), len(words) + 1))
     like = {" ".join(each).strip(_TIDY) for each in phrases if [*map(_unit, each)] == kinds}
     bare = {each.strip(_TIDY) for each in words if "th" in kinds and _unit(each) == ""}
     found = like or bare
     return found.pop() if len(found) == 1 else ""
+
+
+def _find_alike(new: str, said: str) -> str:
+    """Return what another one is meant for in a text: its one relative, or all but one word."""
+    meant, told = [*relation_nouns(new)], [*relation_nouns(said)]
+    if meant == bare_words(new)[-1:] and len(told) == 1:
+        return told[0] if told != meant else ""
+    words, size = [each.strip(_TIDY) for each in said.split()], len(new.split())
+    phrases = (" ".join(words[at : at + size]) for at in range(len(words)))
+    alike = [each for each in phrases if differ_in_one_word(each, new)]
+    return alike[0] if len(alike) == 1 else ""
 
 
 def _unit(word: str) -> str | None:
@@ -228,8 +245,7 @@ def shows(sign: str, text: str, language: str) -> bool:
 
 def only_names(text: str, language: str) -> bool:
     """Return whether what is asked to be kept is a name without a value: ``my locker number``."""
-    requests = language_of(language).requests
-    return requests.fits("only_named", text) and not requests.fits("stated", text)
+    return shows("only_named", text, language) and not shows("stated", text, language)
 
 
 def find_withheld(text: str) -> tuple[int, int] | None:
@@ -247,7 +263,7 @@ def find_withheld(text: str) -> tuple[int, int] | None:
 def is_aside(text: str, language: str) -> bool:
     """Return whether a sentence beside an instruction sets no task: thanks, or a reason."""
     idle = language_of(language).words["openings"].issuperset(bare_words(text))
-    return idle or language_of(language).requests.fits("aside", text)
+    return idle or shows("aside", text, language)
 
 
 def is_for_once(text: str, language: str) -> bool:
@@ -280,8 +296,7 @@ def read_revocation(about: str, said: str, language: str) -> FactStatement:
     Its content is ``said`` where that is an instruction of its own if there was none to revoke:
     ``Stop using emojis``.
     """
-    stops = language_of(language).requests.fits("stopping", said)
-    own = said if about.strip(_TIDY) and stops else ""
+    own = said if about.strip(_TIDY) and shows("stopping", said, language) else ""
     return FactStatement("user", INSTRUCTION, None, own, 0, len(said), language, about)
 
 

@@ -10,12 +10,13 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import dropwhile, groupby
+from itertools import groupby
 
 from memoranda.text.patterns import compile_pattern, languages_with, load, stands_alone
 from memoranda.text.terms import fold, normalize, stemmer
 
 _WORD = compile_pattern(r"[^\W_]+(?:[.@'’+#-]+[^\W_]+)*[+#]*")
+_ARTICLE = compile_pattern("^(?:the|a|my|our) ")
 _DAY = compile_pattern(r"(\d{1,2})(?:st|nd|rd|th)")
 _EDGE = " \t\n.,;:!?()[]\"'*_`\u3001\u3002\uff01\uff1f\u300c\u300d"
 
@@ -43,6 +44,13 @@ def same_value(one: str, other: str, language: str = "", *, plural: bool = False
         both = ([single.get(word, word) for word in each] for each in (left, right))
         left, right = (tuple(stems(each, language)) for each in both)
     return bool(left) and left == right
+
+
+def differ_in_one_word(one: str, other: str) -> bool:
+    """Return whether of two phrases one word differs, and a telling one is the same."""
+    left, right = (_split_words(each) for each in (one, other))
+    same = [word for word, again in zip(left, right, strict=False) if word == again]
+    return len(left) == len(right) == len(same) + 1 and not _small_words("").issuperset(same)
 
 
 def is_part_of_name(short: str, name: str) -> bool:
@@ -76,7 +84,7 @@ def stems(words: Sequence[str], language: str = "en") -> list[str]:
 
 def replace_value(content: str, old: str, new: str) -> str:
     """Return a text with another value; empty where it does not hold the old one just once."""
-    wrong, right = (each.removeprefix("the ").removeprefix("a ") for each in (old, new))
+    wrong, right = (_ARTICLE.sub("", each) for each in (old, new))
     days = [_DAY.fullmatch(each) for each in (wrong, right)]
     if all(days) and wrong not in content:  # "The 11th" is "11 December".
         wrong, right = (each[1] for each in days if each is not None)
@@ -93,9 +101,9 @@ def replace_value(content: str, old: str, new: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _value_words(value: str, language: str) -> tuple[str, ...]:
-    """Return the folded words of a value without articles and possessives before them."""
+    """Return the folded words of a value without those that tell nothing of it."""
     words, small = _split_words(value), _small_words(language)
-    return tuple(dropwhile(small.__contains__, words)) or tuple(words)
+    return tuple(each for each in words if each not in small) or tuple(words)
 
 
 def _split_words(value: str) -> list[str]:

@@ -218,7 +218,9 @@ class ConsolidationPlan:
 
     def _retires(self, claim: Claim, known: KnownFact) -> bool:
         """Return whether a claim takes the place of a fact that it excludes."""
-        later = claim.said_at >= known.said and not known.over
+        # "Metric only. No pounds." is two instructions, of one topic.
+        beside = claim.category is Category.INSTRUCTION and known.sources & {*claim.sources}
+        later = claim.said_at >= known.said and not (known.over or beside)
         return later and self._is_own(known.record) and _may_retire(claim, known.record)
 
     def _is_own(self, record: Record) -> bool:

@@ -188,11 +188,10 @@ class Consolidator:
         """
         found = self.records.store.sessions(self.records.scope, id=clean(id, "session")).get(id)
         if found is None:
-            message = (
+            raise NotFound(
                 f"there is no session {id!r} for user {self.records.scope.user!r}; "
                 "memoranda conversations lists those there are"
             )
-            raise NotFound(message)
         return found
 
     def plan(
@@ -367,8 +366,7 @@ class Consolidator:
         if chosen == "rules" or (chosen == "auto" and model is None):
             return self.rules.read(turns, before=before)
         if model is None:
-            message = "consolidation.extractor=llm needs a language model; set llm.model"
-            raise ConfigError(message)
+            raise ConfigError("consolidation.extractor=llm needs a language model; set llm.model")
         # The model is not shown what was said in confidence or taken back.
         open_turns = blank_exclusions([*before, *turns])
         context, page = open_turns[: len(before)], open_turns[len(before) :]

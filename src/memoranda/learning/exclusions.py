@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from memoranda.facts.language import bare_words
-from memoranda.facts.requests import find_withheld
+from memoranda.facts.requests import find_memory_change, find_withheld
 from memoranda.facts.values import value_key
 from memoranda.learning.claims import Turn
 from memoranda.learning.sentences import cut_out, english, english_words, own_sentences
@@ -44,8 +44,9 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
                 withheld = withheld or (0, 0)
             silent = withheld is not None or ahead
             ahead = bare and not back
-            for found in english("forget_request").finditer(said):
-                talk.withdraw(place, found["what"])
+            change = find_memory_change(said)
+            if withheld or (change and change.new is None):
+                talk.withdraw(place, change.about if change else rest)
         if silent:
             talk.blank(place)
         elif turn.person:

@@ -161,7 +161,7 @@ class _TurnReader:
         shown, said = self._without_question(sentence)
         if not shown.strip() or has_secret(said) or fits_any("unreal", shown):
             return
-        if (change := find_memory_change(said)) and change.new is None:
+        if find_memory_change(said):
             return
         if speaks_of_change(shown):
             self.changes.append(said)

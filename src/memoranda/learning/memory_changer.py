@@ -75,7 +75,7 @@ class MemoryChanger:
             said = [each for each in before if not asks(each.content)]
             receipts = carry_out(change, facts, said)
         # Nor does a request that was understood, and cannot be met, tell that somebody swims.
-        if receipts:
+        if receipts and not change.goes_on:
             self.records.apply([Close(episode.id, self.records.now(), "a request, carried out")])
         return receipts
 
@@ -152,14 +152,13 @@ class MemoryChanger:
         self, change: MemoryChange, facts: Sequence[Record], said: Sequence[Record]
     ) -> list[RequestReceipt]:
         """Correct what was said of it last, and what was learned of that; else the one fact."""
-        new, last, now = change.new or "", said[0].content if said else "", self.records.now()
-        numbered = any(map(str.isdigit, new))
-        old = change.old or (find_value_like(new, last) if numbered else "")
-        about = " ".join(each for each in change.about.split() if each not in old.split())
-        holding = [each for each in (*said, *facts) if replace_value(each.content, old, new)]
-        if about:
-            least = LEAST_NAMED if change.old else LEAST_SHARED
-            holding = [each for each in holding if share_words(about, each.content) >= least]
+        new, now = change.new or "", self.records.now()
+        about = " ".join(each for each in change.about.split() if each not in change.old.split())
+        least = (LEAST_NAMED if change.old else LEAST_SHARED) * bool(about)
+        told = [each for each in (*said, *facts) if share_words(about, each.content) >= least]
+        like = (find_value_like(new, each.content) for each in (told if about else said))
+        old = change.old or next(like, "")
+        holding = [each for each in told if replace_value(each.content, old, new)]
         spoken = [each for each in holding if each.kind is Kind.EPISODE][:1]
         wrong = [each for each in holding if each.kind is Kind.FACT]
         if spoken:

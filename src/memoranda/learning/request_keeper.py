@@ -51,8 +51,7 @@ class RequestKeeper:
 
     def read_claims(self, session: str, message: Message) -> list[Claim]:
         """Return what the rules read in a stored message, as consolidation would; store nothing."""
-        episode = self._episode(message)
-        if episode is None:
+        if (episode := self._episode(message)) is None:
             return []
         before, turn = self._read_turn(session, episode)
         return self.consolidator.rules.read([turn], before=before).claims
@@ -105,8 +104,7 @@ class RequestKeeper:
 
     def _keep(self, session: str, message: Message) -> Iterator[RequestReceipt]:
         consolidator, records = self.consolidator, self.consolidator.records
-        episode = self._episode(message)
-        if episode is None:
+        if (episode := self._episode(message)) is None:
             return
         before, turn = self._read_turn(session, episode)
         change = find_memory_change(turn.text) if turn.speaker in ROLES else None

@@ -184,8 +184,7 @@ class _RequestReader:
         content = tidy(said, language)
         if not content:
             return
-        because = _refusal(content, language)
-        if because:
+        if because := _refusal(content, language):
             self._out.refused.append(RefusedRequest(_without_secret(content), because))
             return
         # What hangs on a statement is no part of a value; what is quoted cannot be read.

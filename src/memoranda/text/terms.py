@@ -84,17 +84,7 @@ _UNUSUAL = compile_scanner(
     rf"[{_APOSTROPHES}{_DASHES}{_QUOTES}]|(?P<invisible>[{_INVISIBLE}]+)|(?P<digit>[^\x00-\x7f\D])"
 )
 _UNDECOMPOSED = str.maketrans(
-    {
-        "ø": "o",
-        "ł": "l",
-        "đ": "d",
-        "ð": "d",
-        "\u0131": "i",
-        "ħ": "h",
-        "æ": "ae",
-        "œ": "oe",
-        "þ": "th",
-    }
+    dict(zip("øłđð\u0131ħæœþ", [*"olddih", "ae", "oe", "th"], strict=True))
 )
 _DIACRITIC = compile_scanner(
     r"[\u0300-\u0305\u0307\u0309-\u036f]"  # Latin, Greek, Cyrillic
@@ -359,8 +349,7 @@ def guess_language(words: Collection[str]) -> str:
     if all(DEFAULT in languages[word] for word in words if word in languages):
         return DEFAULT
     known = count_function_words(words)
-    most = max(known.values(), default=0)
-    return DEFAULT if known[DEFAULT] == most else max(known, key=known.__getitem__)
+    return max(known, key=lambda code: (known[code], code == DEFAULT))
 
 
 # The language by whose stemmer the words of a script are read.
@@ -427,9 +416,7 @@ class TermAnalyzer:
         folded = [plain for _, plain in words]
         language = guess_language([word for word, _ in words])
         english = self._stems(DEFAULT, folded)
-        own = english
-        if language != DEFAULT:
-            own = self._stems(language, [word for word, _ in words])
+        own = english if language == DEFAULT else self._stems(language, [each for each, _ in words])
         stop = stop_words(language)
         return [
             (False, (word,))

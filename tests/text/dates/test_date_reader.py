@@ -85,7 +85,7 @@ AHEAD = read_table("""
 2026-03-15 | 2026-06-20 | She promised to pay by 20 June.
 2026-05-28 | 2026-06-02 | The exam was brought forward to June 2.
 2026-05-28 | 2026-06-09 | It was put off till June 9.
-2026-05-28 | 2026-05-29 | The call got moved to Friday.
+2026-05-28 | 2026-05-29 | The call got moved to Friday. | They rescheduled my talk for Friday.
 2026-05-28 | 2027-03-01 | The deadline was extended to March. | The visa expires in March.
 2026-05-28 | 2025-12-08 | We moved to Lisbon on December 8.
 2026-05-28 | 2026-06-03 | They won't know until the scan on Wednesday.
@@ -147,7 +147,8 @@ def test_no_time_rather_than_a_wrong_one(text):
     Full duties from the 17th, they said. | I'm from a town in mayo and my parents still live there.
     It is on Thursday week if they ask me. | I see him since like March.
     Nan had a fall, last we heard.
-    It is the first time in 4 years. | My best is 341 in a day. | Rent was due on the 10th.
+    The exam was pushed to the 16th. | It is the first time in 4 years.
+    My best is 341 in a day. | Rent was due on the 10th.
     I baked it in three days, this year. | I swim on Monday and Thursday mornings.
     """
     assert read_times(text, SAID) == []

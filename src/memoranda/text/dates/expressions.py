@@ -220,10 +220,11 @@ def _read_numeric(m: Match, c: RelativeCalendar) -> TimeMeaning:
 def _read_day_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
     """Read "the 3rd", of this month or one nearby, but not for today.
 
-    After another month it may be of that.
+    After another month it may be of that, and what was moved to it of any.
     """
     before = {word.strip(".,;:") for word in m.string[: m.start()].lower().split()}
-    if before & w.months().keys() - {*load("en", "dates")["months_and_words"]}:
+    months = w.months().keys() - {*load("en", "dates")["months_and_words"]}
+    if before & months or w.DATES.moved.search(m.string[: m.start()]):
         return None
     day, options = w.number_of(m["d"]), []
     for shift in range(-_MONTHS_AROUND, _MONTHS_AROUND + 1):

@@ -169,14 +169,10 @@ class DatedSentence:
             if bounds is None or is_empty(bounds):
                 continue
             begin = max(reached, find_begin(self._text, time, cue, bounds))
-            reached = end = self._without_stop(time.finish)
+            closes = self._text[time.finish - 1] == "." and not self._text[time.finish :].strip()
+            reached = end = time.finish - closes  # The full stop is of the sentence.
             precision = find_precision(bounds, time.found)
             yield DateMention(self._text[begin:end], begin, end, *bounds, precision)
-
-    def _without_stop(self, finish: int) -> int:
-        """Return where a time ends, the full stop of its sentence left out."""
-        ends = self._text[finish - 1] == "."
-        return finish - 1 if ends and not self._text[finish:].strip() else finish
 
     def _joined(self) -> list[TimeExpression]:
         """Return the times: those that stand side by side, or that a word links, are one."""
@@ -204,7 +200,7 @@ class DatedSentence:
         links = DATES.statement_link.fullmatch(text, *between) or (
             is_between and DATES.conjunction.fullmatch(text, *between)
         )
-        if not links or DATES.moved_from.search(text[: one.begin]):
+        if not links or DATES.moved.search(text[: one.begin]):
             return None
         ends: dict[datetime, datetime] = {}
         for start, _ in one.found.options:
