@@ -331,6 +331,15 @@ POINTING = """
 > From now on metric only with me. No feet no pounds no fahrenheit. | Remembered: From now on metric only with me.
 > There's a cake for Dr Mwangi's son on the 19th. > I like tea. > Correction, Dr Mwangi's cake is for the 20th, they moved it. | Dr Mwangi's son on the 20th.
 > The party is at 7pm. > I like tea. > No, the party is at 8pm | Corrected: The party is at 8pm.
+> we're 6 for dinner, how much lamb do i need? > 7! forgot about grandma | Corrected: We're 7 for dinner
+> my flight leaves at 7.40, when should i set off? > 7.14 sorry cant read my own screenshot | Corrected: My flight leaves at 7.14
+> My sister is allergic to penicillin, what else is there? > I meant my sister in law. My own sister is fine | Corrected: My sister-in-law is allergic
+> What is my rent? > My rent is 900. > What is my rent? > No, it's 950. | Corrected: My rent is 950.
+> dentist tomorrow at 3 > scratch that, it's wednesday. same time | Noted.
+> I'm vegetarian. > oops wrong chat, that's what a guest wrote > What do I eat? | Nothing in memory answers this.
+> my car's a diesel > ignore that, just checked the cap > What is my car? | Nothing in memory answers this.
+> We live at 14 Kestrel Close. > can you drop my address from whatever you keep about me | Forgotten: We live at 14 Kestrel Close.
+> I've got a court date in june > forget the court stuff pls, the rest is fine | Forgotten: I've got a court date in june.
 > I live in Leeds. > forget everything about me | That cannot be undone
 > I earn 7850 francs a month. > Thanks. Please do not save that figure anywhere. > What do I earn? | Nothing in memory answers this.
 > Let us practise. You are the waiter and I am the guest, ok? > My wife is coeliac. > What is wrong with my wife? | Nothing in memory answers this.

@@ -120,7 +120,7 @@ def find_memory_change(text: str) -> MemoryChange | None:
     """Return what a text asks to forget, if that is all it says, or corrects at its beginning."""
     if len(text) > _LONGEST_CHANGE:
         return None
-    plain = encodable(" ".join(text.split())).replace("'", "\u2019")
+    plain = encodable(" ".join(text.split())).replace("'", "\u2019").replace(" in law", "-in-law")
     for code in languages_with("facts"):
         for _, form in _forms(code, "forgotten", "corrected").find(plain):
             if (found := form.search(plain)) is None:

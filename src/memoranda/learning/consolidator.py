@@ -65,7 +65,7 @@ MOST_LINES = 200
 # Seconds to wait for the vectors of what is known.
 PATIENCE = 5.0
 # How like a quotation a sentence is that speaks of a change of what it says (cosine).
-ALIKE = 0.44
+ALIKE = 0.42
 # What a report counts.
 COUNTED = {"facts": Insert, "credited": Reinforce, "superseded": Supersede}
 

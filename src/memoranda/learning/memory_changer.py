@@ -21,9 +21,9 @@ from memoranda.model.query import Filter, Order
 from memoranda.model.reports import RequestOutcome, RequestReceipt
 from memoranda.records.drafts import draft_correction
 from memoranda.records.service import RecordService, session_episodes
-from memoranda.search.questions import asks
 from memoranda.text.dates.statements import read_times, resolve_times, without_dates
 from memoranda.text.patterns import compile_pattern
+from memoranda.text.small_talk import states_nothing
 
 # Facts that are looked through, the latest, and messages of the session before the one that asks.
 MOST_FACTS, MOST_MESSAGES = 500, 40
@@ -70,9 +70,9 @@ class MemoryChanger:
             facts += self.records.proposals(MOST_FACTS)
             carry_out = self._forget if change.new is None else self._correct
             before = self._said_before(episode)
-            if not change.about and before and asks(before[0].content):
+            if not change.about and before and states_nothing(before[0].content):
                 return []  # It is about the answer.
-            said = [each for each in before if not asks(each.content)]
+            said = [each for each in before if not states_nothing(each.content)]
             receipts = carry_out(change, facts, said)
         # Nor does a request that was understood, and cannot be met, tell that somebody swims.
         if receipts and not change.goes_on:
