@@ -331,7 +331,7 @@ POINTING = """
 > From now on metric only with me. No feet no pounds no fahrenheit. | Remembered: From now on metric only with me.
 > There's a cake for Dr Mwangi's son on the 19th. > I like tea. > Correction, Dr Mwangi's cake is for the 20th, they moved it. | Dr Mwangi's son on the 20th.
 > The party is at 7pm. > I like tea. > No, the party is at 8pm | Corrected: The party is at 8pm.
-> we're 6 for dinner, how much lamb do i need? > 7! forgot about grandma | Corrected: We're 7 for dinner
+> we're 6 for dinner, how much lamb do i need? > 7! forgot about grandma | Corrected: We're 7 for dinner, how much lamb do i need.
 > my flight leaves at 7.40, when should i set off? > 7.14 sorry cant read my own screenshot | Corrected: My flight leaves at 7.14
 > My sister is allergic to penicillin, what else is there? > I meant my sister in law. My own sister is fine | Corrected: My sister-in-law is allergic
 > What is my rent? > My rent is 900. > What is my rent? > No, it's 950. | Corrected: My rent is 950.

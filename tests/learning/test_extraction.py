@@ -105,7 +105,7 @@ def test_what_is_not_asserted_is_no_attribute_and_ends_none(text):
     studying hvac bc my uncle says so | I'm doing laundry and never wearing shoes again
     If I won I would open a shelter and never more answer whatsapp.
     If the donors stop in June we may have to close. | My name is Mr.
-    my sister is moving in with us in May, great news 🙄
+    my sister is moving in with us in May, great news 🙄 | Cancelled at the door!
     On Fridays I swim, if you can call it swimming, with four ladies when it's warm.
     In my novel my name is Rosa. | As a joke I said I'm vegan. | Yeah right, I live in Spain.
     I live in Spain, supposedly. | I'm vegan, according to my sister. | I live in Spain, not!

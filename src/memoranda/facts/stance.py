@@ -128,4 +128,4 @@ def _leads(language: Language, segment: str, *, joins: bool = False) -> bool:
         return timed or words[0] in lists["subordinating"]
     first = words[0].partition("\u2019")[0]
     own = segment.strip(EDGE)[:1].isupper() or first in language.function_words
-    return not joins and len(words) > (1 if own else _CLAUSE_WORDS)
+    return not joins and (first.isdigit() or len(words) > (1 if own else _CLAUSE_WORDS))

@@ -175,7 +175,7 @@ class MemoryChanger:
         for each in sorted(wrong, key=lambda each: each.kind is Kind.FACT):
             fixed[each.id] = self._replace(each, old, new, fixed)
         first = fixed[wrong[0].id]
-        told = f"{_tell(first)}."
+        told = f"{_tell(first).rstrip('?!')}."
         return [RequestReceipt(RequestOutcome.CORRECTED, told[:1].upper() + told[1:], first.id)]
 
     def _replace(self, old: Record, wrong: str, right: str, fixed: Mapping[str, Record]) -> Record:
