@@ -307,19 +307,14 @@ POINTING = """
 > remember that Marek comes at 8 am > scratch that. 6 pm | Corrected: Marek comes at 6 pm.
 > we have 3 daughters and a son > *4 daughters lol how could i | Corrected: We have 4 daughters and a son.
 > I live in Gallway. > *Galway | Corrected: I live in Galway.
-> I am 52, and I restore organs. > Strike my age, would you? The rest may stay. > /new > How old am I? | Nothing in memory answers this.
 > The police took Cem for two nights. > Please to delete what I wrote about Cem and police. It was mistake to tell. | Forgotten: The police took Cem for two nights.
 > My brother plays bassoon. > I meant my brother-in-law | Corrected: My brother-in-law plays bassoon.
 > My sister lives in Leeds. > no wait, thats my cousin who lives there | Corrected: My cousin lives in Leeds.
 > my aunt has a bakery > oh sorry, uncle | Corrected: My uncle has a bakery.
 > My brother and my sister are here. > sorry I meant my cousin | Noted.
 > Tom is my boss > I meant Tim | Corrected: Tim is my boss.
-> The interview is on the third floor. > Correct that to second floor. I'd be the fool upstairs | second floor.
-> we meet at the Red Lion > *Red Deer | Corrected: We meet at the Red Deer.
 > Our choir sings in the cathedral. > Correction: the abbey, not the cathedral. Date is right. | sings in the abbey.
-> My brother plays bassoon. > I wanted to write my brother-in-law. My brother plays football. > /new > Who plays football? | My brother plays football.”
 > remember that Marek comes at 8 am > scratch that, 6 pm | Corrected: Marek comes at 6 pm.
-> Rent's gone up to £1,150. > hang on just checked the email - £1,105. still robbery | £1,105.
 > The car broke down. > No, that's the problem. It's old. | Noted.
 > I go to the gym on Mondays and Thursdays. > gym only on Mondays now | Noted
 > My train is at 5 > I meant 6 | Corrected: My train is at 6.
@@ -338,8 +333,16 @@ POINTING = """
 > dentist tomorrow at 3 > scratch that, it's wednesday. same time | Noted.
 > I'm vegetarian. > oops wrong chat, that's what a guest wrote > What do I eat? | Nothing in memory answers this.
 > my car's a diesel > ignore that, just checked the cap > What is my car? | Nothing in memory answers this.
-> We live at 14 Kestrel Close. > can you drop my address from whatever you keep about me | Forgotten: We live at 14 Kestrel Close.
+> My address is 14 Kestrel Close. > can you drop my address from whatever you keep about me | Forgotten: My address is 14 Kestrel Close.
 > I've got a court date in june > forget the court stuff pls, the rest is fine | Forgotten: I've got a court date in june.
+> I have a sister in Leeds. > Sorry, my brother, he just called. | Noted.
+> My flight is on Friday. > No, Saturday I am busy. | Noted.
+> 40 people came to my party. > Excuse me, 5 minutes. | Noted.
+> My son is 5 years old. > 6! That's how many candles he wanted. | Noted.
+> My sister Dana lives in Leeds. > *Brother* is a great film. | Noted.
+> My bike is red. > Forget my bike, I need a car. | Noted.
+> My name is Eva and I live in Graz. > If the alarm goes off, ignore that. > Where do I live? | Graz
+> My sister Dana has my bike. I'll drop it off later. > Who has my bike? | Dana
 > I live in Leeds. > forget everything about me | That cannot be undone
 > I earn 7850 francs a month. > Thanks. Please do not save that figure anywhere. > What do I earn? | Nothing in memory answers this.
 > Let us practise. You are the waiter and I am the guest, ok? > My wife is coeliac. > What is wrong with my wife? | Nothing in memory answers this.

@@ -23,12 +23,12 @@ def test_what_was_told_last_holds_and_what_it_ends_does_not(said, holds, over):
     I hate jazz. / I love jazz now. | | does not like jazz
     I work at Solvaria. / No more Solvaria. | | The user works at Solvaria
     I go to uni in Bristol. / dropped out of uni | | The user goes to uni
-    My dentist appointment is on 5 May. / dentist moved me to 12 May | 12 May | 5 May
     my gf is called Ana. / me n ana split up | | gf is called Ana
     my rent is 900. / rent went up to 950 | 950 | 900
     My exam is on 14 December. / exam got pushed to the 16th | the 16th | 14 December
-    My cat is called Tim. / Tim got run over | Tim has died | is called Tim
-    My wife is called Ana. / so me and ana are done. | | wife is called Ana
+    My brother is called Tim. / Tim got run over by a bike but he's fine | is called Tim |
+    My wife is called Ana. / so me and ana are over. | | wife is called Ana
+    My husband is Dan. / Dan finished! | husband is called Dan |
     My wife is called Ana. / Ana and I are done with the kitchen. | wife is called Ana |
     # Another part of a list, what others gave up, and what is only asked end nothing.
     We keep six alpacas and two donkeys. / Sold the alpacas at the spring fair.

@@ -18,7 +18,7 @@ from memoranda.facts.language import PatternTable, bare_words, language_of, lang
 from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import INSTRUCTION, FactStatement, read_facts
 from memoranda.facts.stance import may_open
-from memoranda.facts.values import differ_in_one_word, stems, value_key
+from memoranda.facts.values import stems, value_key
 from memoranda.text.calendar import calendar_numbers
 from memoranda.text.languages import rank_languages
 from memoranda.text.limits import MOST_READ
@@ -41,6 +41,9 @@ _MOSTLY = 0.66
 _LOOSE = " ,;(\u2013\u2014-"
 # Characters of a message that asks to forget or to correct something, and says nothing else.
 _LONGEST_CHANGE = 240
+_IN_LAW = compile_pattern(r" in law\b")
+# First letters of what is counted, by which "dog" and "dogs" are the same.
+_STEM = 3
 _ANALYZER = TermAnalyzer()
 # After a mark that ends a sentence, forms find a beginning.
 _SENTENCE_END = compile_pattern(r"[.!?] |[\u3002\uff01\uff1f]")
@@ -120,7 +123,8 @@ def find_memory_change(text: str) -> MemoryChange | None:
     """Return what a text asks to forget, if that is all it says, or corrects at its beginning."""
     if len(text) > _LONGEST_CHANGE:
         return None
-    plain = encodable(" ".join(text.split())).replace("'", "\u2019").replace(" in law", "-in-law")
+    plain = encodable(" ".join(text.split())).replace("'", "\u2019")
+    plain = _IN_LAW.sub("-in-law", plain)
     for code in languages_with("facts"):
         for _, form in _forms(code, "forgotten", "corrected").find(plain):
             if (found := form.search(plain)) is None:
@@ -144,25 +148,29 @@ def find_value_like(new: str, said: str) -> str:
     Numbers stand at the same places, with the same letters: "the 10th" is no time of day, but it
     is like the day in "11 December".
     """
+    new = new.removeprefix("the ")
     words, kinds = said.split(), [_unit(each) for each in new.split()]
     if not any(each is not None for each in kinds):
-        return _find_alike(new, said)
+        return _find_relative(new, said)
     phrases = (words[end - len(kinds) : end] for end in range(len(kinds), len(words) + 1))
-    like = {" ".join(each).strip(_TIDY) for each in phrases if [*map(_unit, each)] == kinds}
+    wanted = [*map(_kind, new.split())]
+    like = {" ".join(each).strip(_TIDY) for each in phrases if [*map(_kind, each)] == wanted}
     bare = {each.strip(_TIDY) for each in words if "th" in kinds and _unit(each) == ""}
     found = like or bare
     return found.pop() if len(found) == 1 else ""
 
 
-def _find_alike(new: str, said: str) -> str:
-    """Return what another one is meant for in a text: its one relative, or all but one word."""
+def _find_relative(new: str, said: str) -> str:
+    """Return the one relative that a text tells of, where another one is meant: "my cousin"."""
     meant, told = [*relation_nouns(new)], [*relation_nouns(said)]
-    if meant == bare_words(new)[-1:] and len(told) == 1:
-        return told[0] if told != meant else ""
-    words, size = [each.strip(_TIDY) for each in said.split()], len(new.split())
-    phrases = (" ".join(words[at : at + size]) for at in range(len(words)))
-    alike = [each for each in phrases if differ_in_one_word(each, new)]
-    return alike[0] if len(alike) == 1 else ""
+    right = meant == bare_words(new)[-1:] and len(told) == 1 and told != meant
+    return told[0] if right else ""
+
+
+def _kind(word: str) -> str:
+    """Return the unit of a value, or how another word begins: what is counted is the same."""
+    unit = _unit(word)
+    return word.casefold().strip(_TIDY)[:_STEM] if unit is None else unit
 
 
 def _unit(word: str) -> str | None:
@@ -172,6 +180,8 @@ def _unit(word: str) -> str | None:
     """
     if not any(map(str.isdigit, word)):
         plain, days = word.casefold().strip(_TIDY), calendar_numbers("weekdays")
+        if plain in {"am", "pm"}:
+            return "half of a day"
         return "weekday" if plain in days or plain.removesuffix("s") in days else None
     letters = "".join(each for each in word if each.isalpha() or category(each) == "Sc").casefold()
     return "th" if letters in {"st", "nd", "rd"} else letters

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import groupby
+from itertools import dropwhile, groupby
 
 from memoranda.text.patterns import compile_pattern, languages_with, load, stands_alone
 from memoranda.text.terms import fold, normalize, stemmer
@@ -44,13 +44,6 @@ def same_value(one: str, other: str, language: str = "", *, plural: bool = False
         both = ([single.get(word, word) for word in each] for each in (left, right))
         left, right = (tuple(stems(each, language)) for each in both)
     return bool(left) and left == right
-
-
-def differ_in_one_word(one: str, other: str) -> bool:
-    """Return whether of two phrases one word differs, and a telling one is the same."""
-    left, right = (_split_words(each) for each in (one, other))
-    same = [word for word, again in zip(left, right, strict=False) if word == again]
-    return len(left) == len(right) == len(same) + 1 and not _small_words("").issuperset(same)
 
 
 def is_part_of_name(short: str, name: str) -> bool:
@@ -101,9 +94,9 @@ def replace_value(content: str, old: str, new: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _value_words(value: str, language: str) -> tuple[str, ...]:
-    """Return the folded words of a value without those that tell nothing of it."""
+    """Return the folded words of a value without articles and possessives before them."""
     words, small = _split_words(value), _small_words(language)
-    return tuple(each for each in words if each not in small) or tuple(words)
+    return tuple(dropwhile(small.__contains__, words)) or tuple(words)
 
 
 def _split_words(value: str) -> list[str]:

@@ -127,7 +127,7 @@ class _TurnRedactor:
         if begun is not None:
             if not begun["once"]:
                 self.roles.add(speaker)
-            self.cut(place, begun.span()[1], len(self.turns[place].text))
+            self.cut(place, begun.span()[0], len(self.turns[place].text))
 
 
 def is_joke(text: str) -> bool:

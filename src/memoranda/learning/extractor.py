@@ -161,7 +161,8 @@ class _TurnReader:
         shown, said = self._without_question(sentence)
         if not shown.strip() or has_secret(said) or fits_any("unreal", shown):
             return
-        if find_memory_change(said):
+        change = find_memory_change(said)
+        if change and (change.new is None or not (change.about or speaks_of_speaker(said))):
             return
         if speaks_of_change(shown):
             self.changes.append(said)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from memoranda.facts.questions import read_asked
 from memoranda.facts.reader import address_user, read_facts
 from memoranda.facts.requests import MemoryChange, find_value_like, share_words
 from memoranda.facts.values import replace_value
@@ -193,17 +192,10 @@ class MemoryChanger:
 
 
 def _most_alike(about: str, records: Iterable[Record]) -> list[Record]:
-    """Return the records that share the most words with a text, if that is most of its words.
-
-    Where none does, those that tell the attribute it names: "my age".
-    """
+    """Return the records that share the most words with a text, if that is most of its words."""
     shared = [(share_words(about, each.content), each) for each in records]
     most = max((share for share, _ in shared), default=0.0)
-    if most >= LEAST_SHARED:
-        return [each for share, each in shared if share == most]
-    named = {each.attribute for each in read_asked(f"What is {about}?") if each.own}
-    facts = ((record, read_facts(quoted_words(record.content))) for _, record in shared)
-    return [record for record, told in facts if any(each.attribute in named for each in told)]
+    return [each for share, each in shared if share == most >= LEAST_SHARED]
 
 
 def _find_value(change: MemoryChange, records: Sequence[Record]) -> str:

@@ -345,7 +345,7 @@ def count_function_words(words: Iterable[str]) -> Counter[str]:
 def guess_language(words: Collection[str]) -> str:
     """Return the code of the language that knows most words of a text: English, if several do."""
     languages = _languages_of()
-    # Seen sooner than counted, and so it is of most texts.
+    # Most texts are English, which this tells sooner than a count.
     if all(DEFAULT in languages[word] for word in words if word in languages):
         return DEFAULT
     known = count_function_words(words)

@@ -218,9 +218,9 @@ def _read_numeric(m: Match, c: RelativeCalendar) -> TimeMeaning:
 
 
 def _read_day_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
-    """Read "the 3rd", of this month or one nearby, but not for today.
+    """Read "the 3rd", of this month or one nearby; who means today says so.
 
-    After another month it may be of that, and what was moved to it of any.
+    None where another month stands before it, or something was moved to it from an unknown one.
     """
     before = {word.strip(".,;:") for word in m.string[: m.start()].lower().split()}
     months = w.months().keys() - {*load("en", "dates")["months_and_words"]}
