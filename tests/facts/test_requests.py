@@ -237,6 +237,15 @@ def test_several_instructions_of_a_sentence_are_several():
     ]
 
 
+def test_the_last_word_of_a_noun_phrase_opens_no_instruction():
+    """After "evening" one may begin, but not in "the evening group"."""
+    said = "I have the evening group, so from now on reply in Spanish."
+    assert [said[each.lead :] for each in find_requests(said)] == [
+        "so from now on reply in Spanish."
+    ]
+    assert not find_requests("I have the evening group, so from now on I work until nine.")
+
+
 def test_an_instruction_takes_the_place_of_one_that_it_contradicts():
     """It is of the same topic, or speaks of nothing but what the older speaks of."""
     assert replaces("Make it Celsius from here on.", "Always give temperatures in Fahrenheit.")

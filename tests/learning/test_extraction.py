@@ -308,6 +308,7 @@ def test_a_sentence_is_read_with_what_was_said_before_it(said, told):
     My gran, Koko Dineo, lives in Thaba Nchu. She raised me.
     | The user's gran Koko Dineo lives in Thaba Nchu.
     I don't eat pork, never have. | The user does not eat pork.
+    I don't eat fish, haven't for years. | The user does not eat fish.
     I am working as dental technician. |
     My parents live in Coimbatore. | The user's parents live in Coimbatore.
     The deadline is May 3. Actually, it's because I moved. | The deadline is 3 May 2026.

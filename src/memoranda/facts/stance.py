@@ -42,7 +42,9 @@ def may_open(language: Language, sentence: str, start: int) -> bool:
     before = sentence[:start].rstrip()
     if not before or before[-1] in _OPENS:
         return True
-    return before.rsplit(None, 1)[-1].casefold().strip(EDGE) in language.words["openings"]
+    *earlier, last = before.casefold().split()
+    named = not language.words["determiners"].isdisjoint(earlier[-1:])
+    return not named and last.strip(EDGE) in language.words["openings"]
 
 
 def leaves_asserted(language: Language, before: str) -> bool:
@@ -70,10 +72,9 @@ def _opens(language: Language, sentence: str, match: Any) -> bool:
     no_names = lists["unclear"] | lists["openings"] | language.function_words
     if words and (words[0] in no_names or words[0] in calendar_numbers("weekdays")):
         return False
-    if any(each in language.words["own"] for each in words):
-        return False
     within = len(before) == start and before[-1:].isalnum() and sentence[start].isalnum()
-    return not within and leaves_asserted(language, before)
+    others = lists["own"].isdisjoint(words)
+    return others and not within and leaves_asserted(language, before)
 
 
 def _may_leave_out(language: Language, before: str) -> bool:
