@@ -91,9 +91,8 @@ def mixes_scripts(question: str) -> bool:
     """Return whether letters of another script, or a picture, stand among those of ours."""
     if question.isascii():
         return False
-    return {
-        sign > LAST_LATIN for sign in question if sign.isalpha() or category(sign) == PICTURE
-    } == {False, True}
+    told = (sign for sign in question if sign.isalpha() or category(sign) == PICTURE)
+    return len({sign > LAST_LATIN for sign in told}) > 1
 
 
 def names_assistant(question: str) -> bool:

@@ -83,8 +83,8 @@ _TYPOGRAPHY |= dict.fromkeys(_QUOTES, '"')
 _UNUSUAL = compile_scanner(
     rf"[{_APOSTROPHES}{_DASHES}{_QUOTES}]|(?P<invisible>[{_INVISIBLE}]+)|(?P<digit>[^\x00-\x7f\D])"
 )
-_UNDECOMPOSED = str.maketrans(
-    dict(zip("øłđð\u0131ħæœþ", [*"olddih", "ae", "oe", "th"], strict=True))
+_UNDECOMPOSED = str.maketrans("øłđð\u0131ħ", "olddih") | str.maketrans(
+    {"æ": "ae", "œ": "oe", "þ": "th"}
 )
 _DIACRITIC = compile_scanner(
     r"[\u0300-\u0305\u0307\u0309-\u036f]"  # Latin, Greek, Cyrillic
