@@ -156,6 +156,9 @@ def test_what_else_will_matter_stays_the_persons_own_sentence(text, quoted):
     | “I broke my wrist on 11 November (11 November 2025), skiing.” (the user, 10 March 2026)
     I'm knitting a blanket for Ida, which wool would you take?
     | “I'm knitting a blanket for Ida.” (the user, 10 March 2026)
+    # A short sentence that says what the next one is about stays with it.
+    They bumped the knee. New date is 5 May, at 06:45.
+    | “They bumped the knee. New date is 5 May (5 May 2026), at 06:45.” (the user, 10 March 2026)
     Ich habe zwei Töchter. | “Ich habe zwei Töchter.” (der Nutzer, 2026-03-10)
     Ich fliege am Freitag nach Lissabon.
     | “Ich fliege am Freitag (2026-03-13) nach Lissabon.” (der Nutzer, 2026-03-10)
@@ -185,7 +188,8 @@ def test_what_states_nothing_that_lasts_gives_nothing(text):
     I'll get back to you tomorrow. | It rained yesterday.
     Maybe I'll try the fish every day for four weeks. | We might travel to Abuja in August.
     Terrell reckons the Bengals will win it this year. | I felt lonely.
-    I'm starving at work today.
+    I'm starving at work today. | Nice one. He said hello. | What a day! 21!
+    Did they bump the knee? New date is 5 May.
     If I were rich I'd buy a boat. | I was fine and then I wasn't fine. | I must go to sleep now.
     Its freezing here my hands are stiff | What a hot day, 36 degrees in the shop.
     recuérdame llamar al banco | ricordati di chiamare Paolo | lembra de comprar leite

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import dropwhile, groupby
+from itertools import dropwhile
 
 from memoranda.text.patterns import compile_pattern, languages_with, load, stands_alone
 from memoranda.text.terms import fold, normalize, stemmer
@@ -53,21 +53,6 @@ def is_part_of_name(short: str, name: str) -> bool:
     return 0 < length < len(whole) and part in {whole[:length], whole[-length:]}
 
 
-def value_phrases(value: str, language: str, between: frozenset[str]) -> list[tuple[str, ...]]:
-    """Return the phrases of a value without articles: of "the tea to coffee", tea and coffee.
-
-    Args:
-        value: the value.
-        language: whose articles count for nothing.
-        between: the words that part them, folded.
-    """
-    for word in between:
-        value = value if word.isascii() else value.replace(word, f" {word} ")
-    parting = between | _small_words(language)
-    phrases = groupby(_split_words(value), key=lambda word: word in parting)
-    return [tuple(words) for parts, words in phrases if not parts]
-
-
 def stems(words: Sequence[str], language: str = "en") -> list[str]:
     """Return the Snowball stems of words; the words, in a language that has none."""
     with suppress(KeyError):
@@ -94,17 +79,15 @@ def replace_value(content: str, old: str, new: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _value_words(value: str, language: str) -> tuple[str, ...]:
-    """Return the folded words of a value without articles and possessives before them."""
-    words, small = _split_words(value), _small_words(language)
-    return tuple(dropwhile(small.__contains__, words)) or tuple(words)
+    """Return the folded words of a value without articles and possessives before them.
 
-
-def _split_words(value: str) -> list[str]:
-    """Return the folded words of a value: "Ana's" is Ana, and "l'arachide" two words."""
+    "Ana's" is Ana, and "l'arachide" two words.
+    """
     words: list[str] = []
     for each in normalize(value).replace("-", " ").split():
-        words += fold(each).strip(_EDGE).removesuffix("'s").split("'")
-    return [each for each in words if each]
+        words += filter(None, fold(each).strip(_EDGE).removesuffix("'s").split("'"))
+    small = _small_words(language)
+    return tuple(dropwhile(small.__contains__, words)) or tuple(words)
 
 
 @lru_cache(maxsize=16)

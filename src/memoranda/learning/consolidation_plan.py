@@ -22,11 +22,9 @@ from memoranda.model.changes import Close, Insert, RecordChange, Reinforce, Rewe
 from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.records.drafts import Draft, parse_trust
 from memoranda.text.dates.statements import without_dates
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.sentences import is_concrete
 
 CREDITED = "said again"
-# A number or a name within a statement.
-_CONCRETE = compile_pattern(r"\d|[^.!?] [A-Z][\w'\u2019-]+")
 # Confidence of a fact that another one took the place of.
 SUPERSEDED = 0.3
 _RANK = {Trust.EXTERNAL: 0, Trust.AGENT: 1, Trust.PERSON: 2}
@@ -325,5 +323,5 @@ def _lasts(claim: Claim) -> bool:
     """
     if claim.category is Category.STATEMENT:
         said = without_dates(claim.content).rpartition("\u201d")[0]
-        return claim.event_until is None and _CONCRETE.search(said, 2) is not None
+        return claim.event_until is None and is_concrete(said[2:])
     return claim.fact is not None or claim.category in ASKED

@@ -40,13 +40,15 @@ from memoranda.text.dates.statements import read_times, resolve_times, write_tim
 from memoranda.text.limits import MOST_READ
 from memoranda.text.patterns import LanguageData
 from memoranda.text.secrets import has_secret
-from memoranda.text.sentences import split_sentences
+from memoranda.text.sentences import is_concrete, split_sentences
 
 EVIDENCE = LanguageData("mul", "evidence")
 
 # Confidence in what was read as an attribute or a request, and in a quotation.
 _SURE, _QUOTED = 0.9, 0.6
 _ENDS = " .!\u2026"
+# Words of a sentence that may say what the next one is about.
+_HEAD = 6
 _QUESTION = "? \uff1f"
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
 
@@ -136,12 +138,14 @@ class _TurnReader:
         turn: what is read.
         earlier: the turns before it.
         lead: the sentence just before, of the same turn.
+        stated: the last sentence that states something.
         changes: the sentences that speak of a change.
     """
 
     turn: Turn
     earlier: Sequence[Turn]
     lead: str = ""
+    stated: SentencePart | None = None
     changes: list[str] = field(default_factory=list)
 
     def read(self) -> Iterator[ClaimDraft]:
@@ -179,9 +183,15 @@ class _TurnReader:
         corrected = instead.rstrip(_ENDS) if instead != shown else ""
         if is_order(said) or any(corrected.endswith(each.value or "\n") for each in facts):
             return
+        before, self.stated = self.stated, sentence
         kinds = {attributes()[each.attribute].category for each in facts}
-        if (corrected or kinds <= {Category.RELATION}) and self._matters(shown):
+        if not corrected and not kinds <= {Category.RELATION}:
+            return
+        if self._matters(shown):
             yield ClaimDraft(said.strip(), Category.STATEMENT)
+        elif before and self._is_headed(sentence, before):
+            told = self.turn.text[before.start : sentence.start] + said
+            yield ClaimDraft(told, Category.STATEMENT)
 
     def _without_question(self, sentence: SentencePart) -> tuple[str, str]:
         """Return what a sentence states before it asks, if it asks, and the same as written."""
@@ -207,6 +217,16 @@ class _TurnReader:
             return False  # Most of it is quoted.
         dated, among = self._is_dated(shown), self.turn.speaker not in ROLES
         return weigh_statement(shown, dated=dated, among_people=among) > 0
+
+    def _is_headed(self, sentence: SentencePart, before: SentencePart) -> bool:
+        """Return whether a short sentence just before one with particulars says what it is about.
+
+        "They bumped the knee. New date is 5 May."
+        """
+        gap = self.turn.text[before.end : sentence.start]
+        short = not before.question and len(before.shown.split()) <= _HEAD and not gap.strip(" ")
+        tells = may_state(sentence.shown) and is_concrete(sentence.shown)
+        return short and tells and self._matters(before.shown + gap + sentence.shown)
 
     def _is_dated(self, text: str) -> bool:
         """Return whether a text tells a time other than the day it is said on."""

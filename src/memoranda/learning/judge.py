@@ -14,7 +14,7 @@ from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import INSTRUCTION, FactStatement
 from memoranda.facts.requests import replaces
-from memoranda.facts.values import is_part_of_name, same_value, value_phrases
+from memoranda.facts.values import is_part_of_name, same_value
 from memoranda.learning.claims import Relation
 from memoranda.learning.known_facts import quoted_words
 from memoranda.model.models import Record
@@ -119,8 +119,9 @@ def _relate_values(
     one = kind.holds == "one" and (kind.category == "relation" or kind.name == "name")
     if again or (one and is_part_of_name(new.value, old.value)):
         return Relation.DUPLICATE
-    changed = _is_other_count(old.value, new) or _is_turned_round(old.value, new)
-    return Relation.UPDATE if changed else excluding
+    # "Tea to coffee" has the letters of "coffee to tea".
+    turned = kind.name == PREFERS and sorted(old.value.lower()) == sorted(new.value.lower())
+    return Relation.UPDATE if turned or _is_other_count(old.value, new) else excluding
 
 
 def _agree_in_numbers(one: str, other: str) -> bool:
@@ -152,15 +153,6 @@ def _is_other_count(old: str, new: FactStatement) -> bool:
         return fold(more) not in _folded("none")
     counted = all(fold(each) in _folded("counts") or each.isdecimal() for each in (many, more))
     return counted and bool(things) and same_value(things, others, new.language, plural=True)
-
-
-def _is_turned_round(old: str, new: FactStatement) -> bool:
-    """Return whether of two preferences one is the other turned round: tea to coffee."""
-    if new.attribute != PREFERS:
-        return False
-    values, between = (old, new.value or ""), _folded("rather")
-    known, told = (value_phrases(each, new.language, between) for each in values)
-    return len(known) > 1 and known == told[::-1]
 
 
 def _allows(diet: str, food: str, language: str) -> bool:

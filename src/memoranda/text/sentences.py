@@ -15,6 +15,7 @@ from memoranda.text.patterns import compile_pattern, load
 _END = compile_pattern(
     r"[.!?\u2026]+[\"'\u201d\u2019\u00bb)\]*_~]*(?:\s+|$)|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\uff09)\"]*|\s*\n\s*"
 )
+_CONCRETE = compile_pattern(r"\d|[^.!?] [A-Z]\w")
 _ASKS = frozenset("?\uff1f\u061f")
 _MARKS = ".!?\u2026\u3002\uff01\uff1f\u061f"
 _CLOSING = "\"'\u201d\u2019\u00bb)]*_~\u300d\u300f\uff09"
@@ -45,6 +46,11 @@ def split_sentences(text: str) -> Iterator[Sentence]:
             yield from _trimmed(text, start, found.end())
             start = found.end()
     yield from _trimmed(text, start, len(text))
+
+
+def is_concrete(sentence: str) -> bool:
+    """Return whether a sentence holds a number, or the name of somebody or something within."""
+    return _CONCRETE.search(sentence) is not None
 
 
 def sentence_texts(text: str) -> list[str]:

@@ -136,11 +136,6 @@ def _amount(m: Match) -> tuple[str, int, int]:
     return ("week", 2 * count, 2 * count) if unit == "fortnight" else (unit, count, count)
 
 
-def _weeks(m: Match) -> int:
-    """Return how many weeks were said."""
-    return w.number_of(m.get("n") or "1") * (2 if w.unit_of(m["u"]) == "fortnight" else 1)
-
-
 def _year(m: Match, c: RelativeCalendar) -> int:
     """Return the year that was said: of "'28" the one in this century, unless that is far ahead."""
     said: str = m["y"]
@@ -285,7 +280,7 @@ def _read_weekday(m: Match, c: RelativeCalendar) -> TimeMeaning:
 def _read_weekday_on(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "a week on Friday", "Friday week"."""
     days = w.weekday_number(m["day"]) - c.today.isoweekday()
-    return TimeMeaning((c.days((days - 1) % 7 + 1 + 7 * _weeks(m)),), "day")
+    return TimeMeaning((c.days((days - 1) % 7 + 1 + 7 * _amount(m)[2]),), "day")
 
 
 def _read_weekday_of_week(m: Match, c: RelativeCalendar, shift: int | None = None) -> TimeMeaning:
@@ -340,7 +335,7 @@ def _read_named_day(
         or (m[0][0].isupper() and _INSIDE.search(before))
     ):
         return None
-    weeks = 0 if m.get("u") is None else _weeks(m)
+    weeks = 0 if m.get("u") is None else _amount(m)[2]
     return TimeMeaning((c.days(offset + 7 * weeks),), "day", only=only)
 
 
