@@ -69,6 +69,7 @@ def test_the_same_thing_denied_or_of_another_value_is_ended(first, later, over):
     Mi piace il tè. | Non mi piace il tè. | utente piace il tè
     紅茶が好きです。 | 紅茶は嫌いです。 | 紅茶が好き
     I prefer tea to coffee. | I prefer coffee to tea. | tea to coffee
+    I prefer tea to coffee. | I prefer coffee over tea. | tea to coffee
     Prefiero el té al café. | Prefiero el café al té. | té al café
     Je préfère le thé au café. | Je préfère le café au thé. | thé au café
     コーヒーより紅茶が好きです。 | 紅茶よりコーヒーが好きです。 | コーヒーより紅茶

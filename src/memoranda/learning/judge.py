@@ -119,8 +119,9 @@ def _relate_values(
     one = kind.holds == "one" and (kind.category == "relation" or kind.name == "name")
     if again or (one and is_part_of_name(new.value, old.value)):
         return Relation.DUPLICATE
-    # "Tea to coffee" has the letters of "coffee to tea".
-    turned = kind.name == PREFERS and sorted(old.value.lower()) == sorted(new.value.lower())
+    # "Tea to coffee" has the letters of "coffee to tea", and the terms of "coffee over tea".
+    pairs = ((sorted(read(old.value)), sorted(read(new.value))) for read in (str.lower, _terms))
+    turned = kind.name == PREFERS and any(one == other for one, other in pairs)
     return Relation.UPDATE if turned or _is_other_count(old.value, new) else excluding
 
 
