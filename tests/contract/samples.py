@@ -411,6 +411,7 @@ class User:
             [
                 *(self.related(ids[:1], relation) for relation in RecordRelation),
                 self.learned_from(ids[:1]),
+                self.last_said(ids),
             ],
             self.get(self.ordinals(ALL)),
             [self.records(Filter.at_any_time(**each)) for each in conditions],

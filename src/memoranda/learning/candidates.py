@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
+from itertools import chain
 
 import numpy as np
 
@@ -36,45 +38,51 @@ class KnownFactFinder:
         self._store, self._scope = store, scope
         self._active = Filter(now=now, kinds=(Kind.FACT,))
         self._facts = frozenset(store.ordinals(scope, self._active))
-        latest = store.records(scope, self._active, order=Order.LATEST, limit=MOST_STATED)
-        unread = (each for each in latest if each.attribute is None and each.origin != ORIGIN)
+        latest = self._records(self._active, limit=MOST_STATED)
         # The facts that nobody learned from a talk, by the attributes that they state.
-        self._stated = [with_attribute(each) for each in unread]
+        self._stated = [with_attribute(each) for each in latest if each.origin != ORIGIN]
 
-    def find(self, claim: Claim) -> list[KnownFact]:
-        """Return the facts that a claim may have to do with, the likeliest first."""
-        found = self._similar(claim.content)
-        for name in _attributes_of(claim):
-            # Retired instructions tell whether something was taken back already.
-            known = replace(self._active, attribute=name, retired=name in INSTRUCTIONS)
-            found += self._records(known, limit=MOST_OF_ATTRIBUTE)
-            found += [each for each in self._stated if each.attribute == name]
-        cited = list({source for record in found for source in record.source_ids})
+    def find(self, claims: Sequence[Claim]) -> list[list[KnownFact]]:
+        """Return for each claim the facts that it may have to do with, the likeliest first."""
+        related = cache(self._related)
+        found = [[*related(each.content, *_attributes_of(each))] for each in claims]
+        cited = {source for each in chain(*found) for source in each.source_ids}
         # The sentences, kept as they were said, that a fact was read in.
-        found += self._records(replace(self._active, citing=cited)) if cited else ()
-        sources, candidates = self._store.get(self._scope, cited), dict[str, KnownFact]()
-        for record in found:
-            said = [sources[each].event_time for each in record.source_ids if each in sources]
-            candidates.setdefault(record.id, KnownFact.of(record, *said))
-        return list(candidates.values())
+        sentences = self._records(replace(self._active, citing=[*cited]))
+        for some in found:
+            own = {source for each in some for source in each.source_ids}
+            some += [each for each in sentences if not own.isdisjoint(each.source_ids)]
+        said = self._store.last_said(self._scope, [each.id for each in chain(*found)])
+        known = {each.id: KnownFact.of(each, said.get(each.id)) for each in chain(*found)}
+        return [[known[key] for key in dict.fromkeys(each.id for each in some)] for some in found]
 
     def _records(self, where: Filter, limit: int | None = None) -> list[Record]:
         return self._store.records(self._scope, where, order=Order.LATEST, limit=limit)
 
-    def _similar(self, text: str) -> list[Record]:
-        """Return the facts that share the most and the rarest terms with a text."""
+    def _related(self, text: str, *names: str) -> list[Record]:
+        """Return the facts that share the most and the rarest terms with a text, and some others.
+
+        Those are of the attributes of these ``names``.
+        """
         terms = _ANALYZER.query_terms(text)
         matches = self._store.match_terms(self._scope, terms, limit=MOST_MATCHES)
         rarity = 1 / np.maximum(matches.frequencies, 1)
         order = np.argsort(-((matches.counts > 0) @ rarity), kind="stable")
         best = [each for each in matches.ordinals[order].tolist() if each in self._facts]
-        return list(self._store.get(self._scope, best[:MOST_SIMILAR]).values())
+        found = [*self._store.get(self._scope, best[:MOST_SIMILAR]).values()]
+        for name in names:
+            # Retired instructions tell whether something was taken back already.
+            known = replace(self._active, attribute=name, retired=name in INSTRUCTIONS)
+            found += self._records(known, limit=MOST_OF_ATTRIBUTE)
+            found += [each for each in self._stated if each.attribute == name]
+        return found
 
 
-def _attributes_of(claim: Claim) -> Iterator[str]:
-    """Yield the attributes of which a claim may end a fact."""
-    if claim.fact is not None and claim.fact.takes_back:
-        yield from INSTRUCTIONS
-    elif claim.fact is not None:
-        kind = attributes()[claim.fact.attribute]
-        yield from (kind.name, *kind.ends, *kind.frees, *kind.opposes)
+def _attributes_of(claim: Claim) -> Iterable[str]:
+    """Return the attributes of which a claim may end a fact."""
+    if claim.fact is None:
+        return ()
+    if claim.fact.takes_back:
+        return INSTRUCTIONS
+    kind = attributes()[claim.fact.attribute]
+    return kind.name, *kind.ends, *kind.frees, *kind.opposes

@@ -69,12 +69,8 @@ class ConsolidationPlan:
 
     def __post_init__(self) -> None:
         """Take in the facts that have not ended."""
-        self.stored = {
-            each.record.id: each
-            for listed in self.candidates
-            for each in listed
-            if each.record.kind is Kind.FACT and is_active(each.record, self.now)
-        }
+        known = (each for some in self.candidates for each in some)
+        self.stored = {each.record.id: each for each in known if is_active(each.record, self.now)}
 
     def make(self) -> list[RecordChange]:
         """Plan what all the claims change."""
@@ -156,8 +152,8 @@ class ConsolidationPlan:
 
     def _known(self, index: int) -> list[KnownFact]:
         """Return the facts that a claim is compared with."""
-        ids = [each.record.id for each in self.candidates[index]]
-        return [*(self.stored[each] for each in ids if each in self.stored), *self.inserted]
+        held = [each for each in self.candidates[index] if each.record.id in self.stored]
+        return held + self.inserted
 
     def _clashes(self, index: int, claim: Claim) -> Iterator[tuple[KnownFact, Relation]]:
         """Yield what has to do with a claim, and how the claim stands to it."""

@@ -117,9 +117,8 @@ class TurnReader:
 
     def _recalled(self, session: str) -> dict[str, str]:
         """Return id and content of the records that were recalled into a session."""
-        store, scope = self.records.store, self.records.scope
         where = Filter.at_any_time(recalled_in=session)
-        found = store.records(scope, where, order=Order.RECALLED)
+        found = self.records.store.records(self.records.scope, where, order=Order.RECALLED)
         # An episode of the session is no quote of itself.
         return {record.id: record.content for record in found if record.session_id != session}
 
@@ -147,8 +146,7 @@ class Consolidator:
     def run(self, request: ConsolidationRequest, *, dry_run: bool = False) -> StageReport:
         """Consolidate the sessions of a request, or only say what that would do."""
         if request.session is None:
-            store, scope = self.records.store, self.records.scope
-            waiting = store.sessions(scope, pending=True).values()
+            waiting = self.records.store.sessions(self.records.scope, pending=True).values()
             pending = [info for info in waiting if info.id != request.but]
         else:
             info = self.session(request.session)
@@ -213,12 +211,11 @@ class Consolidator:
             approved: whether a person stands behind all of them, and none waits for that.
         """
         scope, now = scope or self.records.scope, self.records.now()
-        known = KnownFactFinder(self.records.store, scope, now)
         waits = self.settings.approve and not approved
         plan = ConsolidationPlan(
             session=session,
             claims=claims,
-            candidates=[known.find(each) for each in claims],
+            candidates=KnownFactFinder(self.records.store, scope, now).find(claims),
             write=partial(self.records.planner.plan, scope, reason="consolidated"),
             propose=partial(plan_proposal, self.records.of(scope)) if waits else None,
             threshold=self.settings.duplicate_at,
@@ -340,12 +337,9 @@ class Consolidator:
 
     def _without_ended(self, claims: Sequence[Claim]) -> list[Claim]:
         """Return claims without those that were kept when they were asked for, and have ended."""
-        asked = [each for each in claims if each.category in ASKED]
-        if not asked:
-            return list(claims)
-        cited = [source for claim in asked for source in claim.sources]
+        cited = [source for each in claims if each.category in ASKED for source in each.sources]
         where = Filter.at_any_time(kinds=(Kind.FACT,), citing=cited)
-        known = self.records.store.records(self.records.scope, where, limit=None)
+        known = self.records.store.records(self.records.scope, where)
         now = self.records.now()
         ended = {each.content for each in known if not is_active(each, now)}
         return [each for each in claims if each.category not in ASKED or each.content not in ended]

@@ -32,10 +32,12 @@ class KnownFact:
     over: bool = False
 
     @classmethod
-    def of(cls, record: Record, *said: datetime) -> KnownFact:
+    def of(cls, record: Record, *said: datetime | None) -> KnownFact:
         """Return a stored fact as a plan knows it, whose sources were ``said`` then."""
-        last, over = max([when_said(record), *said]), record.superseded_by is not None
-        return cls(with_attribute(record), last, set(record.source_ids), over)
+        last = max(filter(None, [when_said(record), *said]))
+        return cls(
+            with_attribute(record), last, set(record.source_ids), record.superseded_by is not None
+        )
 
 
 def when_said(record: Record) -> datetime:

@@ -106,6 +106,7 @@ class IsolationContract(Contract):
             other.prunings(item.id),
             *(other.related([item.id], relation) for relation in RecordRelation),
             other.learned_from([item.id]),
+            other.last_said([item.id]),
             *(other.records(Filter.at_any_time(**each)) for each in conditions),
         ]
         assert not any(by_id)

@@ -191,8 +191,14 @@ class RecordContract(Contract):
             assert ana.related(ids, RecordRelation.DERIVED) == derived
 
     def test_citing_is_direct_and_follows_credits(self, ana):
-        """What names a record as a source cites it, until the sources are other ones."""
-        source, other = ana.remember("source", "other", kind=Kind.EPISODE)
+        """What names a record as a source cites it, until the sources are other ones.
+
+        It was said last when the latest of them happened.
+        """
+        source, other = (
+            ana.remember(each, kind=Kind.EPISODE, event_time=moment(day))[0]
+            for each, day in (("source", 1), ("other", 2))
+        )
         (fact,) = ana.remember("fact", source_ids=(source.id,))
         (own,) = ana.remember("own", origin="api")
         (end,) = ana.remember("end", source_ids=(fact.id,))
@@ -200,6 +206,8 @@ class RecordContract(Contract):
             ana.apply(do.Reinforce(item.id, moment(1), (cited.id,)))
         for cited, citing in ((source, ["fact", "own"]), (other, ["fact"]), (end, [])):
             assert ana.passing(citing=[cited.id]) == citing
+        asked = [fact.id, own.id, source.id]
+        assert ana.last_said(asked) == {fact.id: moment(2), own.id: moment(1)}
         ana.erase(other)
         assert ana.passing(citing=[other.id]) == []
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Unpack
 
 from memoranda.errors import NotFound
 from memoranda.model import models
-from memoranda.model.checks import to_ms
+from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.erasure import KeptText
 from memoranda.model.models import ConversationInfo, Entity, Kind, Record, Scope
 from memoranda.model.notes import NotesBase
@@ -82,6 +82,12 @@ ORDER BY d.folded
 OTHERS = """
 SELECT r.id FROM records r
 WHERE r.id IN ({related}) AND r.id NOT IN (@texts(:ids)) AND {mine} ORDER BY r.key
+"""
+LAST_SAID = """
+SELECT r.id, max(s.event_time) FROM records r
+JOIN record_sources j ON j.user_key = :user AND j.record_key = r.key
+JOIN records s ON s.user_key = :user AND s.id = j.source_id
+WHERE r.user_key = :user AND r.id IN (@texts(:ids)) AND {mine} GROUP BY r.id
 """
 CONVERSATIONS = f"""
 SELECT {rows.CONVERSATION} FROM conversations c
@@ -376,6 +382,11 @@ class SqlReads:
         """Return the other records that stand in a relation to ``ids``, oldest first."""
         sql = OTHERS.replace("{related}", FILTERS["relations"][relation])
         return [row[0] for row in self._made(scope, sql, ids=dump(list(ids)))]
+
+    def last_said(self, scope: Scope, ids: Sequence[str]) -> dict[str, datetime]:
+        """Return when the latest source of each of some records happened, where it has any."""
+        wanted: dict[str, Any] = {"owner": "s", "ids": dump(list(ids))}
+        return dict(self._made(scope, LAST_SAID, lambda row: (row[0], from_ms(row[1])), **wanted))
 
     def learned_from(self, scope: Scope, ids: Sequence[str]) -> list[str]:
         """Return the records that were derived from ``ids`` alone, oldest first.
