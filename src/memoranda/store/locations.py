@@ -35,7 +35,7 @@ KEYWORDS = ("host=", "dbname=", "password=")
 def place(location: str | Path | None, settings: Settings) -> str:
     """Return where the memory is: the location, else the setting, else the user's folder.
 
-    A path as it is on this machine, ``:memory:``, or an address.
+    A path that is right from any folder, ``:memory:``, or an address.
 
     Raises:
         ConfigError: the location is of a kind that does not exist.
@@ -61,7 +61,7 @@ def place(location: str | Path | None, settings: Settings) -> str:
             f"postgresql://user@host/database or chroma:///folder"
         )
         raise ConfigError(message)
-    return str(_expand(text))
+    return str(_expand(text).absolute())
 
 
 def _expand(path: str) -> Path:
