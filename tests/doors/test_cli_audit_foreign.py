@@ -58,3 +58,12 @@ def test_a_memory_without_faults_and_one_that_cannot_be_read(run, told, tmp_path
     assert "missing sources" not in {
         fault["kind"] for fault in told("--db", ":memory:", "audit")["faults"]
     }
+
+
+def test_an_export_of_memoranda_is_audited_without_its_notes(run, tmp_path):
+    """Its notes are no part of what is looked through, and nothing is said of them."""
+    run("remember", "Ana lives in Porto", "--kind", "fact")
+    run("notes", "sync")
+    run("export", "all.jsonl")
+    found = run("audit", "--from", str(tmp_path / "all.jsonl"))
+    assert "left out" not in found.stderr

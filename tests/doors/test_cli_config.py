@@ -80,7 +80,7 @@ def test_while_settings_are_wrong_they_can_be_explained_and_mended(run, file, mo
     run("set", "embedding.threads", "2")
     run("show")
     monkeypatch.setenv("MEMORANDA_EMBEDING__MODEL", "none")
-    told = "MEMORANDA_EMBEDING__MODEL sets nothing; did you mean embedding.model?"
+    told = "MEMORANDA_EMBEDING__MODEL sets nothing; did you mean MEMORANDA_EMBEDDING__MODEL?"
     assert told in one_line(run("show", code=1))
 
 

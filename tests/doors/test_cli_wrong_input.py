@@ -79,7 +79,8 @@ VALUES = [
     ("users delete nobody --yes", "'nobody'", "there is 'default'"),
     # files
     ("import absent.json", "absent.json cannot be read", "check the path"),
-    ("import poem.txt", "poem.txt: not valid JSON", "correct it, or name another format"),
+    ("import poem.txt", "poem.txt is of a kind that is not read", ".json, .jsonl, .csv, .md"),
+    ("import broken.json", "broken.json: not valid JSON", "correct it, or name another format"),
     ("import odd.json", "odd.json, line 1", "memoranda import --help lists"),
     ("import talk.json --format nonesuch", "format='nonesuch'", "use one of memoranda, openai"),
     ("export no/folder/out.jsonl", "no/folder/out.jsonl cannot be written", "mkdir -p"),
@@ -106,7 +107,7 @@ VALUES = [
     ("config set conversation x", "conversation is a group", "name one of them"),
     ("config set conversation.strategy magic", "strategy='magic'", "should be 'rolling_window'"),
     ("config explain strateg", "'strateg'", "did you mean conversation.strategy?"),
-    ("MEMORANDA_LOCATOIN=x list", "MEMORANDA_LOCATOIN", "did you mean location?"),
+    ("MEMORANDA_LOCATOIN=x list", "MEMORANDA_LOCATOIN", "did you mean MEMORANDA_LOCATION?"),
     ("MEMORANDA_CONFIG=poem.txt list", "poem.txt", "must be named .toml, .yaml"),
     ("MEMORANDA_CONFIG=bad.yaml list", "bad.yaml", "line 2, column 9"),
     ("MEMORANDA_EMBEDDING__MODEL=best search x", "embedding.model='best'", "use auto, local"),
@@ -123,6 +124,7 @@ def there(tmp_path, monkeypatch):
     monkeypatch.setenv("MEMORANDA_EMBEDDING__FOLDER", str(tmp_path / "models"))
     for name, content in {
         "poem.txt": "roses are red " * 100,
+        "broken.json": "[1,",
         "odd.json": '{"a": 1}',
         "talk.json": '[{"role": "user", "content": "Hello."}]',
         "bad.yaml": "memory:\n  path: [a\n",

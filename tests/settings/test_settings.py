@@ -306,8 +306,8 @@ def test_a_wrong_variable_is_named(monkeypatch, subtests):
         ("MEMORANDA_EMBEDDING", '{"threads": 0}', settings + "embedding.threads=0 should be great"),
         ("MEMORANDA_EMBEDDING__MODLE", "x", settings + "embedding.modle is unknown; did you mean"),
         ("MEMORANDA_TOKENS__LIMITS__GPT", "x", settings + "tokens.limits.gpt='x' should be"),
-        ("MEMORANDA_EMBEDING__MODEL", "x", nothing + "did you mean embedding.model?"),
-        ("MEMORANDA_TIMEZON", "x", nothing + "did you mean timezone?"),
+        ("MEMORANDA_EMBEDING__MODEL", "x", nothing + "did you mean MEMORANDA_EMBEDDING__MODEL?"),
+        ("MEMORANDA_TIMEZON", "x", nothing + "did you mean MEMORANDA_TIMEZONE?"),
         ("MEMORANDA_ZZZ__X", "x", nothing + "memoranda config show lists all there are"),
     ]:
         with subtests.test(name), monkeypatch.context() as patch:

@@ -83,7 +83,8 @@ def _edit(
     edits = plan_install(client, options)
     form = [{"path": edit.path, "diff": edit.diff()} for edit in edits]
     if not edits:
-        session.show(form, safe_text(f"nothing changes: {client} is set up so already"))
+        state = "not installed in" if options is None else "set up so already in"
+        session.show(form, safe_text(f"nothing changes: memoranda is {state} {client}"))
         return
     session.show(form, *(safe_text(edit.diff().rstrip()) for edit in edits))
     if dry_run:

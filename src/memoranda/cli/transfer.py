@@ -68,8 +68,9 @@ def import_(
         session.note("memoranda maintain turns conversations into facts")
     files = report.files if 1 < len(report.files) <= MOST_FILES else ()
     told = [f"{each.path}: {_amount(each.moved)} ({each.format})" for each in files]
-    whose = f"{', '.join(report.users)} ({report.format})"
-    told.append(f"imported {_amount(_moved(report))}, for {whose}")
+    told.append(
+        f"imported {_amount(_moved(report))}, for {', '.join(report.users)} ({report.format})"
+    )
     session.show(report, *map(safe_text, told))
 
 
@@ -157,9 +158,8 @@ def copy(
     """
     existing.require_place(place(source, session.settings))
     users = [session.user] if "user" in session.meta else None
-    memory = session.memory(source)
     with session.progress("copying") as progress:
-        reports = memory.copy_to(target, users=users, progress=progress)
+        reports = session.memory(source).copy_to(target, users=users, progress=progress)
     _embed(session, session.memory(target))
     session.warn(*(line for each in reports for line in each.left_out))
     shown = safe_text(f"copied {_amount(_moved(*reports))}, for {pluralize(len(reports), 'user')}")

@@ -296,8 +296,9 @@ class Consolidator:
         return [each for each in found if (each.position or 0) < place]
 
     def _episodes(self, session: str, after: int, limit: int) -> list[Record]:
-        store, scope = self.records.store, self.records.scope
-        return session_episodes(store, scope, session, after=after, limit=limit)
+        return session_episodes(
+            self.records.store, self.records.scope, session, after=after, limit=limit
+        )
 
     def _apply(
         self, session: str, actions: Sequence[RecordChange], newest: Sequence[str], **read: Any

@@ -129,8 +129,8 @@ class ReflectionWriter:
 
     def _last(self, now: datetime) -> datetime | None:
         """Return when the last reflection was recorded."""
-        insights, store = Filter(now=now, kinds=(Kind.REFLECTION,)), self.records.store
-        found = store.records(self.records.scope, insights, order=Order.LATEST, limit=1)
+        where = Filter(now=now, kinds=(Kind.REFLECTION,))
+        found = self.records.store.records(self.records.scope, where, order=Order.LATEST, limit=1)
         return found[0].created_at if found else None
 
     def _look_back(self, kind: Kind, now: datetime) -> list[Record]:

@@ -178,7 +178,8 @@ def _refuse_variables() -> None:
             continue
         meant = name[len(PREFIX) :].lower().replace(DELIMITER, ".")
         if joint or nearest_setting(meant):
-            hint = suggest(meant)
+            near = nearest_setting(meant)
+            hint = f"did you mean {variable(tuple(near.split('.')))}?" if near else suggest(meant)
             raise ConfigError(f"the environment variable {name} sets nothing; {hint}")
 
 

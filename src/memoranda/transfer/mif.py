@@ -54,7 +54,7 @@ def mif_document(
                 told = ((OWN.get(name), value) for name, value in to_object(record).items())
                 own[memories[-1]["id"]] = {n: v for n, v in told if n and v is not None}
             else:
-                counts.leave_out(f"records of the kind {record.kind}")
+                counts.leave_out(f"records of the kind {record.kind} left out")
     counts.moved["records"] += len(memories)
     head = {
         "mif_version": "2.0",

@@ -32,6 +32,7 @@ from memoranda.transfer import archive, chat_exports, claude_code, foreign_recor
 from memoranda.transfer.sources import (
     KEY_LETTERS,
     NAMES,
+    TEXTS,
     File,
     FileFormat,
     ForeignConversation,
@@ -52,7 +53,6 @@ from memoranda.transfer.sources import (
 log = logging.getLogger("memoranda.import")
 
 # What may be imported ends with these; of a ZIP archive, with the first of them.
-TEXTS = (".json", ".jsonl", ".csv")
 SUFFIXES = (*TEXTS, ".zip", ".db", ".sqlite", ".sqlite3")
 # Files of a folder that are named as not read.
 MOST_UNREAD = 20

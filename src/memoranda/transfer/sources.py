@@ -101,6 +101,8 @@ SHAPES: tuple[tuple[FileFormat, Mapping[str, type]], ...] = (
 NAMES: Mapping[str, Any] = tomllib.loads(
     (files("memoranda.transfer") / "formats.toml").read_text("utf-8")
 )
+# Files of text that are read end with these.
+TEXTS = (".json", ".jsonl", ".csv")
 DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 VISIBLE = compile_pattern(r"\S")
 # How JSON writes NUL and the halves of a character.
@@ -431,6 +433,9 @@ def recognise_file(path: File) -> FileFormat:
     if values:
         message = f"{values[0].place}: the format is unknown, found {values[0].value!r:.80}"
         raise InvalidInput(f"{message}; memoranda import --help lists what can be read")
+    if counts.unreadable and path.suffix and path.suffix.lower() not in TEXTS:
+        message = f"{path} is of a kind that is not read; {', '.join(TEXTS)}, .md, .zip and .db are"
+        raise InvalidInput(f"{message}; or name another format, of memoranda import --help")
     raise InvalidInput(counts.unreadable or f"{path} holds nothing that could be imported")
 
 
