@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from kept_bytes import coded, holding
 
-from memoranda import Settings, errors
+from memoranda import Agent, Settings, errors
+from memoranda.agent.commands import NEW
 from memoranda.model.models import PlaceKind, ToolCall, ToolResult
 
 WORD = "quokkalith"
@@ -140,6 +141,23 @@ def test_a_short_text_goes_where_memory_wrote_it(memory, tmp_path):
     receipt = memory.forget(fact.id, erase=True)
     assert receipt.purged
     assert [message.content for message in chat.messages] == ["[erased]", "", "[erased]"]
+    assert held(tmp_path) == []
+
+
+def test_no_answer_of_an_agent_without_a_model_tells_it(memory, tmp_path):
+    """What it noted, quoted, listed and forgot goes, in this session and in later ones."""
+    agent = Agent(memory)
+    for said in (
+        *(f"I take {WORD}.", "what do I take?", "what do you know about me?", NEW),
+        *("what do I take?", "what do you know about me?", f"Forget that I take {WORD}."),
+    ):
+        agent.process(said)
+    chats = [memory.conversation(name) for name in ("chat", "chat-2")]
+    told = [each for chat in chats for each in chat.messages if WORD in each.content]
+    assert [each.role for each in told].count("assistant") >= 5
+    for each in told:
+        if each.role == "user":
+            assert memory.forget(each.record_id, erase=True).independent == ()
     assert held(tmp_path) == []
 
 

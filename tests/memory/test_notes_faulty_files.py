@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 
 import pytest
+from learning_talks import talk
 from noting import MEMORY, agent_of, by_hand, edit, facts, history, items, system_of, talking
 
 from memoranda.errors import StoreBusy, StoreError
@@ -113,6 +114,21 @@ def test_a_line_that_a_person_changed_never_fades(memory):
     edit(memory, lambda text: text.replace("in Porto", "in Braga"))
     (changed,) = memory.notes.sync().corrected
     assert (changed.content, changed.decay_rate) == ("Ana lives in Braga", 0.0)
+
+
+def test_a_line_that_is_removed_brings_nothing_back(tmp_path):
+    """Neither a former value that was written by hand, nor one that was learned, is found again."""
+    with by_hand(tmp_path / "a.db") as memory:
+        talk(memory, "one", "I live in Leeds.")
+        memory.consolidate()
+        edit(memory, lambda text: text.replace("in Leeds", "in York"))
+        memory.notes.sync()
+        talk(memory, "two", "I moved to Madrid last week.")
+        memory.consolidate()
+        edit(memory, lambda text: text.replace("- The user lives in Madrid.\n", ""))
+        assert len(memory.notes.sync(accept_removals=True).forgotten) == 1
+        assert memory.records(kind="fact") == []
+        assert items(memory) == []
 
 
 # Files that cannot be used

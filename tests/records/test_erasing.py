@@ -5,7 +5,8 @@ from contextlib import closing
 
 import pytest
 from analyzers import PlainNames, WordAnalyzer
-from samples import ALL, BEN, User, whole_repr
+from samples import ALL, BEN, LATER, User, whole_repr
+from tables import each_row
 
 from memoranda.model.models import Kind, ToolCall
 from memoranda.records.erasing import Eraser
@@ -27,7 +28,7 @@ def erasing_of(user):
     return Eraser(
         scope=user.scope,
         store=user.store,
-        clock=FrozenClock(),
+        clock=FrozenClock(LATER),
         erase_history=lambda *_: 0,
         erase_lines=lambda *_: 0,
         wipe=lambda: None,
@@ -135,3 +136,49 @@ def test_what_is_short_is_left_alone(ana):
     assert (receipt.records, receipt.places) == (1, ())
     assert receipt.independent == (again.id, ana.messages("u")[0].id)
     assert [each.content for each in ana.messages("u")] == ["yes", "yes, thank you"]
+
+
+@each_row
+def test_what_memory_answered_goes_at_any_length(ana, said, learned, answer, left):
+    """An answer without a model, known by its forgotten record, goes if it tells what goes.
+
+    I take Prozac. | The user takes Prozac. | Noted: you take Prozac. | [erased]
+    I take Prozac. | The user takes Prozac. | Forgotten: you take Prozac; you swim. | [erased]
+    I take Prozac. | The user takes Prozac. | Known:⏎You: you swim; you take Prozac. | [erased]
+    I take Prozac. | The user takes Prozac. | You take Prozac (known since today). | [erased]
+    I take Prozac. | x | You said today: “I take Prozac.” | [erased]
+    I take Prozac. | x | “I swim.”⏎also: “I take Prozac.” (today) | [erased]
+    Hi! I take Prozac. | x | What I know about you:⏎About you: you take Prozac. | [erased]
+    I swim. | “I swim.” (user, 10 March 2026) | Noted: you swim. | [erased]
+    Code: Xy (2); ok | x | Remembered: Code: Xy (2); ok. | [erased]
+    212 | x | You said today: “212” | [erased]
+    The user sees Zo every day. | x | You see Zo every day at noon. | [erased]
+    yes | x | You said today: “yes, on Monday” | You said today: “yes, on Monday”
+    I take Prozac. | x | Noted: you take tea. | Noted: you take tea.
+    """
+    (turn,) = ana.turns("s", said)
+    ana.remember(learned, source_ids=(turn.id,), origin="consolidation")
+    (own, model) = ana.turns("t", answer, answer, source_role="assistant")
+    ana.close(own)
+    ana.open_conversation(said + answer)
+    for each in (own, model):
+        ana.say(said + answer, answer, role="assistant", record_id=each.id)
+    receipt = erasing_of(ana).erase([turn.id])
+    assert ana.messages(said + answer)[0].content == left
+    assert ana.found(own).content == left
+    assert len({each.id for each in receipt.places} - {model.id}) >= 2 * (left != answer)
+    assert own.id not in receipt.independent
+    ana.erase(own, model)
+
+
+def test_the_answer_to_what_goes_goes(ana):
+    """Whatever memory understood of a turn, its answer goes with that; a model's stays."""
+    ana.open_conversation("u")
+    turns = ana.turns("s", "And she?", "And he?")
+    own, model = ana.turns("s", "Noted: Zoe sings.", "He sings.", source_role="assistant")
+    ana.close(own)
+    for turn, answer in zip(turns, (own, model), strict=True):
+        ana.say("u", turn.content, record_id=turn.id)
+        ana.say("u", answer.content, role="assistant", record_id=answer.id)
+    erasing_of(ana).erase([each.id for each in turns])
+    assert [each.content for each in ana.messages("u")] == ["[erased]", "He sings."]

@@ -653,7 +653,8 @@ class Erasure:
     Attributes:
         id: of the first record that was named.
         records: how many records in all.
-        versions: earlier and later versions of what was named, which went with it.
+        versions: other versions of what was named, which went with it, and what had been believed
+            less for one of them, which is not believed again.
         copies: other records with the same text of five words or more, which went, too.
         derived: records derived from any of these that went with them.
         messages: how many messages of transcripts.

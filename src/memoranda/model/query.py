@@ -162,11 +162,13 @@ class RecordRelation(StrEnum):
     - derived: it was derived from one of them, directly or through others. Not what a person
       asked to remember (origin ``api``): that stands on its own word.
     - replaced: one took the place of the other, as a correction or a later word, directly or not.
+    - former: one of them took its place so.
     """
 
     VERSIONS = "versions"
     DERIVED = "derived"
     REPLACED = "replaced"
+    FORMER = "former"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

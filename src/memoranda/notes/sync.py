@@ -368,20 +368,20 @@ class SyncedNotes(Notes):
                 actions.append(Close(old, now, "corrected", superseded_by=new.record.id))
             (corrected if old else added).append(new.record)
             lines.append(f"{'~' if old else '+'} {new.record.id}: {new.record.content}")
-        for id_ in edits.removed:
-            actions.append(Close(id_, now, REMOVED))
-            lines.append(f"- {id_} is forgotten: {REMOVED}")
+        lines += (f"- {id_} is forgotten: {REMOVED}" for id_ in edits.removed)
         over = {*edits.changed, *edits.removed}
         left = [line for line in found.base.lines if line.id not in over]
         left += [NotedLine(new.id, digest_of(new.content)) for new in (*added, *corrected)]
         with self._store.write(self.scope) as tx:
             stored = tx.carry_out(actions)
+            gone = [tx.forget([id_], at=now, reason=REMOVED) for id_ in edits.removed]
             tx.keep_notes_base(replace(found.base, lines=tuple(left)))
         self._records.announce(stored)
         for record in corrected:
             self._records.events.emit("corrected", record)
-        for id_ in edits.removed:
-            self._records.events.emit("forgotten", ForgetReceipt(id=id_, erased=False))
+        for done in gone:
+            receipt = ForgetReceipt.of(done.id, done, erased=False)
+            self._records.events.emit("forgotten", receipt)
         return NotesReport(
             added=tuple(added),
             corrected=tuple(corrected),

@@ -1,10 +1,10 @@
 """Erases records with all their copies: what a copy is, stands here and nowhere else.
 
 A text says what is erased if it repeats five words or more of it in a row, or is what memory itself
-wrote of it: a line of recall, the result of a tool that names the record. A copy is what says it
-and came from it: what memory wrote, what was said in a conversation into which the record had been
-recalled, what somebody else said, or what was learned from what goes. A copy that says nothing else
-goes; any other is replaced whole by ``[erased]``.
+wrote of it: a line of recall, the result of a tool that names the record, an answer of an agent
+without a model. A copy is what says it and came from it: what memory wrote, what was said in a
+conversation into which the record had been recalled, what somebody else said, or what was learned
+from what goes. A copy that says nothing else goes; any other is replaced whole by ``[erased]``.
 
 What says the same on its own stays, and is listed: what somebody asked to remember, what an
 application keeps, what one speaker says on several occasions, of which another one is erased, and
@@ -14,16 +14,17 @@ what says something else, too, and was learned from what stays.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memoranda.model.clock import Clock
 from memoranda.model.erasure import KeptText, erase_message
 from memoranda.model.models import ForgetReceipt, Kind, Message, PlaceKind, Record, Scope, TextPlace
-from memoranda.model.query import Filter, RecordRelation
+from memoranda.model.query import Filter, RecordRelation, Subset
 from memoranda.store.sql.store import Store
 from memoranda.text.recalled import is_line_of, lines
 from memoranda.text.repetition import ErasedWords, is_long
+from memoranda.text.sentences import sentence_texts
 
 REASON = "erased on request"
 USER = "user"
@@ -154,15 +155,22 @@ class _CopySearch:
             if each.kind is not Kind.ITEM:  # An application looks after the copies of its own.
                 self._saying[each.content].append(each)
         insights = [each.content for each in going.values() if each.kind is Kind.REFLECTION]
-        self.words = ErasedWords(self._saying.keys() - set(insights), quoting=insights)
+        texts = self._saying.keys() - set(insights)
+        self.words = ErasedWords(texts, quoting=insights)
+        self._told = ErasedWords(form for text in texts for form in _told_forms(text))
 
     def plan(self) -> ErasurePlan:
         """Return what of all that is there now is a copy, and what stays."""
         plan = ErasurePlan()
         found: dict[TextPlace, tuple[KeptText, list[Record]]] = {}
-        for kept in self._store.kept_texts(self._scope):
+        texts = self._store.kept_texts(self._scope)
+        for record_id, kept in self._find_answers(texts):
+            plan.places.append(TextPlace(PlaceKind.RECORD, record_id))
+            self._replace(plan, kept)
+        answered = {place.id for place in plan.places}
+        for kept in texts:
             repeated = self.words.repeated_in(kept.told)
-            if repeated:
+            if repeated and kept.place.id not in answered:
                 found[kept.place] = kept, [each for text in repeated for each in self._saying[text]]
         ids = [place.id for place in found if place.kind is PlaceKind.RECORD]
         records = self._store.get(self._scope, [id_ for id_ in ids if id_ not in self.going])
@@ -181,6 +189,28 @@ class _CopySearch:
             elif message is not None and message.record_id is None:
                 self._list(plan, message.id, message.content, sources)
         return plan
+
+    def _find_answers(self, texts: Iterable[KeptText]) -> list[tuple[str, KeptText]]:
+        """Return the answers without a model that tell what goes, or answer it, by their records.
+
+        They are known by these: such a record is forgotten as soon as it is stored.
+        """
+        found: dict[str, KeptText] = {}
+        asked: dict[str | None, bool] = {}
+        now = self._eraser.clock.now()
+        where = Filter(now=now, retired=True, kinds=(Kind.EPISODE,), subset=Subset.OVER)
+        over = {each.id for each in self._store.records(self._scope, where)}
+        for kept in texts:
+            said, chat = kept.message, kept.place.conversation
+            if said is None or said.record_id is None or chat == self._conversation:
+                continue
+            goes = said.record_id in self.going
+            answers = said.role == "assistant" and said.record_id in over and not goes
+            if answers and (asked.get(chat) or self._told.are_told_in(said.content)):
+                found[said.record_id] = kept
+            asked[chat] = goes
+        trails = self._store.trails(self._scope, list(found))
+        return [(id_, found[id_]) for id_, trail in trails.items() if trail.closed_at]
 
     def _judge_record(
         self, plan: ErasurePlan, record: Record, kept: KeptText, sources: Sequence[Record]
@@ -249,3 +279,14 @@ class _CopySearch:
             erased = erase_message(kept.message)
             tokens = self._eraser.count_tokens(kept.model, erased)
             plan.messages[erased.id] = replace(erased, tokens=tokens)
+
+
+def _told_forms(text: str) -> Iterator[str]:
+    """Yield how an answer without a model may tell a text, or what is read in it."""
+    from memoranda.facts.reader import address_user, read_facts  # noqa: PLC0415 - long to load
+
+    quoted = text.removeprefix("\u201c").partition("\u201d")[0]
+    for said in (text, *sentence_texts(quoted)):
+        for told in (said, *(each.content for each in read_facts(said))):
+            yield told
+            yield address_user(told)

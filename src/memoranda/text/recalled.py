@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from memoranda.text.patterns import compile_pattern, stands_alone
 
@@ -26,6 +26,10 @@ _PLAIN = str.maketrans(
 LINE = compile_pattern(
     r"^[ \t]*- \[\d{4}-\d\d-\d\d \d\d:\d\d, [^\]\n]{1,200}\] (.+)$\n?", re.MULTILINE
 )
+# Between these stands what memory tells in an answer of its own: "Noted: …", "You said: “…”".
+MARK = compile_pattern("[:;(\\n\u201c\u201d]")
+# A statement has at most so many of them itself.
+MOST_MARKS = 5
 NOTHING = "Nothing in memory answers this."
 NOTED = "Noted."
 NO_ANSWER = "(no answer)"
@@ -106,6 +110,14 @@ def is_line_of(line: str, content: str) -> bool:
     """Return whether a recalled line shows ``content``, on one line and perhaps cut at its end."""
     flat = " ".join(content.split())
     return flat == line or (line.endswith("…") and flat.startswith(line[:-1]))
+
+
+def statements(answer: str) -> Iterator[str]:
+    """Yield what may be one whole statement in an answer that memory gave without a model."""
+    spans = [(0, 0), *(mark.span() for mark in MARK.finditer(answer)), (len(answer), 0)]
+    for place, (_, start) in enumerate(spans, 1):
+        for end, _ in spans[place : place + MOST_MARKS + 1]:
+            yield answer[start:end]
 
 
 def without_lines(text: str, known: Mapping[str, object]) -> str:

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from memoranda.model.erasure import ERASED
 from memoranda.text.patterns import LinearMatch, compile_pattern, compile_scanner
+from memoranda.text.recalled import statements
 from memoranda.text.terms import fold, normalize
 
 LEAST_WORDS = 5
@@ -69,6 +70,17 @@ class ErasedWords:
                     there = words if tiny else words[start : start + len(phrase)]
                     found.update([erased] if there == phrase else [])
         return frozenset(found)
+
+    def are_told_in(self, answer: str) -> bool:
+        """Return whether an answer that memory gave without a model tells one, at any length."""
+        words = split_words(answer)
+        if any(run in self._runs for run in _long_runs(words)):
+            return True
+        return any(
+            words[start : start + len(phrase)] == phrase
+            for start, word in enumerate(words)
+            for phrase, _ in self._phrases.get(word, ())
+        ) and any(map(self.are_all_of, statements(answer)))
 
     def are_all_of(self, text: str) -> bool:
         """Return whether a text says nothing but what was erased."""

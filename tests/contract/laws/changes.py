@@ -389,6 +389,16 @@ class ForgetContract(Contract):
         with pytest.raises(NotFound, match="fact_nothing"):
             ana.apply(do.forget((old.id, "fact_nothing"), at=LATER, reason="asked"))
 
+    def test_what_was_believed_less_for_it_ends(self, ana):
+        """Nothing that it took the place of is believed again; what took its own place stays."""
+        one, two, three, four = ana.remember("one", "two", "three", "four")
+        ana.apply(do.Close(one.id, SOON, "corrected", superseded_by=two.id))
+        for old, new in ((two, three), (three, four)):
+            ana.apply(do.Supersede(old.id, new.id, SOON, 0.3, "moved"))
+        done = only(ana.apply(do.forget((three.id,), at=LATER, reason="asked")))
+        assert done == Erasure(id=three.id, records=3, versions=(one.id, two.id))
+        assert ana.page(ACTIVE) == ["four"]
+
 
 class EraseContract(Contract):
     """After an erasure a text is nowhere; what stands on a word of its own stays (law 7)."""
@@ -529,6 +539,7 @@ class EraseContract(Contract):
         ana.erase(new)
         kept = ana.found(old)
         assert (kept.superseded_by, kept.confidence) == (None, 0.3)
+        assert old.content not in ana.page(ACTIVE)
 
     def test_nothing_rests_on_what_was_erased(self, ana):
         """A plan made before an erasure brings nothing of it back: refused, or passed over."""

@@ -125,9 +125,13 @@ class ErasingWrites(ConversationWrites):
     def forget(
         self, ids: Sequence[str], *, at: datetime, reason: str, superseded_by: str | None = None
     ) -> Erasure:
-        """End the validity of records in all their versions that the scope may see."""
+        """End the validity of records that the scope may see, in all versions, and of former ones.
+
+        What was only believed less for one of them would be believed again.
+        """
         named = [each.id for each in self.targets(ids)]
         versions = self.related(self.scope, named, RecordRelation.VERSIONS)
+        versions += self.related(self.scope, [*named, *versions], RecordRelation.FORMER)
         every = [*named, *versions]
         self.end(every, at, reason, by=superseded_by)
         return Erasure(id=next(iter(named), ""), records=len(every), versions=tuple(versions))
@@ -137,7 +141,8 @@ class ErasingWrites(ConversationWrites):
     ) -> Erasure:
         """Remove records with their other versions, what was derived from these, and copies.
 
-        By any agent of the user: the text is gone for good, or it is not.
+        By any agent of the user: the text is gone for good, or it is not. What was believed less
+        for one of them ends as in :meth:`forget`.
         """
         named, scope = [each.id for each in self.targets(ids)], self.scope.whole_user
         versions = self.related(scope, named, RecordRelation.VERSIONS)
@@ -146,13 +151,16 @@ class ErasingWrites(ConversationWrites):
         spoken = [*named, *versions, *alike]
         derived = self.related(scope, spoken, RecordRelation.DERIVED)
         every = [*spoken, *derived]
+        former = self.related(scope, [*named, *versions], RecordRelation.FORMER)
+        messages = self._remove(every, at, reason)
+        self.end([each for each in former if each not in every], at, reason)
         return Erasure(
             id=next(iter(named), ""),
             records=len(every),
             versions=tuple(versions),
             copies=tuple(alike),
             derived=tuple(derived),
-            messages=self._remove(every, at, reason),
+            messages=messages,
         )
 
     def remove(self, ids: Sequence[str], *, at: datetime, reason: str) -> Erasure:
