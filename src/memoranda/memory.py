@@ -959,24 +959,8 @@ class Memory:
         Raises:
             InvalidInput: nothing in it can be read; the message names the place.
         """
-        from memoranda.transfer import porting  # noqa: PLC0415 - see the module
-
         file, told = file_path(path), checks.required_callable(progress, "progress")
-        if strict:
-            # All of it goes into a memory of no other use first.
-            settings = self.settings.with_values(
-                embedding={"model": "none", "background": False}, notes={"folder": None}
-            )
-            clock = self._services.clock
-            with closing(
-                Services(":memory:", settings, embedder=None, llm=None, clock=clock)
-            ) as trial:
-                place = trial.import_target(trial.store.scope(self._scope.user), strict=True)
-                porting.import_file(place, file, format)
-        target = self._services.import_target(self._scope, progress=told)
-        report = porting.import_file(target, file, format)
-        self._services.finish_import(self._scope)
-        return report
+        return import_path(self, file, format, strict=strict, progress=told)
 
     def copy_to(
         self,
@@ -1071,6 +1055,37 @@ def agent_tools(
         decay_rate=memory.settings.consolidation.decay_rate,
         approve=memory.settings.consolidation.approve,
     )
+
+
+def import_path(
+    memory: Memory,
+    path: Path,
+    format: str | None,
+    *,
+    strict: bool = False,
+    progress: Progress | None = None,
+    own_only: bool = False,
+) -> PortingReport:
+    """Do what ``Memory.import_`` does; with ``own_only``, for no user but that of the memory."""
+    from memoranda.transfer import porting  # noqa: PLC0415 - see the module
+
+    services, scope = services_of(memory), scope_of(memory)
+    if strict:
+        # All of it goes into a memory of no other use first.
+        settings = memory.settings.with_values(
+            embedding={"model": "none", "background": False}, notes={"folder": None}
+        )
+        with closing(
+            Services(":memory:", settings, embedder=None, llm=None, clock=services.clock)
+        ) as trial:
+            place = trial.import_target(
+                trial.store.scope(scope.user), own_only=own_only, strict=True
+            )
+            porting.import_file(place, path, format)
+    target = services.import_target(scope, own_only=own_only, progress=progress)
+    report = porting.import_file(target, path, format)
+    services.finish_import(scope)
+    return report
 
 
 def share(memory: Memory, user: str, agent: str | None) -> Memory:

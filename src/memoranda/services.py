@@ -410,7 +410,7 @@ class Services:
         if self.settings.schedule.in_background:
             self.upkeep.start(schedule.run)
 
-    def import_target(self, scope: Scope, **how: Any) -> ImportTarget:
+    def import_target(self, scope: Scope, *, own_only: bool = False, **how: Any) -> ImportTarget:
         """Return the memory of ``scope`` for an import or export; ``how`` is for its counts."""
         from memoranda.transfer.sources import ImportCounts, ImportTarget  # noqa: PLC0415 - see the module
 
@@ -421,6 +421,7 @@ class Services:
             self.notes,
             self.settings.secrets.remember,
             ImportCounts(**how),
+            own_only,
         )
 
     def finish_import(self, scope: Scope) -> None:

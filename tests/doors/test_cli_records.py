@@ -159,7 +159,9 @@ def test_a_dash_is_standard_input_and_output(run, told, tasks, tmp_path):
     for added in (3, 0):
         report = json.loads(run("import", "-", "--db", "other.db", "--json", stdin=exported).stdout)
         assert report["records"] == added
-    assert "UTF-8" in run("import", "-", "--db", "other.db", stdin=b"\xff", code=1).stderr
+    wrong = run("import", "-", "--db", "other.db", stdin=b"\xff", code=1).stderr
+    assert "UTF-8" in wrong
+    assert " stdin-" in wrong
     run("remember", "-", "--db", "other.db", stdin="two\nlines\n")
     found = [record["content"] for record in told("list", "--db", "other.db")]
     assert found == [*tasks, "two\nlines"]

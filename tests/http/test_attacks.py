@@ -1,7 +1,10 @@
 """What attackers try: other users' ids on every route, injections, forged requests."""
 
+import json
 import logging
 import socket
+import zipfile
+from io import BytesIO
 
 from http_server import require_problem
 from tables import each_row
@@ -102,6 +105,69 @@ def test_import_reads_no_file_of_the_machine(ana):
     answer = ana.post("/v1/import", content=b"{}", params={"name": "../../etc/passwd"})
     require_problem(answer, 422)
     assert "root:" not in answer.text
+
+
+def zipped(text):
+    """Return a ZIP archive with a text as a file."""
+    held = BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("mem0.json", text)
+    return held.getvalue()
+
+
+OWN = {"id": "6", "memory": "Ana rows", "user_id": "ana"}
+OTHER = {"id": "7", "memory": "Injected", "user_id": "cleo"}
+POINT = {"id": "8", "payload": {"data": "Injected", "hash": "h", "user_id": "cleo"}}
+
+
+@each_row(
+    ("name", "content"),
+    [
+        ("m.json", json.dumps([OTHER])),
+        ("m.json", json.dumps({"results": [OTHER, {**OTHER, "agent_id": "poet"}]})),
+        ("m.jsonl", json.dumps(POINT)),
+        ("m.csv", "id,memory,user_id\n7,Injected,cleo\n"),
+        ("m.zip", zipped(json.dumps([OTHER]))),
+    ],
+)
+def test_import_writes_into_no_other_memory(served, ana, name, content):
+    """What a file says is another user's is refused, and no such user is made."""
+    for scope in ("write", "admin"):
+        with served.client(served.token("ana", scope)) as client:
+            told = require_problem(
+                client.post("/v1/import", content=content, params={"name": name}), 422
+            )
+            assert told["detail"].startswith(name) or f"; {name}/" in told["detail"]
+            assert "it is of the user 'cleo'" in told["detail"]
+    assert "cleo" not in served.memory.admin.users()
+    assert "Injected" not in ana.get("/v1/notes/memory").text
+
+
+def test_import_takes_what_is_the_callers_of_a_file_of_several(served, ana):
+    """Of several users' memories those of the token come in, and the report names the others."""
+    mixed = {"content": json.dumps([OWN, OTHER]), "params": {"name": "m.json", "format": "mem0"}}
+    strict = {**mixed, "params": {**mixed["params"], "strict": True}}
+    told = require_problem(ana.post("/v1/import", **strict), 422)["detail"]
+    assert told.startswith("m.json, item 2: it is of the user 'cleo'")
+    report = ana.post("/v1/import", **mixed).json()
+    assert (report["users"], report["records"]) == (["ana"], 1)
+    assert report["files"][0][0] == "m.json"
+    assert report["left_out"][0].startswith("m.json, item 2: it is of the user 'cleo'")
+    whole = ana.get("/v1/export").text.replace('"user":"ana"', '"user":"cleo"')
+    assert ana.post("/v1/import", content=whole).json()["users"] == ["ana"]
+    assert "cleo" not in served.memory.admin.users()
+
+
+@each_row
+def test_a_name_that_no_file_can_have_is_refused(ana, name):
+    """It is an error of the request, which says so.
+
+    ..
+    a/..
+    a%00b
+    """
+    told = require_problem(ana.post(f"/v1/import?name={name}", content="{}"), 422)
+    assert "cannot be the name of a file" in told["detail"]
 
 
 def test_nothing_that_is_said_is_logged(served, ana, caplog):

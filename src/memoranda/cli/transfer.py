@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -21,7 +20,7 @@ from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import pluralize
 from memoranda.serving import existing
 from memoranda.store.locations import place
-from memoranda.transfer.sources import FileFormat, PortingReport
+from memoranda.transfer.sources import FileFormat, PortingReport, import_received
 
 # What stands for standard input or output in the place of a file.
 STREAM = "-"
@@ -59,8 +58,9 @@ def import_(
         memoranda export - | ssh server memoranda import -
     """
     memory = session.memory(writes=True)
-    with session.progress("reading") as progress, _received(path) as file:
-        report = memory.import_(file, format, strict=strict, progress=progress)
+    with session.progress("reading") as progress:
+        read = partial(memory.import_, format=format, strict=strict, progress=progress)
+        report = _import_input(read) if str(path) == STREAM else read(path)
     _embed(session, memory)
     for line in report.left_out:
         session.note(f"left out: {line}")
@@ -74,17 +74,10 @@ def import_(
     session.show(report, *map(safe_text, told))
 
 
-@contextmanager
-def _received(path: Path) -> Iterator[Path]:
-    """Give the file to import: for ``-``, one of what came over standard input, by its digest."""
-    if str(path) != STREAM:
-        yield path
-        return
+def _import_input(read: Callable[[Path], PortingReport]) -> PortingReport:
+    """Import what comes over standard input, named by its digest."""
     content = sys.stdin.buffer.read()
-    with TemporaryDirectory() as folder:
-        received = Path(folder) / f"stdin-{sha256(content).hexdigest()[:12]}"
-        received.write_bytes(content)
-        yield received
+    return import_received(content, f"stdin-{sha256(content).hexdigest()[:12]}", read)
 
 
 def _moved(*reports: PortingReport) -> Counter[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import Path as PathPart
@@ -15,11 +15,12 @@ from memoranda.http.access import ReadMemory, WriteMemory, answer
 from memoranda.http.records import JSON_LINES, Lines
 from memoranda.http.resources import DryRun, example, raw_body, resource
 from memoranda.maintenance.audit import Audit
+from memoranda.memory import import_path
 from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage
 from memoranda.rendering.forms import format_json
-from memoranda.transfer.sources import PortingReport
+from memoranda.transfer.sources import PortingReport, import_received
 
 router = resource("", "upkeep")
 
@@ -105,7 +106,7 @@ def export(
 def import_(
     content: Lines,
     memory: WriteMemory,
-    name: Annotated[str, Query(description="The name of the file, whose end tells its kind.")] = "",
+    name: Annotated[str, Query(description="The name of the file, which tells its kind.")] = "",
     format: Annotated[
         str | None, Query(description="Its format; recognised, if not given.")
     ] = None,
@@ -113,7 +114,5 @@ def import_(
     strict: bool = False,
 ) -> Response:
     """Read a file of memoranda, or what another program keeps; a second time adds nothing."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"import{Path(name).suffix}"
-        file.write_bytes(content)
-        return answer(memory.import_(file, format, strict=strict))
+    read = partial(import_path, memory, format=format, strict=strict, own_only=True)
+    return answer(import_received(content, name, read))

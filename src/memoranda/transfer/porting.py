@@ -322,13 +322,25 @@ def _import_all(target: ImportTarget, format: FileFormat, found: Iterator[Any]) 
     Raises:
         InvalidInput: something cannot be stored; what was found before it may be stored.
     """
-    for scope, group in groupby(found, lambda each: getattr(each, "scope", None)):
+    for scope, group in groupby(_admitted(target, found), lambda it: getattr(it, "scope", None)):
         for batch in batched(group):
             if scope is not None:
                 _import_records(target.of(scope), format, batch)
                 continue
             for each in batch:
                 _import_conversation(target, format, each)
+
+
+def _admitted(target: ImportTarget, found: Iterator[Any]) -> Iterator[Any]:
+    """Yield what was found in a file, without what belongs to users whose memory is not open."""
+    own = target.scope.user
+    for each in found:
+        with target.counts.reading(each.place):
+            user = getattr(each, "scope", target.scope).user
+            if target.own_only and user != own:
+                told = f"it is of the user {user!r:.80}, and only the memory of {own!r:.80} is open"
+                raise InvalidInput(f"{told} here; import it as that user, or remove its user_id")
+            yield each
 
 
 def _import_records(target: ImportTarget, format: FileFormat, batch: list[ForeignRecord]) -> None:

@@ -24,7 +24,9 @@ from hashlib import blake2b
 from importlib.resources import files
 from io import BytesIO, TextIOWrapper
 from itertools import chain, islice
+from os import fsencode
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -177,6 +179,36 @@ class PortingReport:
     skipped: int = 0
     left_out: tuple[str, ...] = ()
     files: tuple[ImportedFile, ...] = ()
+
+
+# Bytes of the name of a file.
+LONGEST_NAME = 255
+
+
+def import_received(
+    content: bytes, name: str, read: Callable[[Path], PortingReport]
+) -> PortingReport:
+    """Have something that was sent read as a file of its name, which messages have alone.
+
+    Raises:
+        InvalidInput: no file can have the name, or nothing of it can be read.
+    """
+    own = Path(name).name or "import"
+    if own == ".." or "\0" in own or len(fsencode(own)) > LONGEST_NAME:
+        raise InvalidInput(f"name={name!r:.80} cannot be the name of a file; send another one")
+    with TemporaryDirectory() as folder:
+        file = Path(folder, own)
+        file.write_bytes(content)
+        above = str(file).removesuffix(own)
+        try:
+            report = read(file)
+        except InvalidInput as error:
+            raise InvalidInput(str(error).replace(above, "")) from error
+    return replace(
+        report,
+        left_out=tuple(line.replace(above, "") for line in report.left_out),
+        files=tuple(each._replace(path=each.path.replace(above, "")) for each in report.files),
+    )
 
 
 class ImportCounts:
@@ -510,6 +542,7 @@ class ImportTarget:
         secrets: what becomes of plain lines that hold secrets; an export is stored as it is.
         counts: counts what is done. Where it is strict, what stands before the first line or file
             that cannot be read is stored.
+        own_only: whether what a file says is another user's cannot be read.
     """
 
     records: RecordService
@@ -518,6 +551,7 @@ class ImportTarget:
     notes: NotesService
     secrets: SecretPolicy
     counts: ImportCounts
+    own_only: bool = False
 
     @property
     def scope(self) -> Scope:
