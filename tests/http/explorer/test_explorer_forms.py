@@ -253,8 +253,18 @@ def test_a_session_ends(served, signed_in, how):
         assert client.get("/search").status_code == 303
 
 
-def test_only_who_administers_sees_the_settings(signed_in):
-    """They name files and servers of the machine."""
-    with signed_in() as writer:
-        assert writer.get("/settings").status_code == 403
-        assert 'href="/settings"' not in writer.get("/search").text
+@each_row
+def test_only_who_administers_sees_the_machine(served, signed_in, page, beside):
+    """Pages that name its files and servers are for no other scope, nor are links to them.
+
+    /settings | /search
+    /doctor   | /
+    """
+    for scope in ("read", "write"):
+        with signed_in(scope=scope) as client, served.client(served.token("ana", scope)) as program:
+            assert client.get(page).status_code == 403
+            assert program.get(f"{page}.json").status_code == 403
+            assert f'href="{page}"' not in client.get(beside).text
+    with signed_in(scope="admin") as client:
+        assert client.get(page).status_code == 200
+        assert f'href="{page}"' in client.get(beside).text

@@ -59,7 +59,7 @@ FORMS: Mapping[str, Handler] = {
     "/chat": chat.send,
 }
 # What a page needs more than to read.
-NEEDS = {"/settings": TokenScope.ADMIN}
+NEEDS = dict.fromkeys(("/doctor", "/settings"), TokenScope.ADMIN)
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
