@@ -5,6 +5,8 @@ from datetime import timedelta
 from http_server import require_problem
 from tables import each_row
 
+from memoranda.tools.definitions import DEFINITIONS
+
 
 def test_health_alone_needs_no_token(served):
     """Without a token nothing but /health answers, not even what is not there."""
@@ -45,8 +47,19 @@ def test_a_scope_allows_what_it_says(served):
     """Who may read stores nothing."""
     with served.client(served.token("ana", "read")) as reader:
         assert reader.get("/v1/records").status_code == 200
-        told = require_problem(reader.post("/v1/records", json={"content": "x"}), 403)
-        assert "scope write" in told["detail"]
+        assert reader.post("/v1/recall", json={"prompt": "x"}).status_code == 200
+        for definition in DEFINITIONS.values():
+            answer = reader.post(f"/v1/tools/{definition.name}", json={})
+            assert answer.status_code == (200 if definition.reads else 403), definition.name
+        assert reader.post("/v1/tools/search_memory", json={"query": "x"}).status_code == 200
+        for path, body in (
+            ("records", {"content": "x"}),
+            ("tools/remember_fact", {"content": "x"}),
+            ("conversations/trip/context", {}),
+            ("maintain", {"dry_run": True}),
+        ):
+            told = require_problem(reader.post(f"/v1/{path}", json=body), 403)
+            assert "scope write" in told["detail"]
 
 
 def test_a_wrong_field_is_named(ana):

@@ -41,14 +41,24 @@ def require_token(request: Request) -> ApiToken:
     return token
 
 
+def require_scope(request: Request, scope: TokenScope) -> ApiToken:
+    """Return the token of whoever asks, which allows ``scope``.
+
+    Raises:
+        HTTPException: the request came without a valid one, or it does not allow that.
+    """
+    token = require_token(request)
+    if not token.scope.allows(scope):
+        wanted = f"this needs a token of scope {scope}, and {token.id} has scope {token.scope}"
+        raise HTTPException(403, wanted)
+    return token
+
+
 def memory_for(scope: TokenScope) -> Callable[[Request], Awaitable[Memory]]:
     """Return the dependency that gives the memory of the caller, whose token allows ``scope``."""
 
     async def caller_memory(request: Request) -> Memory:
-        token = require_token(request)
-        if not token.scope.allows(scope):
-            wanted = f"this needs a token of scope {scope}, and {token.id} has scope {token.scope}"
-            raise HTTPException(403, wanted)
+        token = require_scope(request, scope)
         # Nothing is looked up in the store before a verb is called, in a worker thread.
         memory: Memory = request.app.state.memory_of(token)
         return memory

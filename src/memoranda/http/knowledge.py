@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Body, Path, Query
+from fastapi import Body, Path, Query, Request
 from pydantic import AwareDatetime, Field
 from starlette.responses import Response
 
-from memoranda.http.access import ReadMemory, WriteMemory, answer
+from memoranda.http.access import ReadMemory, WriteMemory, answer, require_scope
 from memoranda.http.resources import Id, Limit, RequestModel, example, resource
 from memoranda.model.models import Change
+from memoranda.model.tokens import TokenScope
 from memoranda.rendering.structured import EntityInfo, HistoryLine, Moment, Result, StoredMemory
 from memoranda.serving.existing import require_entity
+from memoranda.tools.definitions import DEFINITIONS
 
 router = resource("", "entities and facts")
 
@@ -158,7 +160,11 @@ def tools(memory: ReadMemory) -> Response:
 def call(
     name: str,
     arguments: Annotated[dict[str, Any], Body(examples=[{"query": "green tea"}])],
-    memory: WriteMemory,
+    memory: ReadMemory,
+    request: Request,
 ) -> Response:
     """Call a tool with what a model gave as arguments; what is wrong with them is in the text."""
-    return answer({"text": memory.tools().find(name).call(arguments)})
+    tool = memory.tools().find(name)
+    if not DEFINITIONS[tool.name].reads:
+        require_scope(request, TokenScope.WRITE)
+    return answer({"text": tool.call(arguments)})
