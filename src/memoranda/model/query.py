@@ -122,6 +122,7 @@ class Subset(StrEnum):
     - unenriched: never enriched, and not retired (requirement S4.12).
     - noteworthy: facts that nothing took the place of and whose trust is not external.
     - proposed: facts that were learned, and wait for a person's approval.
+    - learned: facts that were drawn from what was said, and that nothing took the place of.
     """
 
     STANDING = "standing"
@@ -131,6 +132,7 @@ class Subset(StrEnum):
     UNENRICHED = "unenriched"
     NOTEWORTHY = "noteworthy"
     PROPOSED = "proposed"
+    LEARNED = "learned"
 
 
 class Order(StrEnum):

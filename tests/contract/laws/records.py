@@ -352,6 +352,7 @@ SUBSETS = [
     ({"subset": Subset.DECAYING}, "abf"),
     ({"subset": Subset.NOTEWORTHY}, "abcfm"),
     ({"subset": Subset.NOTEWORTHY, "now": moment(5_000)}, "abcfhm"),
+    ({"subset": Subset.LEARNED}, "c"),
     ({"subset": Subset.UNENRICHED}, "abcdeln"),
     ({"subset": Subset.UNENRICHED, "kinds": (Kind.FACT,)}, "abcel"),
 ]
@@ -411,8 +412,8 @@ class FilterContract(Contract):
         for text, more in (
             ("a", {"decay_rate": 0.1, "trust": Trust.AGENT}),
             ("b", {"decay_rate": 0.1}),
-            ("c", {}),
-            ("d", {"kind": Kind.EPISODE, "decay_rate": 0.1}),
+            ("c", {"origin": "consolidation"}),
+            ("d", {"kind": Kind.EPISODE, "decay_rate": 0.1, "origin": "consolidation"}),
             ("e", {"trust": Trust.EXTERNAL}),
             ("f", {"decay_rate": 0.1}),
             ("g", {"valid_until": moment(1_000), "kind": Kind.EPISODE}),

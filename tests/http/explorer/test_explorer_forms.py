@@ -10,6 +10,7 @@ from learning_talks import settled
 from tables import each_row
 
 from memoranda.http.explorer.app import FORMS
+from memoranda.http.explorer.review import LOOKED_AT
 
 
 def test_a_record_is_corrected_confirmed_and_forgotten(post, served):
@@ -130,6 +131,16 @@ def test_what_waits_is_kept_from_the_queue():
             send(ana, "/review", id=item["record"]["id"], decision="keep")
         held = [each for each in memory.records(kind="fact") if not each.superseded_by]
         assert [each.content for each in held] == ["The user lives in Lima."]
+
+
+def test_the_queue_is_no_shorter_for_what_came_from_elsewhere(served, signed_in):
+    """What was learned waits also where more facts than are looked at were stored since."""
+    memory = served.memory.as_user("gail")
+    learned = memory.remember("Gail plays chess", origin="consolidation")
+    memory.remember_many([{"content": f"Shelf {n}"} for n in range(LOOKED_AT)])
+    with signed_in("gail") as gail:
+        waiting = gail.get("/review.json").json()["waiting"]
+        assert [each["record"]["id"] for each in waiting] == [learned.id]
 
 
 def test_many_records_are_exported_and_forgotten(ana, post, served):

@@ -10,10 +10,11 @@ from memoranda.http.explorer.pages import SHOWN, Page, PageRequest, Redirect
 from memoranda.learning.claims import ASKED, ORIGIN
 from memoranda.maintenance.audit import Finding, audit
 from memoranda.maintenance.facts import CATEGORY
-from memoranda.model.models import Record
+from memoranda.model.models import Kind, Record
+from memoranda.model.query import Filter, Order, Subset
 from memoranda.serving.existing import require_record
 
-# The newest facts, among which the queue is looked for.
+# The newest facts, and the newest that were learned, among which the queue is looked for.
 LOOKED_AT = 200
 FAULTS = {
     "contradictions": "may contradict",
@@ -77,7 +78,7 @@ def decide(request: PageRequest) -> Redirect:
 
 
 def find_faults(request: PageRequest) -> list[tuple[str, Finding]]:
-    """Return what of the newest facts contradicts or repeats another, each with what it does."""
+    """Return what of these facts contradicts or repeats another, each with what it does."""
 
     def look() -> list[tuple[str, Finding]]:
         held = [*find_waiting(request), *_newest(request)]
@@ -89,8 +90,15 @@ def find_faults(request: PageRequest) -> list[tuple[str, Finding]]:
 
 
 def _newest(request: PageRequest) -> list[Record]:
-    found = request.memory.records(kind="fact", newest_first=True, limit=LOOKED_AT)
-    return [each for each in found if each.superseded_by is None]
+    services, now = request.services, request.services.clock.now()
+    found = {
+        each.id: each
+        for where in (Filter(now=now, kinds=(Kind.FACT,)), Filter(now=now, subset=Subset.LEARNED))
+        for each in services.store.records(
+            request.scope, where, order=Order.LATEST, limit=LOOKED_AT
+        )
+    }
+    return [each for each in found.values() if each.superseded_by is None]
 
 
 def find_waiting(request: PageRequest) -> list[Record]:
