@@ -85,6 +85,37 @@ def test_every_page_can_be_used(width, dark, opened, served, axe):
             assert serious == [], path
 
 
+@each_row("width", [1280, 390])
+def test_a_long_name_makes_no_page_wider(width, opened, served):
+    """Names without a blank are broken: in headings, and in the first column of tables."""
+    name = f"Ana{'verylong' * 25}"
+    user = served.memory.as_user("ida")
+    user.conversation(name).add("user", f"My name is Ida {name}.")
+    user.entities()
+    with opened("ida", width=width) as page:
+        for path, fields in (
+            ("/conversation", {"id": name}),
+            ("/conversations", {}),
+            ("/entities", {}),
+            ("/entity", {"name": f"Ida {name}"}),
+        ):
+            visit(page, served, path, fields)
+            wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert wide <= 0, path
+            if path == "/entities":
+                table = page.locator(".scroll").first
+                assert table.evaluate("(table) => table.scrollWidth - table.clientWidth") <= 0
+
+
+def test_the_rows_of_a_narrow_page_are_apart(opened, served):
+    """Where a row is shown as a block, a line and a gap stand between it and the next."""
+    with opened(width=390) as page:
+        for path in ("/upkeep", "/doctor", "/settings"):
+            page.goto(f"{served.url}{path}")
+            row = page.locator(".stacked tbody tr").first
+            assert row.evaluate("(row) => getComputedStyle(row).borderBottomWidth") == "1px", path
+
+
 def test_what_is_stored_is_never_run(opened, served):
     """Whatever was stored, in whatever field, is text."""
     user = served.memory.as_user(f"eve {EVIL}")
