@@ -176,6 +176,20 @@ def test_a_chat_answers_line_by_line(ana, post, served):
     question = post("/chat", text="/clear").text
     assert json.loads(question)["send"].startswith("/clear ")
     settled(served.memory)
+    listed = json.loads(post("/chat", text="/help").text)
+    assert listed["kind"] == "about"
+    assert ["/search: " in listed["text"], "/attach" in listed["text"]] == [True, False]
+
+
+def test_a_chat_reads_no_file_of_the_server(post, served, tmp_path):
+    """A path that a browser sends is one of another machine."""
+    (tmp_path / "secret.txt").write_text("the vault opens at noon")
+    told = json.loads(post("/chat", text=f"/attach {tmp_path / 'secret.txt'}").text)
+    assert told == {"kind": "error", "text": "there is no command /attach here"}
+    post("/chat", text="What does the file say?")
+    said = served.memory.stored_conversations.open_existing("chat").messages
+    assert not [each for each in said if "vault" in each.content]
+    settled(served.memory)
 
 
 @each_row("form", [*FORMS])

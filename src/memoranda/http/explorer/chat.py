@@ -52,7 +52,7 @@ def _answer(chat: OpenChat, said: str) -> Iterator[Mapping[str, Any]]:
         return
     try:
         for event in chat.session.send(said):
-            yield from _lines(event)
+            yield from _lines(event, chat.session.meanings)
     except GeneratorExit:  # The browser has gone.
         chat.session.stop()
         raise
@@ -60,8 +60,8 @@ def _answer(chat: OpenChat, said: str) -> Iterator[Mapping[str, Any]]:
         chat.busy.release()
 
 
-def _lines(event: chats.ChatEvent) -> Iterator[Mapping[str, Any]]:
-    """Yield what the page shows of an event."""
+def _lines(event: chats.ChatEvent, meanings: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+    """Yield what the page shows of an event; ``meanings`` says what each command does."""
     match event:
         case chats.TextPiece(text):
             yield {"kind": "piece", "text": text}
@@ -71,6 +71,9 @@ def _lines(event: chats.ChatEvent) -> Iterator[Mapping[str, Any]]:
             yield {"kind": "tool", "text": told}
         case chats.Question(text, yes):
             yield {"kind": "question", "text": text, "send": yes}
+        case chats.InterfaceCommand("/help"):
+            listed = (f"{name}: {does}" for name, does in meanings.items() if does)
+            yield {"kind": "about", "text": "\n".join(listed)}
         case chats.InterfaceCommand(name):
             yield {"kind": "error", "text": f"there is no command {name} here"}
         case chats.AnswerFinished(answer):

@@ -76,6 +76,8 @@ class CountCache:
 # The conversation that the chat goes on with; open chats that a server holds.
 NAME = "chat"
 MOST_CHATS = 100
+# What the page does itself. Of /attach nothing: its path would be one of the server's machine.
+OWN_COMMANDS = {"/help": "this list", "/attach": ""}
 
 
 @dataclass(slots=True)
@@ -98,7 +100,9 @@ class ChatSessions:
         """Return the chat of a user; it goes on where it was left."""
         with self._lock:
             if memory.user not in self._open:
-                self._open[memory.user] = OpenChat(ChatSession(memory, session=NAME))
+                self._open[memory.user] = OpenChat(
+                    ChatSession(memory, session=NAME, own=OWN_COMMANDS)
+                )
             self._open.move_to_end(memory.user)
             if len(self._open) > MOST_CHATS:
                 self._open.popitem(last=False)
