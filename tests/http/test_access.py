@@ -68,3 +68,48 @@ def test_a_wrong_field_is_named(ana):
     assert {each["field"] for each in told["errors"]} == {"content", "colour"}
     told = require_problem(ana.post("/v1/records", json={"content": " "}), 422)
     assert told["detail"] == "content is empty; give it some text"
+
+
+@each_row
+def test_a_request_that_cannot_be_read_is_told_where(ana, asked, body, field, told):
+    """The field is a name and never a number, and the message says what to send.
+
+    POST records             | {"content": x} | body  | not valid JSON at character 13
+    POST records             | [1]            | body  | send a JSON object
+    GET records?kind=a&kind=b|                | kind  | it is given more than once; give it once
+    GET entities?limit=1&limit=2 |            | limit | it is given more than once; give it once
+    POST import?name=a&name=b | {}            | name  | it is given more than once; give it once
+    """
+    method, path = asked.split(" ")
+    headers = {"Content-Type": "application/json"}
+    answer = ana.request(method, f"/v1/{path}", content=body, headers=headers)
+    (wrong,) = require_problem(answer, 422)["errors"]
+    assert wrong["field"] == field
+    assert wrong["message"].startswith(told)
+
+
+def test_a_list_may_be_given_by_parts(ana):
+    """Tags and the parts of a namespace are parameters that stand there several times."""
+    ana.post("/v1/records", json={"content": "Ana sails", "tags": ["sea", "wind"]})
+    (found,) = ana.get("/v1/records?tags=sea&tags=wind").json()["records"]
+    assert found["content"] == "Ana sails"
+
+
+@each_row
+def test_advice_is_for_who_asks_over_http(served, asked, body, advice):
+    """What the command line would advise is told as a request.
+
+    GET records/none      |                  | GET /v1/records lists
+    GET facts/none        |                  | GET /v1/records lists
+    GET entities/Nobody   |                  | GET /v1/entities lists
+    POST consolidate      | {"session": "x"} | GET /v1/sessions lists
+    DELETE admin/tokens/x |                  | GET /v1/admin/tokens lists
+    POST import           | {"colour": 1}    | give its format: memoranda, openai
+    """
+    method, path = asked.split(" ")
+    headers = {"Content-Type": "application/json"}
+    with served.client(served.token("noa", "admin")) as client:
+        answer = client.request(method, f"/v1/{path}", content=body, headers=headers)
+    detail = answer.json()["detail"]
+    assert f"; {advice}" in detail
+    assert "--" not in detail

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import socket
 import zipfile
 from io import BytesIO
@@ -47,6 +48,7 @@ def test_another_users_ids_are_nowhere(ana, ben):
             answer = ben.request(method.upper(), url, json=body)
             assert answer.status_code == 404, (method, path, answer.text)
             assert "tea" not in answer.text
+            assert not re.search("memoranda |--", answer.text), (method, path, answer.text)
             tried += 1
     assert tried > 20
     assert ana.get(f"/v1/records/{record['id']}").json() == record

@@ -77,10 +77,14 @@ FULL = "application/vnd.memoranda.full+json"
 asked_form: ContextVar[ResultForm] = ContextVar("asked_form", default=form_of)
 
 
+def is_full_form(request: Request) -> bool:
+    """Return whether a request asks for all fields of results, each as it is."""
+    return FULL in request.headers.get("accept", "")
+
+
 def choose_form(request: Request) -> None:
     """Give results in the form that a request asks for, until its answer is made."""
-    is_full = FULL in request.headers.get("accept", "")
-    asked_form.set(full_form_of if is_full else form_of)
+    asked_form.set(full_form_of if is_full_form(request) else form_of)
 
 
 def answer(result: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

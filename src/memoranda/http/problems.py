@@ -14,7 +14,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from memoranda import errors
-from memoranda.http.access import require_token
+from memoranda.http.access import is_full_form, require_token
+from memoranda.transfer.sources import FileFormat
 
 log = logging.getLogger("memoranda.http")
 # The status of each error, and of those below it.
@@ -34,6 +35,17 @@ STATUS: Mapping[type[errors.MemorandaError], int] = {
 }
 # What a client can do something about; of all else the log of the server tells.
 ABOUT_REQUEST = 499
+# What the command line advises, and what there is in its place here.
+ADVICE: Mapping[str, str] = {
+    "memoranda list shows those there are; another --user or --db may have it": (
+        "GET /v1/records lists those there are"
+    ),
+    "memoranda show ": "GET /v1/records/",
+    "memoranda entities lists": "GET /v1/entities lists",
+    "memoranda conversations lists": "GET /v1/sessions lists",
+    "memoranda token list shows": "GET /v1/admin/tokens lists",
+    "memoranda import --help lists what can be read": f"give its format: {', '.join(FileFormat)}",
+}
 AGAIN = "the memory cannot do this now; try again later"
 FAILED = "the memory failed; what went wrong is in the log of the server"
 RETRY_AFTER = 2  # seconds
@@ -104,6 +116,9 @@ async def _memory_problem(request: Request, error: Exception) -> Response:
     if isinstance(error, errors.Conflict) and "if-match" in request.headers:
         status = 412
     detail, headers = str(error), None
+    # A client that raises the error again gets its own words.
+    for advice, here in () if is_full_form(request) else ADVICE.items():
+        detail = detail.replace(advice, here)
     if status > ABOUT_REQUEST:
         log.error("%s failed: %s", request.state.request_id, type(error).__name__)
         headers = (
@@ -117,12 +132,21 @@ async def _memory_problem(request: Request, error: Exception) -> Response:
 
 async def _field_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - for the type checker
-    # The first part of a place says where the field stands: in the body, the query, a header.
-    wrong = field_problems(
-        {**each, "loc": each["loc"][1:] or each["loc"]} for each in error.errors()
-    )
+    wrong = field_problems(map(_within, error.errors()))
     detail = "; ".join(f"{each.field}: {each.message}" for each in wrong)
     return problem_answer(request, 422, detail, error="InvalidInput", errors=wrong)
+
+
+def _within(wrong: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what is wrong with the place inside of body, query or headers; of no JSON, where."""
+    first, *rest = wrong["loc"]
+    if wrong["type"] == "json_invalid":
+        told = f"not valid JSON at character {rest[0] + 1} ({wrong['ctx']['error']}); correct it"
+        return {"loc": (first,), "msg": told}
+    if not rest and wrong["type"] == "model_attributes_type":
+        told = "send a JSON object, with the header Content-Type: application/json"
+        return {"loc": (first,), "msg": told}
+    return {**wrong, "loc": rest or (first,)}
 
 
 async def _http_problem(request: Request, error: Exception) -> Response:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Json
 from starlette.concurrency import run_in_threadpool
@@ -25,6 +27,8 @@ from memoranda.memory import Memory, scope_of, services_of
 HEADER = "Idempotency-Key"
 LONGEST = 255
 CLAIMED, KEPT = timedelta(minutes=1), timedelta(days=1)
+# Parameters of the address that are lists.
+LISTS = frozenset({"namespace", "prefix", "tags"})
 READS = {"GET", "HEAD", "OPTIONS"}
 REPLAYED = {"Idempotent-Replayed": "true"}
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -39,6 +43,7 @@ class IdempotentRoute(APIRoute):
 
         async def handle_once(request: Request) -> Response:
             choose_form(request)
+            _refuse_repeated(request)
             key = request.headers.get(HEADER)
             if key is None or request.method in READS:
                 return await handle(request)
@@ -59,6 +64,20 @@ class IdempotentRoute(APIRoute):
             return response
 
         return handle_once
+
+
+def _refuse_repeated(request: Request) -> None:
+    """Refuse a parameter of the address that stands there twice, and is no list.
+
+    Raises:
+        RequestValidationError: there is one.
+    """
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    wrong = [name for name, count in given.items() if count > 1 and name not in LISTS]
+    if wrong:
+        require_token(request)
+        told = {"type": "repeated", "msg": "it is given more than once; give it once"}
+        raise RequestValidationError([{"loc": ("query", name), **told} for name in wrong])
 
 
 async def _digest(request: Request) -> str:
