@@ -40,6 +40,9 @@ def test_tools_and_files(ana, ben):
     assert file.headers["content-type"] == "application/jsonl"
     report = require(ana.post("/v1/import", content=file.content, params={"name": "ana.jsonl"}))
     assert (report["records"], report["skipped"] > 0) == (0, True)
+    chat = {"content": '[{"role": "user", "content": "Hello"}]', "params": {"name": "hut.json"}}
+    assert require(ana.post("/v1/import", **chat))["messages"] == 1
+    assert "hut" in [each["id"] for each in require(ana.get("/v1/conversations"))]
     told = require_problem(ben.post("/v1/import", content=file.content), 422)
     assert "belongs to another user" in told["detail"]
 

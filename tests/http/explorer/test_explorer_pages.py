@@ -190,6 +190,17 @@ def test_nothing_that_is_asked_makes_a_page_fail(page, ana, served):
             assert answer.status_code < 500, (name, value, answer.text)
 
 
+@each_row
+def test_what_is_not_there_is_told_without_commands(ana, address, told):
+    """A page advises no command of a terminal.
+
+    /records/none     | there is no record 'none' for user 'ana'
+    /entity?name=Zora | no record mentions 'Zora'
+    """
+    page, query = (address + "?").split("?")[:2]
+    assert ana.get(f"{page}.json?{query}").json()["detail"] == told
+
+
 def test_a_missing_page_is_one_for_people_and_a_problem_for_programs(ana):
     """Who asks for HTML gets a page."""
     page = ana.get("/nothing", headers={"Accept": "text/html"})

@@ -147,7 +147,9 @@ class PageServer:
             status = status_of(error)
             if status > ABOUT_REQUEST:
                 log.error("%s failed: %s", handler.__name__, type(error).__name__)  # noqa: TRY400
-            made = _error_page(status, str(error) if status <= ABOUT_REQUEST else FAILED)
+            # What the command line advises is of no use to whoever reads a page.
+            told, _, _ = str(error).partition("; memoranda ")
+            made = _error_page(status, told if status <= ABOUT_REQUEST else FAILED)
         return await run_in_threadpool(self._send, request, made)
 
     async def _read_form(self, request: Request) -> list[tuple[str, str]]:
