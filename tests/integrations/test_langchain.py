@@ -113,3 +113,18 @@ def test_a_history_is_trimmed_to_whole_exchanges(budget):
     assert (len(kept) == len(history)) == (budget == 100_000)
     with pytest.raises(errors.BudgetTooSmall):
         trim_history(history, 1)
+
+
+def test_the_newest_are_shortened_or_refused():
+    """A long result of a tool is shortened; what cannot be is never left out in silence."""
+    calls = [{"name": "weather", "args": {}, "id": name} for name in ("c1", "c2")]
+    results = [ToolMessage("sun " * 5_000, tool_call_id="c1"), ToolMessage("", tool_call_id="c2")]
+    history = [HumanMessage("Is it sunny?"), AIMessage("", tool_calls=calls), *results]
+    *same, short, last = trim_history(history, 500)
+    assert [*same, last] == [*history[:2], history[-1]]
+    assert short.tool_call_id == "c1"
+    assert "characters removed" in short.content
+    long = [HumanMessage("What is 2+2?"), AIMessage("4"), HumanMessage("sun " * 5_000)]
+    for refused, budget in ((history, 60), (long, 500)):
+        with pytest.raises(errors.BudgetTooSmall, match=f"the budget of {budget}"):
+            trim_history(refused, budget)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from memoranda import AsyncMemory, Memory, Settings
+from memoranda import AsyncMemory, Memory, Settings, errors
 
 pytest.importorskip("memoranda.integrations.pydantic_ai", reason="pydantic-ai is not installed")
 
@@ -56,11 +56,11 @@ def test_what_fits_is_sent_and_all_is_kept(tmp_path):
 
     with Memory(tmp_path / "a.db", settings=WORDLESS) as memory:
         before = run(memory, [f"And day {number}?" for number in range(6)])
-        assert len(before) == 6 * 4
+        assert len(before) == 6 * 5
     with Memory(tmp_path / "a.db", settings=WORDLESS) as memory:
         after = run(memory, ["And tomorrow?"])
         assert after[: len(before)] == before
-        assert len(after) == 7 * 4
+        assert len(after) == 7 * 5
         assert not any("Let me see" in record.content for record in memory.records())
     assert len(requests[-1]) > 3
     for sent in requests:
@@ -71,6 +71,63 @@ def test_what_fits_is_sent_and_all_is_kept(tmp_path):
             for kind in (ToolCallPart, ToolReturnPart)
         )
         assert called == answered
+
+
+@pytest.mark.parametrize("budget", [200, 1_000])
+def test_a_long_result_is_shortened_and_a_long_prompt_refused(budget):
+    """The model never answers an older question, and what was said is kept once."""
+    requests: list[list[ModelMessage]] = []
+
+    def answer(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+        requests.append(list(messages))
+        if isinstance(messages[-1].parts[0], ToolReturnPart):
+            return ModelResponse([TextPart("Done.")])
+        return ModelResponse([ToolCallPart("look_up", {"n": n}) for n in (1, 5_000)])
+
+    def look_up(n: int) -> str:
+        """Return a text."""
+        return "data " * n
+
+    with Memory(":memory:", settings=WORDLESS) as memory:
+        chat = memory.conversation("c")
+        agent = Agent(
+            FunctionModel(answer),
+            tools=[look_up],
+            capabilities=[ProcessHistory(FittingHistory(chat, budget))],
+        )
+        said = asyncio.run(agent.run("Look it up.")).all_messages()
+        short, long = requests[-1][-1].parts
+        assert short.content == "data "
+        assert len(long.content) < budget * 5
+        assert "characters removed" in long.content
+        with pytest.raises(errors.BudgetTooSmall, match=f"the budget of {budget}"):
+            asyncio.run(agent.run("BIG " * 5_000, message_history=said))
+        asyncio.run(agent.run("And now?", message_history=said))
+        assert [each.content for each in chat.messages if each.role == "user"] == [
+            "Look it up.",
+            "BIG " * 5_000,
+            "And now?",
+        ]
+        assert "data " * 5_000 in [each.content for each in chat.messages]
+
+
+def test_an_answer_in_a_form_is_kept_once():
+    """Its tool's result, which Pydantic AI joins to the next prompt, may leave without that."""
+
+    def answer(_messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        return ModelResponse([ToolCallPart(info.output_tools[0].name, {"response": 1})])
+
+    with Memory(":memory:", settings=WORDLESS) as memory:
+        chat = memory.conversation("c", keep_recent=1)
+        history = FittingHistory(chat, 200)
+        agent = Agent(
+            FunctionModel(answer), output_type=int, capabilities=[ProcessHistory(history)]
+        )
+        said: list[ModelMessage] = []
+        prompts = [f"{number} " * 40 for number in range(5)]
+        for prompt in prompts:
+            said = asyncio.run(agent.run(prompt, message_history=said)).all_messages()
+        assert [each.content for each in chat.messages if each.role == "user"] == prompts
 
 
 def test_what_others_said_is_read_as_well():

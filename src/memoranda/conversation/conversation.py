@@ -395,6 +395,7 @@ class Conversation:
         """Return the messages that fit ``budget`` tokens beside the system prompt.
 
         A pure function of the transcript with its receipts, the budget, and of what has expired.
+        Even the newest message is left out where it does not fit: :meth:`context` refuses to.
 
         Raises:
             BudgetTooSmall: system prompt and pinned messages alone do not fit.

@@ -195,7 +195,10 @@ def explain(name: Name, memory: ReadMemory, asked: Annotated[ViewQuery, Query()]
 
 @router.get(f"{ONE}/view", response_model=ConversationView)
 def view(name: Name, memory: ReadMemory, asked: Annotated[ViewQuery, Query()]) -> Response:
-    """Give the messages and markers that fit a budget, without notes and recall."""
+    """Give the messages and markers that fit a budget, without notes and recall.
+
+    Even the newest message is left out where it does not fit; a context refuses to.
+    """
     return answer(stored(memory, name, asked).view(asked.budget))
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, TypeVar
 
+from memoranda.conversation.conversation import Conversation
+from memoranda.errors import BudgetTooSmall
 from memoranda.model.models import Message
 
 T = TypeVar("T")
@@ -57,3 +59,36 @@ def read_whole(
             read.append(load(kept))
         last = kept
     return [each for each in read if each is not None]
+
+
+def read_fitting(
+    chat: Conversation,
+    budget: int,
+    load: Callable[[str, Mapping[str, str]], T],
+    make: Callable[[Message], T | None],
+) -> list[T]:
+    """Return the messages that fit, the newest among them, as :func:`read_whole` does.
+
+    Args:
+        chat: the conversation.
+        budget: the most tokens that they may take.
+        load: gets, beside what was kept, the results in it that are shortened, by their calls.
+        make: returns a message from elsewhere.
+
+    Raises:
+        BudgetTooSmall: the newest message does not fit.
+    """
+    view = chat.view(budget)
+    allowed = {each.id for each in (*view.messages, *view.orphans, *view.waiting)}
+    for newest in chat.recent(1):
+        if newest.id not in allowed:
+            must = [each for each in view.messages if each.pinned or each.role == "system"]
+            needed = sum(each.tokens for each in (*must, newest))
+            raise BudgetTooSmall(needed=max(needed, budget + 1), budget=budget)
+    given = {each.id: each for each in chat.messages} if view.shortened else {}
+    whole = [given.get(each.id, each) for each in view.messages]
+    short: dict[str, dict[str, str]] = {}
+    for each, shown in zip(whole, view.messages, strict=True):
+        if each is not shown and each.raw and shown.tool_result:
+            short.setdefault(each.raw.get(KEPT, ""), {})[shown.tool_result.call_id] = shown.content
+    return read_whole(whole, lambda kept: load(kept, short.get(kept, {})), make)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
@@ -77,8 +77,8 @@ def trim_history(
 ) -> list[AnyMessage]:
     """Return the messages of a history that fit a budget, whole exchanges of them.
 
-    System messages and the newest stay as long as they fit, and no call of a tool is without its
-    result.
+    System messages and the newest stay, and no call of a tool is without its result. Where not even
+    the newest ones fit, long results of tools among them are shortened.
 
     Args:
         messages: the history.
@@ -91,8 +91,13 @@ def trim_history(
     chat = Conversation(model=model)
     for number, item in enumerate(convert_to_openai_messages(messages)):
         chat.extend([{**item, blocks.KEPT: str(number)}])
-    kept = blocks.read_whole(chat.view(budget).messages, int, lambda _: None)
-    return [messages[number] for number in kept]
+
+    def load(number: str, short: Mapping[str, str]) -> AnyMessage:
+        found = messages[int(number)]
+        [text] = short.values() or [None]
+        return found if text is None else found.model_copy(update={"content": text})
+
+    return blocks.read_fitting(chat, budget, load, lambda _: None)
 
 
 def thread_id() -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import takewhile
+from types import MappingProxyType
 from typing import Any
 
 from pydantic_ai import FunctionToolset, Tool
@@ -18,8 +21,9 @@ from memoranda.model.models import Message
 class FittingHistory:
     """A history processor: keeps all messages in a conversation, and sends those that fit.
 
-    A tool call is never sent without its result. With a stored conversation a run goes on where
-    the last one ended, in another process, too.
+    A tool call is never sent without its result. Where not even the newest messages fit, long
+    results of tools among them are shortened. With a stored conversation a run goes on where the
+    last one ended, in another process, too.
     """
 
     def __init__(self, chat: Conversation, budget: int) -> None:
@@ -28,11 +32,30 @@ class FittingHistory:
         self._sent: list[sdk.ModelMessage] = []
 
     def __call__(self, messages: list[sdk.ModelMessage]) -> list[sdk.ModelMessage]:
-        """Add what is new in ``messages``, and return what is to be sent."""
-        known = len(self._sent) if messages[: len(self._sent)] == self._sent else 0
-        self.chat.extend(map(as_item, messages[known:]))
-        self._sent = read_messages(self.chat.view(self.budget).messages)
+        """Add what is new in ``messages``, and return what is to be sent.
+
+        Raises:
+            BudgetTooSmall: the newest message does not fit.
+        """
+        given, sent = split_requests(messages), split_requests(self._sent)
+        # By their parts: Pydantic AI joins requests that follow each other.
+        pairs = zip(given, sent, strict=False)
+        known = list(takewhile(lambda pair: pair[0].parts == pair[1].parts, pairs))
+        self.chat.extend(map(as_item, given[len(known) :]))
+        self._sent = given
+        self._sent = blocks.read_fitting(self.chat, self.budget, load_message, as_model_message)
         return list(self._sent)
+
+
+def split_requests(messages: Iterable[sdk.ModelMessage]) -> list[sdk.ModelMessage]:
+    """Return messages with each part of a request as one of its own, which can leave alone."""
+    found: list[sdk.ModelMessage] = []
+    for each in messages:
+        if isinstance(each, sdk.ModelRequest) and each.parts:
+            found += [replace(each, parts=[part]) for part in each.parts]
+        else:
+            found.append(each)
+    return found
 
 
 def as_item(message: sdk.ModelMessage) -> dict[str, Any]:
@@ -54,9 +77,16 @@ def as_item(message: sdk.ModelMessage) -> dict[str, Any]:
 
 def read_messages(messages: Iterable[Message]) -> list[sdk.ModelMessage]:
     """Return messages as Pydantic AI gave them; those from elsewhere by what was said."""
-    return blocks.read_whole(
-        messages, lambda kept: sdk.ModelMessagesTypeAdapter.validate_json(kept)[0], as_model_message
-    )
+    return blocks.read_whole(messages, load_message, as_model_message)
+
+
+def load_message(kept: str, short: Mapping[str, str] = MappingProxyType({})) -> sdk.ModelMessage:
+    """Return a message that was kept, with those results of tools shortened that are given."""
+    [message] = sdk.ModelMessagesTypeAdapter.validate_json(kept)
+    for part in message.parts:
+        if part.part_kind == "tool-return" and part.tool_call_id in short:
+            part.content = short[part.tool_call_id]
+    return message
 
 
 def as_model_message(message: Message) -> sdk.ModelMessage | None:
