@@ -16,7 +16,7 @@ Json = dict[str, Any]
 ROLES = {
     **dict.fromkeys(("system", "developer"), "system"),
     **dict.fromkeys(("user", "human"), "user"),
-    **dict.fromkeys(("assistant", "model", "ai"), "assistant"),
+    **dict.fromkeys(("assistant", "model", "ai", "function", "critic"), "assistant"),
     "tool": "tool",
 }
 REASONING = ("thinking", "redacted_thinking", "reasoning")
@@ -33,7 +33,7 @@ class ItemContent:
     """What an item of a provider says, gathered from its parts in order.
 
     Attributes:
-        role: of the message that it becomes; of a role that is not known, the assistant.
+        role: of the message that it becomes; the assistant's, where an item names none.
         result: the call that it answers.
         unread: its parts of which the fields of a message hold nothing, such as reasoning.
     """

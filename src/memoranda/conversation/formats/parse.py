@@ -127,7 +127,7 @@ def parse_message(message: object) -> list[NewMessage]:
     if isinstance(message, NewMessage):
         return [NewMessage(**{name: getattr(message, name) for name in OWN_FIELDS})]
     item = object_of(_json_of(message))
-    if responses.is_message(item) and not isinstance(item.get("role"), str):
+    if responses.is_message(item):
         parse_role(item.get("role"))
     items = anthropic.split(item)
     return [_read(item, part if len(items) > 1 else 0) for part, item in enumerate(items, 1)]
