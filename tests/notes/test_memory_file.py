@@ -246,6 +246,14 @@ def test_a_full_file_is_not_reshuffled():
     assert len(changed(full.text, projected(full.text, [asked, *facts], 180).text)) == 2
 
 
+def test_a_long_fact_leaves_its_room_to_the_newer():
+    """It alone has no line; and it gets none when the file is written again."""
+    facts = [TEA, fact("f5", "meeting notes " * 700), fact("f6", "Ana is allergic to nuts")]
+    full = projected("", facts, 8_000)
+    assert [line.id for line in full.lines] == ["f1", "f6"]
+    assert projected(full.text, facts, 8_000).text == full.text
+
+
 @given(
     st.text("-# \nab", max_size=40),
     st.lists(st.text("abc -#", min_size=1, max_size=9), max_size=8, unique_by=digest_of),

@@ -140,7 +140,8 @@ def project(
     """Return the new content of MEMORY.md, after its edits were read into the store.
 
     Where it would be larger than it may be (requirement S2.06), what is founded worst and believed
-    least has no line. The choice is steady: projecting again changes nothing.
+    least has no line, and what is long leaves its room to the shorter. The choice is steady:
+    projecting again changes nothing.
 
     Args:
         document: the file as it is.
@@ -160,17 +161,23 @@ def project(
         digest, text = digests[fact.id], line_of(fact.content)
         if digest not in there and is_written_as(text):
             new.setdefault(digest, fact)
-            cost[digest] = len(text.encode())
+            cost[digest] = len(f"- {text}\n".encode())
     pinned = {digests[each.id] for each in facts if each.origin == ORIGIN}
     worst = sorted(facts, key=lambda each: _rank(each, digests[each.id] in there))
     queue = [each for each in (digests[fact.id] for fact in worst) if each not in pinned]
-    out: set[str] = set()
+    out: dict[str, None] = {}
     whole = _without(document, new, out)
     while queue and (excess := whole.size - max_bytes) > 0:
         while queue and excess > 0:
             excess -= 0 if queue[0] in out else cost[queue[0]]
-            out.add(queue.pop(0))
+            out[queue.pop(0)] = None
         whole = _without(document, new, out)
+    for digest in reversed(list(out)):
+        if cost[digest] <= max_bytes - whole.size:
+            more = _without(document, new, out.keys() - {digest})
+            if more.size <= max_bytes:
+                del out[digest]
+                whole = more
     owners: defaultdict[str, list[str]] = defaultdict(list)
     for id_, digest in digests.items():
         owners[digest].append(id_)
