@@ -278,6 +278,17 @@ def test_facts_are_learned_from_messages(ours):
     assert ours.get_all(filters=ANA) == ours.get_all(filters={"run_id": "r1"})
 
 
+@pytest.mark.parametrize("text", ["", " ", [], None])
+def test_nothing_is_learned_from_no_words(ours, text):
+    """And no conversation is begun for them, whether they are of a run or not."""
+    said = [{"role": role, "content": text} for role in ("user", "assistant")]
+    rules = {"role": "developer", "content": "Be brief."}
+    for given in (text or "", said, [*said, rules]):
+        for run in (None, "r1"):
+            assert ours.add(given, user_id="ana", run_id=run) == {"results": []}
+    assert ours.memory.as_user("ana").conversations() == []
+
+
 def test_a_memory_ends_with_its_last_day():
     """In UTC, and is there nevertheless for who asks for it."""
     clock = FrozenClock()

@@ -18,6 +18,7 @@ from operator import ge, gt, le, lt
 from typing import Any, Self, TypeAlias
 from uuid import uuid4
 
+from memoranda.conversation.formats.parse import parse_messages
 from memoranda.errors import InvalidInput
 from memoranda.memory import Memory as OwnMemory
 from memoranda.memory import scope_of, services_of
@@ -288,8 +289,11 @@ def _learn(
     handle: OwnMemory, said: Iterable[Mapping[str, Any]], run: str | None, kept: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Learn the facts in messages, which stay as a conversation; return those that are new."""
+    messages = [dict(each) for each in said]
+    if not any(it.content.strip() for it in parse_messages(messages) if it.role != "system"):
+        return []
     chat = handle.conversation(run or f"mem0 {uuid4()}")
-    chat.extend([dict(each) for each in said])
+    chat.extend(messages)
     done = handle.consolidate(chat.id).actions
     facts = [each.record for each in done if isinstance(each, Insert)]
     for fact in facts if kept else ():
