@@ -47,6 +47,7 @@ def create(files: Files, command: beta.BetaMemoryTool20250818CreateCommand) -> s
     taken = ToolError(f"File {command.path} already exists")
     if is_folder(files, path):
         raise taken
+    refuse_in_file(files, path, command.path)
     try:
         files.write(path, command.file_text, expected_version=None)
     except Conflict:
@@ -111,7 +112,11 @@ def rename(files: Files, command: beta.BetaMemoryTool20250818RenameCommand) -> s
         raise ToolError(f"Cannot rename the {ROOT} directory itself")
     if is_folder(files, new) or files.read(new):
         raise ToolError(f"The destination {command.new_path} already exists")
-    for each in find_paths(files, old, command.old_path):
+    paths = find_paths(files, old, command.old_path)
+    refuse_in_file(files, new, command.new_path)
+    if new.startswith(f"{old}/"):
+        raise ToolError(f"Cannot rename {command.old_path} into itself: {command.new_path}")
+    for each in paths:
         files.move(each, new + each.removeprefix(old))
     return f"Successfully renamed {command.old_path} to {command.new_path}"
 
@@ -154,6 +159,17 @@ def parse_file(files: Files, given: str) -> str:
 def is_folder(files: Files, path: str) -> bool:
     """Return whether files are in ``path``, or it is the folder of all."""
     return not path or bool(files.list_files(f"{path}/"))
+
+
+def refuse_in_file(files: Files, path: str, given: str) -> None:
+    """Refuse a path for which a file would have to be a folder.
+
+    Raises:
+        ToolError: it is one.
+    """
+    while path := posixpath.dirname(path):
+        if files.read(path):
+            raise ToolError(f"The path {given} cannot be made: {ROOT}/{path} is a file.")
 
 
 def find_paths(files: Files, path: str, given: str) -> list[str]:
