@@ -45,6 +45,7 @@ def test_it_answers_as_theirs_does(stores):
             {"n": {"$gt": 2.5}},
             {"name": {"$ne": "plum"}},
             {"name": {"$eq": "pear"}, "n": 3},
+            {"n": {"$eq": 3, "$gt": 3}},
             {"empty": None, "n": 2},
             {"deep": {"a": [1, None]}},
         ):
@@ -63,6 +64,16 @@ def test_it_answers_as_theirs_does(stores):
             answers.append(store.list_namespaces(**given))
         told.append([plain(answer) for answer in answers])
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(("name", "condition"), [("foo", {"$foo": 1}), ("lt", {"$gt": 1, "lt": 5})])
+def test_an_operator_that_is_unknown_is_refused(stores, name, condition):
+    """By both; ours says which there are."""
+    for store, there in zip(stores, ("use one of $eq, $ne, $gt, $gte, $lt, $lte", ""), strict=True):
+        store.put(("a",), "k", FRUIT)
+        with pytest.raises(ValueError, match=name) as refused:
+            store.search(("a",), filter={"n": condition})
+        assert there in str(refused.value)
 
 
 def test_a_query_finds_by_words(stores):

@@ -16,6 +16,8 @@ from memoranda.testing.clocks import FrozenClock
     [
         ({"$gte": 1}, "operators are gt, gte, lt, lte, ne, in"),
         ({"$eq": 1}, "an object to be equal to is written {'in': [{…}]}"),
+        ({"eq": 1}, "unknown operator 'eq' (the operators are gt, gte, lt, lte, ne, in"),
+        ({"nin": [1]}, "unknown operator 'nin'"),
         ({"gt": 1, "less": 2}, "operators are gt, gte, lt, lte, ne, in"),
         ({"in": "a"}, "must be a list"),
         ({"lt": None}, "must be a number or a text"),

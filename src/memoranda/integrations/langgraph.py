@@ -12,12 +12,14 @@ from langgraph.store import base
 from memoranda.errors import NotFound
 from memoranda.integrations import blocks
 from memoranda.memory import Memory, services_of
+from memoranda.model.checks import refuse_unknown
 from memoranda.model.models import Record
 
 # An item that a query finds has this tag, one that ends another one with its minutes.
 INDEXED, TTL = "indexed", "ttl="
 WHOLE = ("$",)
 NOTHING = "-"  # the content of an item that no query finds
+OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
 
 
 class MemorandaStore(base.BaseStore):
@@ -141,11 +143,18 @@ def item_fields(record: Record) -> dict[str, Any]:
 
 
 def condition(value: Any) -> Any:
-    """Return a condition on a value of an item as memory has it."""
+    """Return a condition on a value of an item as memory has it.
+
+    Raises:
+        InvalidInput: an operator is unknown.
+    """
     if not isinstance(value, Mapping) or not any(name.startswith("$") for name in value):
         return {"in": [value]} if isinstance(value, Mapping) else value
+    refuse_unknown(value, OPERATORS, "operator")
     compared = {name.removeprefix("$"): other for name, other in value.items()}
-    return {"in": [compared["eq"]]} if "eq" in compared else compared
+    if "eq" in compared:
+        compared["in"] = [compared.pop("eq")]
+    return compared
 
 
 def fits(path: tuple[str, ...], wanted: base.MatchCondition) -> bool:

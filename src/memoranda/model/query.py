@@ -44,6 +44,8 @@ NumberedNames: TypeAlias = Mapping[str, Mapping[str, int]]
 # The operators that compare by order, as SQL and Python write them.
 ORDERED = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 OPERATORS = (*ORDERED, "ne", "in")
+# What others call operators, which would be taken for objects that a value is to equal.
+FOREIGN = ("eq", "nin")
 # A term that a record holds more often counts no more.
 MOST_COUNTED = 255
 
@@ -96,7 +98,7 @@ def parse_metadata_filter(metadata: object) -> Mapping[str, Any]:
         keys = [*value] if isinstance(value, dict) else []
         unknown = [key for key in keys if key not in OPERATORS]
         # An object without any operator is one that a value is to equal.
-        if unknown and any(key in OPERATORS or key.startswith("$") for key in keys):
+        if unknown and any(key in (*OPERATORS, *FOREIGN) or key.startswith("$") for key in keys):
             message = (
                 f"metadata[{name!r}] has an unknown operator {unknown[0]!r} (the operators are "
                 f"{', '.join(OPERATORS)}; an object to be equal to is written {{'in': [{{…}}]}})"
