@@ -100,12 +100,13 @@ def test_a_long_result_is_shortened_and_a_long_prompt_refused(budget):
         assert short.content == "data "
         assert len(long.content) < budget * 5
         assert "characters removed" in long.content
-        with pytest.raises(errors.BudgetTooSmall, match=f"the budget of {budget}"):
-            asyncio.run(agent.run("BIG " * 5_000, message_history=said))
+        for prompt in ("BIG " * 5_000, ["BIG " * 5_000]):
+            with pytest.raises(errors.BudgetTooSmall, match=f"the budget of {budget}"):
+                asyncio.run(agent.run(prompt, message_history=said))
         asyncio.run(agent.run("And now?", message_history=said))
         assert [each.content for each in chat.messages if each.role == "user"] == [
             "Look it up.",
-            "BIG " * 5_000,
+            *["BIG " * 5_000] * 2,
             "And now?",
         ]
         assert "data " * 5_000 in [each.content for each in chat.messages]

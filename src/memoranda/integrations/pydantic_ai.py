@@ -63,8 +63,9 @@ def as_item(message: sdk.ModelMessage) -> dict[str, Any]:
     said = []
     for part in message.parts:
         match part.part_kind:
-            case "user-prompt" | "text" if isinstance(part.content, str):
-                said.append(blocks.text_block(part.content))
+            case "user-prompt" | "text":
+                texts = [part.content] if isinstance(part.content, str) else part.content
+                said += [blocks.text_block(each) for each in texts if isinstance(each, str)]
             case "tool-call":
                 call = part.tool_call_id, part.tool_name, part.args_as_dict()
                 said.append(blocks.call_block(*call))
