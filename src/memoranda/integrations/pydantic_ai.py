@@ -42,7 +42,7 @@ class FittingHistory:
         pairs = zip(given, sent, strict=False)
         known = list(takewhile(lambda pair: pair[0].parts == pair[1].parts, pairs))
         self.chat.extend(map(as_item, given[len(known) :]))
-        self._sent = given
+        self._sent = given  # Known, also where they do not fit.
         self._sent = blocks.read_fitting(self.chat, self.budget, load_message, as_model_message)
         return list(self._sent)
 
