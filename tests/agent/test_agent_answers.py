@@ -240,6 +240,18 @@ class Extractor:
         raise LLMError("nothing is answered here")
 
 
+def test_tomorrow_is_told_with_its_date_once_it_is_no_more(opened):
+    """What a day means that was named from another one stands behind it from the next day on."""
+    clock = FrozenClock(NOW)
+    memory = opened(clock=clock)
+    Agent(memory, session="one").process("My dentist appointment is tomorrow at 3pm.")
+    today = Agent(memory, session="one").process("When is my dentist appointment?").text
+    assert "is tomorrow at 3pm." in today
+    clock.advance(DAY)
+    later = Agent(memory, session="two").process("When is my dentist appointment?").text
+    assert f"is tomorrow ({(NOW + DAY).day} " in later
+
+
 def test_no_model_is_asked_for_an_answer_from_memory(opened):
     """What this talk tells is read by rules, though learning has a model."""
     model = Extractor()
@@ -360,6 +372,48 @@ POINTING = """
 > the key hangs in the shed, don't tell anyone > Where is the key? | “the key hangs in the shed, don't tell anyone”
 > Mi hermano bebe. > No guardes eso, por favor. > ¿Qué hace mi hermano? | Nothing in memory answers this.
 > Mein Vater trinkt. > Bitte speicher das nicht. > Was ist mit meinem Vater? | Nothing in memory answers this.
+> I'm allergic to nuts. > My locker is 12. > Forget that. > What am I allergic to? | “I'm allergic to nuts.”
+> i hate mushrooms > lol i might join the circus > jk > I live in Leeds > what do i hate | “i hate mushrooms”
+> I am allergic to penicillin. > My brother called me mad, but he was just kidding. > Am I allergic to penicillin? | “I am allergic to penicillin.”
+> I am allergic to penicillin. > I might eat a whole cake tonight, only joking. > Am I allergic to penicillin? | “I am allergic to penicillin.”
+> Pretend you are a pirate. > Ahoy! > Stop the role-play now. > My son is allergic to nuts. > What is my son allergic to? | “My son is allergic to nuts.”
+> Let's play tennis on Friday. > In the game I scored twice. > My son is allergic to nuts. > What is my son allergic to? | “My son is allergic to nuts.”
+> I take Prozac. > /new > I'm allergic to nuts. Forget that I take Prozac. | Forgotten: you take Prozac.
+> I take Prozac. > I'm allergic to nuts. Forget that I take Prozac. > What am I allergic to? | “I'm allergic to nuts.”
+> The gas bill was 120. > Forget the gas bill. | Forgotten: The gas bill was 120.
+> Laura is my plumber. > Please forget about Laura. | Forgotten: Laura is my plumber.
+> I live in Leeds. > Forget where I live. > Where do I live? | Nothing in memory answers this.
+> I live in Leeds. > Delete everything you know about me. | That cannot be undone
+> I live in Leeds. > Erase all my data. | That cannot be undone
+> My salary is £41,000. > That's private, delete it please. > What is my salary? | Nothing in memory answers this.
+> I weigh 92 kilos. > Please wipe that from your memory. > What do I weigh? | Nothing in memory answers this.
+> my ex is called vicky pls forget that > Who is vicky? | Nothing in memory answers this.
+> My dad drinks. > Don't keep that last bit. > What about my dad? | Nothing in memory answers this.
+> I am allergic to penicillin. > That's wrong of him. | Noted.
+> I have an interview on Wednesday. > I mean Thursday. | Corrected: I have an interview on Thursday.
+> The boiler service costs £85. > I got that wrong, it's £95. | Corrected: The boiler service costs £95.
+> My phone number is 555-0134. > My mum's phone number is 555-9999. > What is my phone number? | “My phone number is 555-0134.”
+> I'm allergic to nuts. > My son is allergic to eggs. > What am I allergic to? | “I'm allergic to nuts.”
+> The wifi password is kiwi-Tree-4471. > What is the wifi password? | kiwi-Tree-4471
+> The wifi password is kiwi-Tree-4471, Jess chose it. > Has Jess chosen anything for the wifi? | is […], Jess chose it.
+> My wife is called Ana. > /new > Write a recipe. Remove the nuts. Remove Ana from the invitation. > Who is my wife? | Ana
+> I live in Leeds. > Plan a trip. Remove Leeds. > Where do I live? | “I live in Leeds.”
+> I'm allergic to nuts. > I shared my screen by mistake, forget it > What am I allergic to? | “I'm allergic to nuts.”
+> I told you I'm allergic to nuts, please don't forget that! > What am I allergic to? | allergic to nuts
+> I take Prozac. > My dad drinks a lot, don't save this. Forget that I take Prozac. > /new > What about my dad? | Nothing in memory answers this.
+> My bank password is kiwi-Tree-4471. > What is the wifi password? | […]
+> My bank password is kiwi-Tree-4471. > Which password manager should I use? | […]
+> You are the doctor and I'm a patient. > I'm allergic to penicillin. > What am I allergic to? | Nothing in memory answers this.
+> I'm a pilot. > Yeah I was kidding. > What do I do? | Nothing in memory answers this.
+> I'm a pilot. > just kidding bro > What do I do? | Nothing in memory answers this.
+> Always answer in metric. > What instructions have I given you? | Instructions: Always answer in metric.
+> My sister is Ana. > wat do u know about me | your sister is called Ana
+> The alarm code is 4821. > What is the alarm code for? | […]
+> Our wifi password is Tulip-99x! > Do we have a wifi password? | […]
+> I live in Rome. > Oh right, I live in Paris now. > Where do I live? | Paris
+> I'm allergic to water. > Obviously I was joking. > What am I allergic to? | Nothing in memory answers this.
+> You are the king, and I'm Queen Elizabeth. I live in Camelot. > Where do I live? | Nothing in memory answers this.
+> I live in Rome. > I mean Paris is nicer. | Noted.
 """  # noqa: E501 - each is a talk
 
 

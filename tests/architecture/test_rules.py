@@ -28,7 +28,7 @@ ENGINE = {"text/patterns.py", "facts/forms.py"}
 SCANNERS = {
     "conversation/signals.py",
     "entities/rules.py",
-    "text/repetition.py",
+    "records/erased_words.py",
     "text/terms.py",
     "tokens/estimate.py",
 }

@@ -30,6 +30,32 @@ def test_what_was_told_last_holds_and_what_it_ends_does_not(said, holds, over):
     My wife is called Ana. / so me and ana are over. | | wife is called Ana
     My husband is Dan. / Dan finished! | husband is called Dan |
     My wife is called Ana. / Ana and I are done with the kitchen. | wife is called Ana |
+    I drive a Honda Civic. / I sold the Civic. | | drives a Honda Civic
+    I love Earl Grey tea. / I've gone off Earl Grey. | | The user likes Earl Grey tea
+    My dog is called Max. / My dog Max died. | | dog is called Max
+    My girlfriend is called Anna. / I'm single again. | | girlfriend is called Anna
+    My wife is called Julia. / Julia and I got divorced. | | wife is called Julia
+    I live in London. / I moved from Google to Apple. | lives in London | lives in Apple
+    My dog is called Max. My dog is called Rex. / Our dog died last year. | is called Rex |
+    My husband is Tom. / Tom and I got separated in the crowd. | is called Tom |
+    I'm vegan. / I eat cheese again. | | The user is vegan
+    I work at Ford. / I left my job at Ford, I couldn't cope at work. | | The user works at Ford
+    # Two people of one name are two.
+    My son Tom is allergic to nuts. / My friend Tom is not allergic to nuts any more.
+    | The user's son Tom is allergic to nuts |
+    My boss is Tim. / My neighbour Tim died. | boss is called Tim |
+    My friend Ana lives in Leeds. / My sister Ana lives in York. | Ana lives in Leeds |
+    I live in Bath with my husband Tom. / Meine Freundin Anke wohnt in Bonn. | called Tom |
+    I work at Lidl. / Karl was made redundant last week. | The user works at Lidl |
+    I work at Lidl. / I quit my job as treasurer of the club. | The user works at Lidl |
+    I work as a doctor. / I work as a teacher. | as a teacher | as a doctor
+    I work at Lidl. / I left Lidl when I moved to York. | | The user works at Lidl
+    I work at Lidl. / I got fired for being late. | | The user works at Lidl
+    I don't eat pork for religious reasons. / I eat pork again. | | does not eat pork
+    Mein Freund heißt Luca. / Luca und ich haben uns getrennt. | | heißt Luca
+    # Nor does what holds on some days only end what holds on the others.
+    I take aspirin. / I don't take aspirin on weekends. | The user takes aspirin |
+    I'm vegan. / I'm not vegan when I travel. | The user is vegan |
     # Another part of a list, what others gave up, and what is only asked end nothing.
     We keep six alpacas and two donkeys. / Sold the alpacas at the spring fair.
     | The user keeps two donkeys |

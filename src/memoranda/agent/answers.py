@@ -8,7 +8,7 @@ from datetime import datetime
 from textwrap import shorten
 
 from memoranda.conversation.signals import refers_to_earlier, signals_of
-from memoranda.facts.questions import read_asked
+from memoranda.facts.questions import read_asked, tells_of_others
 from memoranda.facts.reader import address_user
 from memoranda.facts.requests import share_words
 from memoranda.learning.claims import Claim
@@ -145,14 +145,15 @@ class MemoryAnswerer:
         hits = self._renew(session, question, found)
         if not hits or not _is_near(hits[0], question):
             return NOTHING, ()
-        self.told = hits[0].record.id
-        if not _answers(hits[0], question):
-            return f"{NOTHING} Nearest: {self._quote(hits[0].record)}", ()
+        best = services_of(self.memory).reveal(scope_of(self.memory), hits[0], question)
+        self.told = best.record.id
+        if not _answers(best, question):
+            return f"{NOTHING} Nearest: {self._quote(best.record)}", ()
         # What the best one brought up to date is told no more.
-        least = LEAST_MORE * hits[0].score if hits[0].why.precedence <= 1 else hits[0].score
+        least = LEAST_MORE * best.score if best.why.precedence <= 1 else best.score
         near = [hit for hit in hits[1:] if hit.score >= least][:MOST_MORE]
         also = [f"also: {self._quote(hit.record, short=True)}" for hit in near]
-        return "\n".join([self._quote(hits[0].record), *also]), (hits[0], *near)
+        return "\n".join([self._quote(best.record), *also]), (best, *near)
 
     def _renew(self, session: str, question: str, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return hits with what this session tells in the place of what that brings up to date."""
@@ -161,13 +162,13 @@ class MemoryAnswerer:
         made, replaced = self._learn(session)
         store, scope = services_of(self.memory).store, scope_of(self.memory)
         known = store.get(scope, [*replaced, *replaced.values()]) | made
-        news: dict[str, str] = {}
+        news = dict[str, str]()
         for old, by in replaced.items():  # What was erased meanwhile is not known.
             turns = known[by].source_ids if {old, by} <= known.keys() else ()
             for each in {old, *known[old].source_ids}.difference(turns) if turns else ():
                 news[each] = turns[0]
         told = store.get(scope, [*news.values()])
-        found: dict[str, Hit] = {}
+        found = dict[str, Hit]()
         for hit in hits:
             record = told.get(news.get(hit.record.id, ""), hit.record)
             found.setdefault(record.id, replace(hit, record=record))
@@ -260,7 +261,7 @@ def _shorten(told: Iterable[str]) -> list[str]:
 def _answers(hit: Hit, question: str) -> bool:
     """Return whether a hit has so much to do with the question that it can be its answer."""
     shared = share_words(question, hit.record.content)
-    if not _holds_kind(hit, question):
+    if not _holds_kind(hit, question) or tells_of_others(hit.record.content, question):
         return False
     if _is_sure(hit) or shared == 1:
         return True

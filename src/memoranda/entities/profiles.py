@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memoranda.model.models import Entity, Kind, Record, Scope
+from memoranda.model.models import Entity, Kind, Scope
 from memoranda.model.query import Filter, Order
 from memoranda.store.sql.store import Store
 from memoranda.text.lines import cut, one_line
@@ -24,8 +24,8 @@ def find_entity(store: Store, scope: Scope, name: str, where: Filter) -> Entity 
     found = store.entities(scope, where, name=name, limit=1)
     if not found:
         return None
-    about = replace(where, entity=found[0].id)
-    records = store.records(scope, about, order=Order.HAPPENED, limit=MOST_RECORDS)
+    where = replace(where, entity=found[0].id)
+    records = store.records(scope, where, order=Order.HAPPENED, limit=MOST_RECORDS)
     return profile(replace(found[0], records=tuple(records)))
 
 
@@ -37,12 +37,7 @@ def profile(entity: Entity) -> Entity:
     """
     names = {name.casefold() for name in (entity.name, *entity.aliases)}
     facts = [each for each in entity.records if each.kind is Kind.FACT and not each.superseded_by]
-    facts.sort(
-        key=lambda fact: (_is_about(fact, names), fact.confidence, fact.event_time), reverse=True
-    )
+    facts.sort(key=lambda fact: (fact.confidence, fact.event_time), reverse=True)
+    facts.sort(key=lambda fact: str(fact.metadata.get("subject", "")).casefold() not in names)
     text = " ".join(one_line(fact.content) for fact in facts[:MOST_FACTS])
     return replace(entity, summary=cut(text, LONGEST) or None)
-
-
-def _is_about(fact: Record, names: set[str]) -> bool:
-    return str(fact.metadata.get("subject", "")).casefold() in names

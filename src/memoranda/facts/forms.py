@@ -8,13 +8,15 @@ fits, each compiled when a text first comes so far.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from string import digits
 from typing import Any
 
 import re2
 
-from memoranda.text.patterns import engine_options, expand
+from memoranda.text.patterns import LinearMatch, compile_pattern, engine_options, expand
 
 # Without regard to case; of the bytes that a form and what RE2 makes of it may take.
 _OPTIONS = engine_options(32 << 20, cased=False)
@@ -27,6 +29,7 @@ _LONG_FRAGMENTS = (80, 400, None)
 _ANYTHING = r"(?s:.*)"
 # A text that tells nothing: what fits it is no form that spares another.
 _NOTHING = "x, x x."
+_GROUP = compile_pattern(r"\(\?P<\w+")
 
 
 class FormFragments:
@@ -91,8 +94,15 @@ class FormSet:
             yield place, _compile(self, place)
 
     def compile(self, place: int) -> Any:
-        """Return the form at a place ready to use."""
-        return re2.compile(expand(self._forms[place], self._fragments), _OPTIONS)
+        """Return the form at a place ready to use, with numbers for a group that it has again."""
+        told = Counter[str]()
+
+        def number(found: LinearMatch) -> str:
+            told[found[0]] += 1
+            return f"{found[0]}{told[found[0]] - 1 or ''}"
+
+        source = expand(self._forms[place], self._fragments)
+        return re2.compile(_GROUP.sub(number, source), _OPTIONS)
 
     def fits(self, text: str) -> bool:
         """Return whether any of the forms fits a text."""
@@ -101,6 +111,12 @@ class FormSet:
 
 # One for all languages: what one of them no longer uses makes room for another.
 _compile = lru_cache(_MOST_READY)(FormSet.compile)
+
+
+def group_spans(match: Any) -> dict[str, tuple[int, int]]:
+    """Return where the groups of a match are that took part in it."""
+    spans = {name: match.span(number) for name, number in match.re.groupindex.items()}
+    return {name.rstrip(digits): span for name, span in spans.items() if span[0] >= 0}
 
 
 def _compile_filter(sources: Iterable[str]) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from memoranda.facts.forms import FormFragments, FormSet, compile_form
 from memoranda.facts.language import RELATION, bare_words, language_of, languages_in
@@ -17,6 +17,8 @@ from memoranda.text.patterns import LanguageData, languages_with, load
 
 # Characters of a text that is one question; what is longer is more.
 LONGEST = 300
+# Words at the beginning of a text that tell whom it is about; whom many speak of in passing.
+_LEAD, _CONTACT = 3, "contact"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ def read_asked(question: str) -> list[AskedAttribute]:
     return sorted(found, key=lambda each: (each.attribute, each.about))
 
 
+@lru_cache(maxsize=2_048)
 def relation_nouns(text: str) -> Mapping[str, str]:
     """Return the words for people and animals in a text, plain, each with its attribute."""
     words = " ".join(bare_words(text.replace("\u2019", " ").replace("'", " ")))
@@ -58,6 +61,24 @@ def relation_nouns(text: str) -> Mapping[str, str]:
         for noun, (attribute, _) in nouns.items()
         if f" {noun} " in plain
     }
+
+
+def begins_with_another(text: str, known: str) -> bool:
+    """Return whether a text begins with a relative of whom what is ``known`` does not tell.
+
+    "My mum's number is …" answers nothing that was asked of the speaker alone.
+    """
+    words = bare_words(text.replace("\u2019", "'"))
+    lead, things = " ".join(words[:_LEAD]), language_of(languages_in(text)[0]).words["own_things"]
+    told, others = ({*relation_nouns(each).values()} for each in (lead, known))
+    alone = "'s " in lead or (things and things.isdisjoint(words[_LEAD:]))
+    return bool(alone and told - others - {_CONTACT})
+
+
+def tells_of_others(text: str, question: str) -> bool:
+    """Return whether a text tells of people, and of none of those whom a question is about."""
+    told, asked = ({*relation_nouns(each).values()} for each in (text, question))
+    return bool(told and asked) and told.isdisjoint(asked)
 
 
 class _QuestionForms:

@@ -15,19 +15,26 @@ from typing import Any, NamedTuple
 
 import re2
 
-from memoranda.facts.forms import FormSet, compile_form
+from memoranda.facts.forms import FormSet, compile_form, group_spans
 from memoranda.facts.language import EDGE, RELATION, language_of, languages_in
 from memoranda.facts.stance import is_doubtful, opens_clause
 from memoranda.facts.values import value_key
 from memoranda.text.limits import LONGEST_SENTENCE
-from memoranda.text.patterns import compile_pattern, encodable, expand, languages_with, load
+from memoranda.text.patterns import (
+    compile_pattern,
+    encodable,
+    expand,
+    languages_with,
+    load,
+    words_of,
+)
 
 # What stands in a masked sentence for each character of a quotation, an address or code.
 MASK = "\ue000"
 _PICTURE = compile_pattern("[\u2600-\u27bf\U0001f1e6-\U0001faff]")
 _GROUP = compile_pattern(r"\\(\d)")
 # What is told of what was spoken of last.
-INSTRUCTION, NAME = "instruction", "name"
+INSTRUCTION, NAME, GONE = "instruction", "name", "gone"
 # Characters of a value; what is longer is a sentence.
 LONGEST = 80
 IS, WAS, ENDED, DENIED = "is", "was", "ended", "denied"
@@ -249,7 +256,8 @@ class FactReader:
 
     def _asserts(self, form: _StatementForm, sentence: str, match: Any) -> bool:
         opens = form.sets("anywhere") or opens_clause(self._language, sentence, match)
-        return opens and not is_doubtful(self._language, sentence, match)
+        ends = form.tells in {ENDED, DENIED}
+        return opens and not is_doubtful(self._language, sentence, match, ends=ends)
 
     def _statements(
         self, form: _StatementForm, match: Any, said: str, speaker: str
@@ -289,12 +297,11 @@ class FactReader:
 
     def _groups(self, match: Any, said: str) -> dict[str, str]:
         """Return what the groups of a match hold, as it is written."""
-        spans = {name: match.span(number) for name, number in match.re.groupindex.items()}
-        return {name: said[start:end] for name, (start, end) in spans.items() if start >= 0}
+        return {name: said[start:end] for name, (start, end) in group_spans(match).items()}
 
     def _which(self, match: Any, said: str) -> str:
         """Return the words that tell one relative from another: ``older``, with a space behind."""
-        begin = match.span(match.re.groupindex["relation"])[0]
+        begin = group_spans(match)["relation"][0]
         last = _last_word(said[match.span(0)[0] : begin])
         return f"{last} " if last in self._words["telling_apart"] else ""
 
@@ -319,7 +326,7 @@ class FactReader:
         """Return a thing as a subject, and as the sentence of a fact names it; empty if unclear."""
         words = self._words
         thing = thing.strip(EDGE)
-        begin = match.span(match.re.groupindex["thing"])[0] - match.span(0)[0]
+        begin = group_spans(match)["thing"][0] - match.span(0)[0]
         determiner = _last_word(match.group(0)[:begin])
         first, _, rest = thing.partition(" ")
         if rest and first.casefold() in words["joining"]:  # "So the wedding's …"
@@ -342,8 +349,10 @@ class FactReader:
         thing = groups.get("thing", "")
         never, never_first = (self._list(form, name) for name in ("never", "never_first"))
         other = _first_word(groups.get("other", ""))
-        for each in self._split(whole) if form.sets("list") else [whole]:
+        for place, each in enumerate(self._split(whole) if form.sets("list") else [whole]):
             value = self._clean(each)
+            if form.sets("list") and self._begins_clause(value.split(), place):
+                return
             # Nor is what follows it in a list: "I don't drink anymore, two years sober".
             if (whole and not value) or len(value) > LONGEST or self._is_unclear(value):
                 return
@@ -355,6 +364,16 @@ class FactReader:
             if form.attribute == RELATION:
                 value = value.removesuffix("\u2019s").removesuffix("'s")
             yield value.title() if form.attribute == NAME and value.islower() else value
+
+    def _begins_clause(self, words: Sequence[str], place: int) -> bool:
+        """Return whether more begins in a list than a value: "Tom snores", "in Spain they …"."""
+        if not self._words["copulas"].isdisjoint(words):
+            return True
+        first, after = [*words, "", ""][:2]
+        leading = self._words["leading_in"]
+        given = first.istitle() and first.casefold() in words_of("given_names")
+        named = leading and given and after.islower()
+        return bool(place and (named or first.casefold() in leading))
 
     def _list(self, form: _StatementForm, name: str) -> frozenset[str]:
         """Return the words of an option, with those of a named list for its name in braces."""
@@ -399,7 +418,7 @@ class FactReader:
         telling = {*words[:-1]}.difference(self._words["articles"]) | {words[-1]}
         pointing = not unclear.isdisjoint(telling) or self._runs_on(words)
         # "In that house" was cut before "that".
-        cut = words[-1] in self._words.get("prepositions", ())
+        cut = words[-1] in self._words["prepositions"]
         return pointing or cut or not any(char.isalnum() or char == MASK for char in value)
 
     def _runs_on(self, words: Sequence[str]) -> bool:

@@ -108,25 +108,30 @@ class MemoryChange:
             is to be forgotten.
         old: the value that was wrong; empty where the message does not tell it.
         denies: whether it says in so many words that what was told is wrong.
-        goes_on: whether the message says more, in other sentences.
+        beside: what the message says in other sentences.
     """
 
     about: str
     new: str | None = None
     old: str = ""
     denies: bool = False
-    goes_on: bool = False
+    beside: str = ""
 
 
 @lru_cache(maxsize=256)
-def find_memory_change(text: str) -> MemoryChange | None:
-    """Return what a text asks to forget, if that is all it says, or corrects at its beginning."""
+def find_memory_change(text: str, *, alone: bool = True) -> MemoryChange | None:
+    """Return what a text asks to forget, or corrects at its beginning.
+
+    Args:
+        text: a message, or a sentence of one.
+        alone: whether it is all that a message says.
+    """
     if len(text) > _LONGEST_CHANGE:
         return None
     plain = encodable(" ".join(text.split())).replace("'", "\u2019")
     plain = _IN_LAW.sub("-in-law", plain)
     for code in languages_with("facts"):
-        for _, form in _forms(code, "forgotten", "corrected").find(plain):
+        for _, form in _forms(code, "forgotten", *["dropped"] * alone, "corrected").find(plain):
             if (found := form.search(plain)) is None:
                 continue
             groups = found.groupdict()
@@ -137,9 +142,12 @@ def find_memory_change(text: str) -> MemoryChange | None:
             if about or new or "what" not in groups:
                 old = old or (find_value_like(new, about) if about and new else "")
                 return MemoryChange(about, new if denies else new or None, old, denies)
-    first, *others = [*sentence_texts(text), ""]
-    change = find_memory_change(first) if any(others) else None
-    return replace(change, goes_on=True) if change and change.new else None
+    sentences = sentence_texts(text)
+    for place, each in enumerate(sentences if len(sentences) > 1 else ()):
+        change = find_memory_change(each, alone=False)
+        if change and (change.about if change.new is None else change.new and not place):
+            return replace(change, beside=" ".join((*sentences[:place], *sentences[place + 1 :])))
+    return None
 
 
 def find_value_like(new: str, said: str) -> str:
@@ -233,8 +241,10 @@ def split_statements(request: Request, sentence: str) -> list[tuple[int, int]]:
 
 
 def _is_only_subject(text: str, language: str) -> bool:
-    """Return whether words only begin the subject of what follows: ``Yusuf`` (and Leila are …)."""
-    return len(text.split()) == 1 or only_names(text, language)
+    """Return whether words only lead in what follows: ``Yusuf`` (and Leila are …), ``in July``."""
+    first = bare_words(text)[:1]
+    leads = not language_of(language).words["prepositions"].isdisjoint(first)
+    return leads or len(text.split()) == 1 or only_names(text, language)
 
 
 def tidy(text: str, language: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memoranda.facts.forms import compile_form
+from memoranda.facts.forms import compile_form, group_spans
 from memoranda.facts.language import EDGE, Language, bare_words
 from memoranda.text.calendar import calendar_numbers
 
@@ -26,13 +26,16 @@ def opens_clause(language: Language, sentence: str, match: Any) -> bool:
     return opens(language, sentence, match)
 
 
-def is_doubtful(language: Language, sentence: str, match: Any) -> bool:
-    """Return whether what surrounds a reading supposes, wishes, asks or undoes it."""
+def is_doubtful(language: Language, sentence: str, match: Any, *, ends: bool) -> bool:
+    """Return whether what surrounds a reading supposes, asks or undoes it, or limits an end."""
     last = match.re.groupindex.get("value", 0)
     clause, rest = sentence[: match.span(0)[1]], sentence[max(match.span(last)[1], 0) :]
     words = language.words
     surrounding = (("question", clause), ("doubt", clause), ("undoing", rest))
-    return any(words.fits(*each) for each in surrounding)
+    return any(
+        words.fits(*each)
+        for each in (*surrounding, *[("limits", sentence[match.span(0)[0] :])] * ends)
+    )
 
 
 def may_open(language: Language, sentence: str, start: int) -> bool:
@@ -63,7 +66,8 @@ def begins_unspaced(language: Language, before: str) -> bool:
 
 def _opens(language: Language, sentence: str, match: Any) -> bool:
     """Return the same in a script whose words are parted by spaces."""
-    start, named = match.span(0)[0], match.groupdict()
+    start = match.span(0)[0]
+    named = {name: sentence[slice(*span)] for name, span in group_spans(match).items()}
     before = sentence[:start].rstrip()
     if named.get("bare") is not None and not _may_leave_out(language, before):
         return False

@@ -296,9 +296,20 @@ class Consolidator:
         return [each for each in found if (each.position or 0) < place]
 
     def _episodes(self, session: str, after: int, limit: int) -> list[Record]:
-        return session_episodes(
-            self.records.store, self.records.scope, session, after=after, limit=limit
-        )
+        """Return episodes of a session in order; of one that was forgotten the place alone.
+
+        "Forget that" is about the message before it, also when that is gone already.
+        """
+        store, scope = self.records.store, self.records.scope
+        told = session_episodes(store, scope, session, after=after, limit=limit)
+        where = Filter.at_any_time(kinds=(Kind.EPISODE,), session=session, beyond=after)
+        gone = [
+            replace(each, content="")
+            for each in store.records(scope, where, order=Order.POSITION, limit=limit)
+            if not each.superseded_by
+        ]
+        found = {each.position or 0: each for each in (*gone, *told)}
+        return [found[place] for place in sorted(found)][:limit]
 
     def _apply(
         self, session: str, actions: Sequence[RecordChange], newest: Sequence[str], **read: Any

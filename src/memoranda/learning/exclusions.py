@@ -34,8 +34,11 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
     for place, turn in enumerate(turns):
         if turn.person:
             said = turn.text[:MOST_READ].replace("\u2019", "'").replace("\u2018", "'")
-            withheld = find_withheld(said)
-            rest = said[: withheld[0]] + said[withheld[1] :] if withheld else said
+            change = find_memory_change(said)
+            # Beside another sentence, such a request goes alone.
+            part = (change and change.new is None and change.beside) or said
+            withheld = find_withheld(part)
+            rest = part[: withheld[0]] + part[withheld[1] :] if withheld else part
             bare = bool(withheld) and (_is_idle(rest) or english("pointed").search(rest))
             words = set(bare_words(said))
             back = bare and bool(words & _WORDS("points_back")) and not words & _POINTS_AHEAD
@@ -44,7 +47,6 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
                 withheld = withheld or (0, 0)
             silent = withheld is not None or ahead
             ahead = bare and not back
-            change = find_memory_change(said)
             if withheld or (change and change.new is None):
                 talk.withdraw(place, change.about if change else rest)
         if silent:
@@ -95,7 +97,7 @@ class _TurnRedactor:
         if mark is None or english("no_retraction").search(said):
             return
         sentences = own_sentences(self.turns[place].text)
-        ahead = [each for each in sentences if each.end <= mark.span()[0]]
+        ahead = [each for each in sentences if each.start < mark.span()[0]]
         before = self.before(place)
         if not all(_is_idle(each.shown) for each in ahead):
             for each in ahead:
@@ -124,7 +126,7 @@ class _TurnRedactor:
             begin = ended.span()[1]
             self.cut(place, 0, begin)
         begun = english("role_begins").search(said, begin)
-        if begun is not None:
+        if begun is not None and not english("no_play").search(said):
             if not begun["once"]:
                 self.roles.add(speaker)
             self.cut(place, begun.span()[0], len(self.turns[place].text))
@@ -137,7 +139,12 @@ def is_joke(text: str) -> bool:
 
 def is_order(text: str) -> bool:
     """Return whether a text tells the assistant how to behave."""
-    return _shows(text, "order")
+    return _shows(english("no_assistants").sub("thing", text), "order")
+
+
+def is_command(text: str) -> bool:
+    """Return whether a person's own sentence tells the assistant how to behave."""
+    return _shows(text, "command")
 
 
 def is_override(text: str) -> bool:

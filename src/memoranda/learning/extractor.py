@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns
-from memoranda.facts.reader import MASK, FactStatement, fits_any, read_facts, read_instead
+from memoranda.facts.reader import GONE, MASK, FactStatement, fits_any, read_facts, read_instead
 from memoranda.facts.requests import (
     asks_to_keep,
     find_memory_change,
@@ -23,7 +23,7 @@ from memoranda.facts.requests import (
 )
 from memoranda.facts.values import replace_value
 from memoranda.learning.claims import ASKED, Category, Claim, Turn
-from memoranda.learning.exclusions import blank_exclusions, is_joke, is_order
+from memoranda.learning.exclusions import blank_exclusions, is_command, is_joke
 from memoranda.learning.requests import WITHHELD, ClaimDraft, RefusedRequest, read_requests
 from memoranda.learning.sentences import (
     SentencePart,
@@ -177,19 +177,23 @@ class _TurnReader:
         facts = list(self._read_attributes(*read))
         if facts and self._is_of_another(shown):
             facts = [each for each in facts if each.subject != "user" or each.start]
+        gone = {each.subject for each in facts if each.attribute == GONE}
+        facts = [each for each in facts if (each.value or "").casefold() not in gone]
         for fact in facts:
             category = Category(attributes()[fact.attribute].category)
             yield ClaimDraft(fact.content, category, fact, read[1])
         corrected = instead.rstrip(_ENDS) if instead != shown else ""
-        if is_order(said) or any(corrected.endswith(each.value or "\n") for each in facts):
+        if is_command(said) or any(corrected.endswith(each.value or "\n") for each in facts):
             return
         before, self.stated = self.stated, sentence
-        kinds = {attributes()[each.attribute].category for each in facts}
-        if not corrected and not kinds <= {Category.RELATION}:
+        kinds = {attributes()[each.attribute].category for each in facts if not each.needs_known}
+        behind = read[0][max((each.end for each in facts), default=0) :]
+        whole = gone and not behind.strip(_ENDS)  # "My dog Max died."
+        if whole or not (corrected or kinds <= {Category.RELATION} or relation_nouns(behind)):
             return
         if self._matters(shown):
             yield ClaimDraft(said.strip(), Category.STATEMENT)
-        elif before and self._is_headed(sentence, before):
+        elif before and self._is_headed(shown, sentence, before):
             told = self.turn.text[before.start : sentence.start] + said
             yield ClaimDraft(told, Category.STATEMENT)
 
@@ -218,15 +222,15 @@ class _TurnReader:
         dated, among = self._is_dated(shown), self.turn.speaker not in ROLES
         return weigh_statement(shown, dated=dated, among_people=among) > 0
 
-    def _is_headed(self, sentence: SentencePart, before: SentencePart) -> bool:
+    def _is_headed(self, shown: str, sentence: SentencePart, before: SentencePart) -> bool:
         """Return whether a short sentence just before one with particulars says what it is about.
 
         "They bumped the knee. New date is 5 May."
         """
         gap = self.turn.text[before.end : sentence.start]
         short = not before.question and len(before.shown.split()) <= _HEAD and not gap.strip(" ")
-        tells = may_state(sentence.shown) and is_concrete(sentence.shown)
-        return short and tells and self._matters(before.shown + gap + sentence.shown)
+        tells = may_state(shown) and is_concrete(shown)
+        return short and tells and self._matters(before.shown + gap + shown)
 
     def _is_dated(self, text: str) -> bool:
         """Return whether a text tells a time other than the day it is said on."""

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns
-from memoranda.facts.reader import INSTRUCTION, FactStatement
+from memoranda.facts.reader import GONE, INSTRUCTION, FactStatement
 from memoranda.facts.requests import replaces
 from memoranda.facts.values import is_part_of_name, same_value
 from memoranda.learning.claims import Relation
@@ -25,13 +25,15 @@ from memoranda.text.terms import TermAnalyzer, fold, normalize
 # Share of the telling words of a statement that a repetition has (requirement S4.22).
 JACCARD = 0.75
 # The attributes of who has died, and whom somebody goes to for something.
-GONE, CONTACT = "gone", "contact"
+CONTACT = "contact"
 # Those of what somebody likes better, does not eat, how they eat, and their animals.
 PREFERS, AVOIDS, DIET, PET = "prefers", "avoids", "diet", "pet"
 # Attributes of things rather than people: a thing is the same in singular and plural.
 _OF_THINGS = frozenset({"date", "favourite", "price", "time", "value"})
 # Attributes that tie two: what rests on the tie is over with it, also where it names the other.
 _OF_TWO = frozenset({"partner"})
+# Attributes whose values are named in short: "the Civic" is the Honda Civic.
+_SHORTENED = frozenset({"car", "likes"})
 _NAMED = frozenset({"identity", "relation"})
 _EDGE = " \t\n.,;:!?()[]\"'*_`"
 _WORDS = LanguageData("mul", "comparison")
@@ -51,10 +53,13 @@ def judge_fact(
     if old.attribute is None or old.subject is None:
         return None
     if new.attribute == GONE:
-        return Relation.UPDATE if _is_gone(old, new) else Relation.NONE
+        gone = _is_gone(old, new) and not _are_other_people(old, new)
+        return Relation.UPDATE if gone else Relation.NONE
     names = (new.subject, *new.aliases)
     plural = new.attribute in _OF_THINGS
     if not any(same_value(old.subject, each, new.language, plural=plural) for each in names):
+        return Relation.NONE
+    if _are_other_people(old, new):
         return Relation.NONE
     if _ends_beside(old, new):
         return Relation.UPDATE
@@ -86,7 +91,7 @@ def _relate_attribute(
     old: Record | FactStatement, new: FactStatement, *, same_time: bool | None
 ) -> Relation | None:
     """Return how a statement stands to an older fact of the same subject."""
-    if old.attribute != new.attribute or _are_other_roles(old, new):
+    if old.attribute != new.attribute:
         return Relation.NONE
     if new.attribute == INSTRUCTION:
         told, again = old.value or old.content, new.value or ""
@@ -108,7 +113,8 @@ def _relate_values(
             return None  # Of two endings only their sentences tell whether one repeats the other.
         return Relation.UPDATE if _is_denial(old.content, new) else excluding
     if new.value is None:
-        ended = not new.ended or _is_same(old.value, new.ended, new)
+        part = kind.name in _SHORTENED and is_part_of_name(new.ended or "", old.value)
+        ended = part or not new.ended or _is_same(old.value, new.ended, new)
         return Relation.UPDATE if ended else Relation.NONE
     if new.ended and _is_same(old.value, new.ended, new):
         return Relation.UPDATE
@@ -156,11 +162,10 @@ def _is_other_count(old: str, new: FactStatement) -> bool:
     return counted and bool(things) and same_value(things, others, new.language, plural=True)
 
 
-def _allows(diet: str, food: str, language: str) -> bool:
+def _allows(diet: str, food: str) -> bool:
     """Return whether a diet is over for who eats a food again: a vegetarian's for meat."""
     return any(
-        any(same_value(food, each, language, plural=True) for each in foods)
-        and any(same_value(diet, each, language) for each in diets)
+        food.casefold() in foods and diet.casefold() in diets
         for foods, diets in load("mul", "comparison")["excluded"]
     )
 
@@ -174,7 +179,7 @@ def _is_person(attribute: str | None) -> bool:
 def _is_gone(old: Record | FactStatement, new: FactStatement) -> bool:
     """Return whether a fact is of somebody who has died, or says that there is that somebody."""
     person = old.attribute == PET or _is_person(old.attribute)
-    told = [old.subject or "", *([old.value] if person and old.value else [])]
+    told = filter(None, (old.subject, old.value if person else None))
     names = (new.subject, *new.aliases)
     return any(same_value(one, each, new.language) for one in told for each in names)
 
@@ -188,16 +193,19 @@ def _ends_beside(old: Record | FactStatement, new: FactStatement) -> bool:
         freed = new.ended == "" and old.attribute in kind.frees and _is_person(old.attribute)
         return old.attribute in kind.ends or opposed or freed
     if (new.attribute, old.attribute) == (AVOIDS, DIET):
-        return _allows(old.value or "", new.ended or "", new.language)
+        return _allows(old.value or "", new.ended or "")
     return (not new.ended or new.attribute in _OF_TWO) and old.attribute in kind.frees
 
 
-def _are_other_roles(old: Record | FactStatement, new: FactStatement) -> bool:
-    """Return whether two facts name people for different things: a dentist and a landlord."""
-    if new.attribute != CONTACT:
-        return False
-    nouns = [relation_nouns(each.content).keys() for each in (old, new)]
-    return all(nouns) and nouns[0].isdisjoint(nouns[1])
+def _are_other_people(old: Record | FactStatement, new: FactStatement) -> bool:
+    """Return whether two facts name people by different relations: a son and a friend, both Tom."""
+    named = (each.content.replace(each.value or "\n", "") for each in (old, new))
+    told = (relation_nouns(each).items() for each in named)
+    roles = [
+        {n if k == CONTACT or n in _folded("loose_relations") else k for n, k in each}
+        for each in told
+    ]
+    return all(roles) and roles[0].isdisjoint(roles[1])
 
 
 # --- sentences --------------------------------------------------------------------------------

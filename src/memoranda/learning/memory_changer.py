@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memoranda.facts.reader import address_user, read_facts
-from memoranda.facts.requests import MemoryChange, find_value_like, share_words
+from memoranda.facts.requests import MemoryChange, find_value_like, find_withheld, share_words
 from memoranda.facts.values import replace_value
 from memoranda.learning.known_facts import quoted_words, when_said
 from memoranda.model.changes import Close
@@ -74,7 +74,10 @@ class MemoryChanger:
             said = [each for each in before if not states_nothing(each.content)]
             receipts = carry_out(change, facts, said)
         # Nor does a request that was understood, and cannot be met, tell that somebody swims.
-        if receipts and not change.goes_on:
+        stated = change.beside and not states_nothing(change.beside)
+        if receipts and change.new is None and stated and not find_withheld(change.beside):
+            self.records.correct(episode, draft_correction(episode, change.beside))
+        elif receipts and not (change.new and change.beside):
             self.records.apply([Close(episode.id, self.records.now(), "a request, carried out")])
         return receipts
 

@@ -89,7 +89,7 @@ class RequestKeeper:
         pairs = zip(turns, blank_exclusions(turns), strict=True)
         gone = [old for old, new in pairs if old.text.strip() and not new.text.strip()]
         # Who asks that nobody else be told may ask for it; and a role lasts by the request for it.
-        kept = english("discreet"), english("role_begins")
+        kept = [english(name) for name in ("discreet", "role_begins", "role_ends")]
         ids = [each.id for each in gone if not any(form.search(each.text) for form in kept)]
         if ids:
             records.forget([*ids, *records.store.learned_from(records.scope, ids)])

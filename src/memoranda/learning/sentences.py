@@ -65,7 +65,9 @@ def english_words(name: str) -> Any:
 
 
 def write_out(text: str) -> str:
-    """Return a text with the apostrophes that were left out in a hurry: "dont", "shes"."""
+    """Return an English text with the apostrophes that were left out in a hurry: "dont"."""
+    if "en" not in languages_in(text):
+        return encodable(text)  # "Im Mai" is German.
     words = english_words("apostrophes")
     form = compile_form(r"\b(" + "|".join(words) + r")\b")
     return str(form.sub(lambda found: words[found[0].lower()], encodable(text)))

@@ -1,8 +1,8 @@
 """Takes what is erased out of the notes of a user.
 
-The one rule is that of :class:`~memoranda.text.repetition.ErasedWords`: a line that repeats erased
-text becomes ``[erased]``, and so does the paragraph in which a model told an erased turn: a model
-may remember too well.
+The one rule is that of :class:`~memoranda.records.erased_words.ErasedWords`: a line that repeats
+erased text becomes ``[erased]``, and so does the paragraph in which a model told an erased turn: a
+model may remember too well.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memoranda.model.models import Record, Scope
 from memoranda.notes.notes import HEADING
 from memoranda.notes.service import NotesService
 from memoranda.notes.writer import COMMENT
-from memoranda.text.repetition import ErasedWords
+from memoranda.records.erased_words import ErasedWords
 
 
 def erase_history(

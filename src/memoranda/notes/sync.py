@@ -53,9 +53,9 @@ from memoranda.notes.projection import (
     topic,
 )
 from memoranda.records.drafts import Draft, draft_correction
+from memoranda.records.erased_words import ErasedWords
 from memoranda.records.service import RecordService
 from memoranda.settings.settings import Settings
-from memoranda.text.repetition import ErasedWords
 
 log = logging.getLogger("memoranda.notes")
 

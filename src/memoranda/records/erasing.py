@@ -21,9 +21,9 @@ from memoranda.model.clock import Clock
 from memoranda.model.erasure import KeptText, erase_message
 from memoranda.model.models import ForgetReceipt, Kind, Message, PlaceKind, Record, Scope, TextPlace
 from memoranda.model.query import Filter, RecordRelation, Subset
+from memoranda.records.erased_words import ErasedWords, is_long
 from memoranda.store.sql.store import Store
 from memoranda.text.recalled import is_line_of, lines
-from memoranda.text.repetition import ErasedWords, is_long
 from memoranda.text.sentences import sentence_texts
 
 REASON = "erased on request"

@@ -26,7 +26,7 @@ from unicodedata import category
 import numpy as np
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.questions import read_asked
+from memoranda.facts.questions import begins_with_another, read_asked
 from memoranda.model.models import Kind, Record
 from memoranda.search.evidence import (
     ANALYZER,
@@ -161,7 +161,7 @@ _VALUE = _STATED.value
 def stated_sentences(text: str) -> Iterator[str]:
     """Return the sentences at the beginning of ``text`` that are not questions, without code."""
     text = normalize(text[: 4 * LONGEST])
-    prose = (_CODE.sub("\n", text) if "```" in text else text)[:LONGEST]
+    prose = _CODE.sub("\n", text)[:LONGEST]
     stated = (one for one in sentence_texts(prose) if not _STATED.asks.fullmatch(one))
     return islice(stated, MOST_SENTENCES)
 
@@ -372,9 +372,8 @@ class UpdateReranker:
         rows = self.rows
         told = [top, *rows.sources[rows.sources[:, 1] == top, 0].tolist()]
         replaced = rows.replaced[(rows.replaced[:, :1] == told).any(axis=1), 1].tolist()
-        return max(
-            (row for row in replaced if shown[row]), key=lambda row: scored.score[row], default=None
-        )
+        found = (row for row in replaced if shown[row])
+        return max(found, key=scored.score.__getitem__, default=None)
 
     def _find_fit(
         self, top: int, best: Sequence[int], scored: ScoredRecords, *, former: bool = False
@@ -388,21 +387,23 @@ class UpdateReranker:
         # What a fact tells happens at another time.
         said = rows["event" if rows["kind"][top] == KINDS[Kind.EPISODE] else "created"]
         for row in best:
-            old, new = (row, top) if former else (top, row)
+            old, late = (row, top) if former else (top, row)
             if (
-                said[old] < said[new]
+                said[old] < said[late]
                 and score[row] <= score[top]
                 and rows["speaker"][row] == rows["speaker"][top]
                 and rows["kind"][row] != KINDS[Kind.ITEM]
                 and rows["length"][[row, top]].max() <= LONGEST
             ):
-                fits[row] = self._fit(old, new, scored)
+                fits[row] = self._fit(old, late, scored)
+        known = f"{self.question.text} {self._read(top).text}"
+        told = {row: self._read(row) for row, fit in fits.items() if fit >= ENOUGH}
         enough = (
             row
-            for row, fit in fits.items()
-            if fit >= ENOUGH and not competes(self.question, self._read(row))
+            for row, new in told.items()
+            if not (competes(self.question, new) or begins_with_another(new.text, known))
         )
-        return max(enough, key=lambda row: fits[row], default=None)
+        return max(enough, key=fits.__getitem__, default=None)
 
     def _fit(self, old: int, new: int, scored: ScoredRecords) -> float:
         """Return how much a record is the update of an earlier one."""

@@ -131,7 +131,7 @@ class RecallService:
             each for each in hits if each.record.id not in hidden or "attribute" in each.why.arms
         ]
         last = [replace(each, score=hits[-1].score) for each in hits if each not in first]
-        shown: dict[str, Hit] = {}
+        shown = dict[str, Hit]()
         for hit in (*first, *last):
             turn = hit.record.id
             stand = [replace(hit, record=self.show(fact)) for fact in drawn.get(turn, ())]
@@ -237,10 +237,8 @@ def pack(
     shortened to what is left, and is the last: a weaker one never takes the place of a stronger.
     ``insight`` is the latest reflection, which comes after the memories if it fits.
     """
-    frame = counter.count(OPENING) + counter.count(CLOSING) + 2 * SEPARATOR_TOKENS
-    left = budget - frame
-    lines: list[str] = []
-    kept: list[Hit] = []
+    left = budget - counter.count(OPENING) - counter.count(CLOSING) - 2 * SEPARATOR_TOKENS
+    lines, kept = list[str](), list[Hit]()
     for hit, *before in islice(_group_restated(hits, facts), most):
         line = escape_fence(remembered(hit.record, zone, before=[each.record for each in before]))
         cost = counter.count(line) + SEPARATOR_TOKENS

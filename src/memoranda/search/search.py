@@ -123,7 +123,7 @@ class Retriever:
         """
         until = time.monotonic() + self.wait
         said = query if prompt or asks(query) else None
-        query = shorten(query, MOST_ASKED) if len(query) > MOST_ASKED else query
+        query = shorten(query, MOST_ASKED)
         terms, embedded = ANALYZER.query_terms(query)[:MOST_TERMS], self._embed(query)
         if self.ranking.fusion == "rrf":
             self.derivations.finish_soon(scope, ENTITIES, self.wait)
@@ -220,8 +220,8 @@ class SingleSearch:
             wanted &= np.isin(rows["kind"], [KINDS[kind] for kind in where.kinds])
         if where.exclude_session is not None:
             wanted &= ~rows.named("session", where.exclude_session)
-        others = where.session, where.since, where.until, where.tags, where.metadata
-        if where.namespace or any(others):
+        by = where.namespace, where.session, where.since, where.until, where.tags, where.metadata
+        if any(by):
             wanted &= np.isin(rows["ordinal"], self.parts.store.ordinals(self.scope, where))
         return wanted
 

@@ -31,7 +31,7 @@ def require_place(place: str) -> None:
     file = file_of(place)
     if file is None or file.exists():
         return
-    folder = file.absolute().parent
+    folder = file.parent
     if not folder.is_dir():
         raise NotFound(f"there is no memory at {file}, nor a folder {folder}; {BEGIN}")
     there = sorted(each.name for each in islice(folder.glob("[!.]*"), MOST))

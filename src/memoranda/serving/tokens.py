@@ -61,13 +61,12 @@ class TokenService:
         now = self.clock.now()
         if expires is not None and expires <= timedelta(0):
             raise InvalidInput(f"expires={expires} is over at once; write a span such as 90d")
-        until = None if expires is None else now + expires
         token = ApiToken(
             id=self.ids.new("tok"),
             user=clean(user, "user"),
             scope=scope,
             created_at=now,
-            expires_at=until,
+            expires_at=now + expires if expires else None,
         )
         return self._keep(token), token
 

@@ -35,6 +35,12 @@ My birthday is on 12 June. | My birthday is on 12 June.
 The shop is open from March to October. | The shop is open from March to October.
 The exam was originally on 3 June. | The exam was originally on 3 June (3 June 2023).
 Meine Tochter hat am 8. Mai Geburtstag. | Meine Tochter hat am 8. Mai Geburtstag.
+It was my first holiday in ten years. | It was my first holiday in ten years.
+I haven't smoked in five years. | I haven't smoked in five years.
+We go back in four years. | We go back in four years (2027).
+The exam is last Friday of this month. | The exam is last Friday of this month.
+They moved me, from Sunday I'm in Leeds. | They moved me, from Sunday (14 May 2023) I'm in Leeds.
+My first exam is in two weeks. | My first exam is in two weeks (19 May 2023 \u2013 25 May 2023).
 """)
 
 

@@ -62,7 +62,16 @@ def is_time(text: str, time: TimeExpression, cue: TimeCue | None) -> bool:
     counted = w.DATES.counted_behind.match(text, time.finish) or _is_foreign(text, words)
     # "She had a fall last week." "They came on the Friday."
     other = {"season": w.DATES.named, "weekday": w.DATES.of_a_week}.get(found.grain)
-    if any([goes_on, counted, other and other.search(window), w.DATES.counted_from.search(window)]):
+    long = w.DATES.for_so_long.search(text[max(0, time.begin - REACH) : time.finish])
+    if any(
+        [
+            goes_on,
+            counted,
+            long,
+            other and other.search(window),
+            w.DATES.counted_from.search(window),
+        ]
+    ):
         return False
     if not found.needs_cue:
         return True

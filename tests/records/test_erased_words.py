@@ -2,7 +2,7 @@
 
 from tables import each_text
 
-from memoranda.text.repetition import ErasedWords
+from memoranda.records.erased_words import ErasedWords
 
 SAID = "Ana keeps the spare key under floorboard 81723 of the attic. It is rusty."
 ERASED = ErasedWords([SAID, "PIN is 4711", "No", "你知道我住在北京的海淀区中关村", ""])
