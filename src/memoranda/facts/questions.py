@@ -17,8 +17,10 @@ from memoranda.text.patterns import LanguageData, languages_with, load
 
 # Characters of a text that is one question; what is longer is more.
 LONGEST = 300
-# Words at the beginning of a text that tell whom it is about; whom many speak of in passing.
-_LEAD, _CONTACT = 3, "contact"
+# Words at the beginning of a text that tell whom it is about.
+_LEAD = 3
+# The attribute of whom somebody goes to for something, and many speak of in passing.
+CONTACT = "contact"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def begins_with_another(text: str, known: str) -> bool:
     lead, things = " ".join(words[:_LEAD]), language_of(languages_in(text)[0]).words["own_things"]
     told, others = ({*relation_nouns(each).values()} for each in (lead, known))
     alone = "'s " in lead or (things and things.isdisjoint(words[_LEAD:]))
-    return bool(alone and told - others - {_CONTACT})
+    return bool(alone and told - others - {CONTACT})
 
 
 def tells_of_others(text: str, question: str) -> bool:

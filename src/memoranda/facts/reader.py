@@ -33,7 +33,7 @@ from memoranda.text.patterns import (
 MASK = "\ue000"
 _PICTURE = compile_pattern("[\u2600-\u27bf\U0001f1e6-\U0001faff]")
 _GROUP = compile_pattern(r"\\(\d)")
-# What is told of what was spoken of last.
+# The attributes of how the assistant is to behave, of a name, and of who has died.
 INSTRUCTION, NAME, GONE = "instruction", "name", "gone"
 # Characters of a value; what is longer is a sentence.
 LONGEST = 80

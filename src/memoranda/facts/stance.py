@@ -31,11 +31,10 @@ def is_doubtful(language: Language, sentence: str, match: Any, *, ends: bool) ->
     last = match.re.groupindex.get("value", 0)
     clause, rest = sentence[: match.span(0)[1]], sentence[max(match.span(last)[1], 0) :]
     words = language.words
-    surrounding = (("question", clause), ("doubt", clause), ("undoing", rest))
-    return any(
-        words.fits(*each)
-        for each in (*surrounding, *[("limits", sentence[match.span(0)[0] :])] * ends)
-    )
+    surrounding = [("question", clause), ("doubt", clause), ("undoing", rest)]
+    if ends:
+        surrounding.append(("limits", sentence[match.span(0)[0] :]))
+    return any(words.fits(*each) for each in surrounding)
 
 
 def may_open(language: Language, sentence: str, start: int) -> bool:

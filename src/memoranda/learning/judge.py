@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.questions import relation_nouns
+from memoranda.facts.questions import CONTACT, relation_nouns
 from memoranda.facts.reader import GONE, INSTRUCTION, FactStatement
 from memoranda.facts.requests import replaces
 from memoranda.facts.values import is_part_of_name, same_value
@@ -24,9 +24,7 @@ from memoranda.text.terms import TermAnalyzer, fold, normalize
 
 # Share of the telling words of a statement that a repetition has (requirement S4.22).
 JACCARD = 0.75
-# The attributes of who has died, and whom somebody goes to for something.
-CONTACT = "contact"
-# Those of what somebody likes better, does not eat, how they eat, and their animals.
+# The attributes of what somebody likes better, does not eat, how they eat, and their animals.
 PREFERS, AVOIDS, DIET, PET = "prefers", "avoids", "diet", "pet"
 # Attributes of things rather than people: a thing is the same in singular and plural.
 _OF_THINGS = frozenset({"date", "favourite", "price", "time", "value"})
