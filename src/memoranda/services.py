@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 from memoranda.derivations import DerivationWorker
 from memoranda.entities.names import RuleNameMatcher
 from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline, open_entity_providers
-from memoranda.facts.requests import share_words
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
-from memoranda.model.models import Hit, Kind, Message, Record, Scope
+from memoranda.model.models import Message, Record, Scope
 from memoranda.model.ports import ENTITIES, Embedder, LanguageModel
 from memoranda.model.processes import BackgroundThread
 from memoranda.model.reports import RequestReceipt, StageReport
@@ -34,10 +33,6 @@ from memoranda.records.erasing import Eraser
 from memoranda.records.service import RecordService
 from memoranda.settings.parsing import names
 from memoranda.store.locations import medium, open_store
-from memoranda.text.dates.statements import resolve_times
-from memoranda.text.dates.words import DATES
-from memoranda.text.patterns import LanguageData
-from memoranda.text.secrets import mentions_secret
 
 if TYPE_CHECKING:
     from memoranda.conversation.conversation_store import ConversationStore
@@ -54,7 +49,6 @@ if TYPE_CHECKING:
     from memoranda.transfer.sources import ImportTarget
 
 log = logging.getLogger("memoranda.consolidate")
-_QUESTIONS = LanguageData("en", "questions")
 
 EVENTS = ("remembered", "corrected", "forgotten")
 OUT_OF_REACH = (
@@ -195,23 +189,6 @@ class Services:
             wipe=self.wipe_erased,
             count_tokens=lambda model, message: count_message(self.catalog.meter(model), message),
         )
-
-    def reveal(self, scope: Scope, hit: Hit, question: str) -> Hit:
-        """Return a hit as it is told to the person who asks, by no model.
-
-        "What is our wifi password?" asks for no more than the hit and a secret in it, and is
-        answered without a mask. "Tomorrow" is told with its date, unless it was said today.
-        """
-        record = hit.record
-        valued = mentions_secret(question) and _QUESTIONS.asks_value.search(question)
-        if valued and share_words(question, record.content) == 1:
-            record = self.store.get(scope, [record.id]).get(record.id, record)
-        moments = record.event_time, self.clock.now()
-        said, now = (each.astimezone(self.zone) for each in moments)
-        relative = record.kind is Kind.EPISODE and DATES.day_word.search(record.content)
-        if relative and said.date() != now.date():
-            record = replace(record, content=resolve_times(record.content, said))
-        return replace(hit, record=record)
 
     def searcher(self, scope: Scope) -> RecallService:
         """Return the service that finds what a model may see of the records of ``scope``."""

@@ -20,9 +20,11 @@ from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
 from memoranda.search.questions import ASKED, ParsedQuestion, asks, speaks_of_change, values_of
-from memoranda.text.dates.statements import without_dates
+from memoranda.text.dates.statements import resolve_times, without_dates
+from memoranda.text.dates.words import DATES
 from memoranda.text.patterns import LanguageData, languages_with, load
 from memoranda.text.recalled import NOTED, NOTHING
+from memoranda.text.secrets import mentions_secret
 from memoranda.text.sentences import sentence_texts
 from memoranda.text.small_talk import is_small_talk
 
@@ -145,7 +147,7 @@ class MemoryAnswerer:
         hits = self._renew(session, question, found)
         if not hits or not _is_near(hits[0], question):
             return NOTHING, ()
-        best = services_of(self.memory).reveal(scope_of(self.memory), hits[0], question)
+        best = self._reveal(hits[0], question)
         self.told = best.record.id
         if not _answers(best, question):
             return f"{NOTHING} Nearest: {self._quote(best.record)}", ()
@@ -180,6 +182,24 @@ class MemoryAnswerer:
         actions = keeper.plan(session).actions
         made = {each.record.id: each.record for each in actions if isinstance(each, Insert)}
         return made, {each.id: each.by for each in actions if isinstance(each, Supersede)}
+
+    def _reveal(self, hit: Hit, question: str) -> Hit:
+        """Return a hit as it is told to the person who asks, by no model.
+
+        "What is our wifi password?" asks for no more than the hit and a secret in it, and is
+        answered without a mask. "Tomorrow" is told with its date, unless it was said today.
+        """
+        services, record = services_of(self.memory), hit.record
+        valued = mentions_secret(question) and _fits(question, "asks_value")
+        if valued and share_words(question, record.content) == 1:
+            kept = services.store.get(scope_of(self.memory), [record.id])
+            record = kept.get(record.id, record)
+        moments = record.event_time, services.clock.now()
+        said, now = (each.astimezone(self.memory.settings.zone) for each in moments)
+        relative = record.kind is Kind.EPISODE and DATES.day_word.search(record.content)
+        if relative and said.date() != now.date():
+            record = replace(record, content=resolve_times(record.content, said))
+        return replace(hit, record=record)
 
     def _quote(self, record: Record, *, short: bool = False) -> str:
         """Return what a record says, with who said it and when."""
