@@ -69,15 +69,17 @@ def test_everything_comes_back(tmp_path, info, said, data):
     path = tmp_path / "s.jsonl"
     info = replace(info, start=data.draw(st.integers(0, len(said))))
     places = [replace(item, position=place) for place, item in enumerate(said)]
-    path.write_bytes(b"".join(jsonl.dump(info, places)))
-    known, found = jsonl.read(path)
+    gone = {item.id for item in places if data.draw(st.booleans())}
+    path.write_bytes(b"".join(jsonl.dump(info, places, gone)))
+    known, found, forgotten = jsonl.read(path)
+    assert forgotten == gone
     assert found == [
         replace(item, timestamp=require_aware(item.timestamp, "timestamp")) for item in places
     ]
     ended = info.ended_at and require_aware(info.ended_at, "ended_at")
     created = require_aware(info.created_at, "created_at")
     assert known == replace(info, created_at=created, ended_at=ended)
-    assert b"".join(jsonl.dump(known, found)) == path.read_bytes()
+    assert b"".join(jsonl.dump(known, found, forgotten)) == path.read_bytes()
 
 
 def test_a_file_looks_as_the_specification_says():
@@ -118,7 +120,7 @@ def test_a_file_of_the_specification_can_be_read(tmp_path, data):
     """
     path = tmp_path / "telegram.jsonl"
     path.write_bytes(data)
-    info, found = jsonl.read(path)
+    info, found, _ = jsonl.read(path)
     assert (info.id, texts(found)) == ("telegram:42", ["Hi", "Done"])
     assert info.created_at == CREATED + timedelta(milliseconds=123)
     assert found[0].timestamp == found[1].timestamp

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from file_samples import START, opened, written
 
+from memoranda import Agent
 from memoranda.errors import InvalidInput, NotFound
 
 CREATED = "2026-02-27T14:30:00.123Z"
@@ -63,6 +64,24 @@ def test_a_conversation_goes_out_and_comes_in_the_same(tmp_path):
         assert (after.model, after.context_limit) == ("gpt-4o", 9_000)
         assert two.search("ferry")[0].record.session_id == "trip"
         assert two.verify() == []
+
+
+def test_what_memory_answered_by_itself_is_found_no_more_where_it_comes_in(tmp_path):
+    """Law 9: an answer without a model stays in the transcript, and is no new evidence of it."""
+    path, again = tmp_path / "out.jsonl", tmp_path / "again.jsonl"
+    with opened() as one, opened(user="ana") as two:
+        agent = Agent(one, session="trip")
+        agent.process("I live in Porto.")
+        agent.process("Where do I live?")
+        one.export(path, conversation="trip")
+        two.import_(path)
+        said = [each.content for each in two.conversation("trip").messages]
+        assert said == [each.content for each in one.conversation("trip").messages]
+        assert len(said) == 4
+        episodes = [each.content for each in two.records(kind="episode")]
+        assert episodes == [said[0], said[2]]
+        two.export(again, conversation="trip")
+        assert again.read_text().count('"forgotten":true') == 2
 
 
 def test_a_file_goes_on_by_itself(tmp_path):

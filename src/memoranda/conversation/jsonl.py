@@ -6,15 +6,16 @@ and ``clearedBefore``, how many lines of messages ``clear()`` left behind. Each 
 message: ``role``, ``content``, ``timestamp`` and ``toolsUsed``. A line with these alone is whole.
 Ours stand beside them, only where they say something: ``id``, ``tokens``, ``importance``,
 ``pinned``, ``toolCalls`` (``id``, ``name``, ``arguments``), ``toolResult`` (``call_id``,
-``is_error``), ``images`` (``url``, ``detail``), ``task``, ``raw`` and ``part``. Other keys are
-passed over. Receipts of prunings and what was removed are in no such file.
+``is_error``), ``images`` (``url``, ``detail``), ``task``, ``raw`` and ``part``; and ``forgotten``
+where the episode of a message was forgotten, as that of an answer that memory gave by itself.
+Other keys are passed over. Receipts of prunings and what was removed are in no such file.
 """
 
 from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, fields, replace
 from datetime import datetime
@@ -38,6 +39,7 @@ SETTINGS = ("created_at", "system", "model", "context_limit", "ended_at")
 INFO = {"key": "id", **{to_camel(name): name for name in SETTINGS}, "clearedBefore": "start"}
 UNWRITTEN = ("position", "record_id")
 FIELDS = {to_camel(it.name): it.name for it in fields(Message) if it.name not in UNWRITTEN}
+FORGOTTEN = "forgotten"
 ALWAYS = ("content", "importance")  # are written also where they are empty or 0
 Json = dict[str, Any]
 
@@ -45,18 +47,22 @@ Json = dict[str, Any]
 # Out
 
 
-def dump(info: ConversationInfo, messages: Sequence[Message]) -> Iterator[bytes]:
+def dump(
+    info: ConversationInfo, messages: Sequence[Message], forgotten: Collection[str] = ()
+) -> Iterator[bytes]:
     """Yield the lines of a file: metadata, then messages.
 
     Args:
         info: the settings of the conversation.
         messages: all its messages, also those that were cleared.
+        forgotten: the ids of those whose episodes were forgotten.
     """
     cleared = sum(place_of(message) < info.start for message in messages)
     yield _line({"_type": "metadata"} | _keyed(replace(info, start=cleared), INFO))
     for message in messages:
         names = list(dict.fromkeys(call.name for call in message.tool_calls))
-        yield _line(_keyed(message, FIELDS) | ({"toolsUsed": names} if names else {}))
+        marks = {"toolsUsed": names, FORGOTTEN: message.id in forgotten}
+        yield _line(_keyed(message, FIELDS) | {key: mark for key, mark in marks.items() if mark})
 
 
 def _keyed(value: object, keys: Mapping[str, str]) -> Json:
@@ -80,8 +86,8 @@ def _plain(value: Any) -> Any:
 
 def read(
     path: str | Path, reading: Callable[[str], AbstractContextManager[object]] = error_prefix
-) -> tuple[ConversationInfo, list[Message]]:
-    """Return settings and messages in a file of JSON Lines, which is only read.
+) -> tuple[ConversationInfo, list[Message], set[str]]:
+    """Return what a file of JSON Lines has: settings, messages, and the ids of the forgotten ones.
 
     ``start`` of the settings is how many of the messages were cleared; the position of each is its
     place in the file.
@@ -101,14 +107,17 @@ def read(
         raise InvalidInput(f"{source} cannot be read: {error}; choose another file") from error
     with error_prefix(f"{source}, line 1"):
         info = parse_as(ConversationInfo, {"id": source.stem} | _fields(_parse_line(head), INFO))
-    said, messages = info.created_at, dict[str, Message]()
+    said, messages, forgotten = info.created_at, dict[str, Message](), set[str]()
     for position, line in enumerate(lines):
         with reading(f"{source}, line {position + FIRST_LINE}"):
-            message = _parse_message(_parse_line(line), position, said)
+            parsed = _parse_line(line)
+            message = _parse_message(parsed, position, said)
             if message.id in messages:
                 raise InvalidInput(f"the id {message.id!r} is that of a line before; change one")
             messages[message.id], said = message, message.timestamp
-    return info, list(messages.values())
+            if parsed.get(FORGOTTEN):
+                forgotten.add(message.id)
+    return info, list(messages.values()), forgotten
 
 
 def _parse_line(line: bytes) -> Mapping[str, Any]:

@@ -250,7 +250,11 @@ def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, by
     info = store.conversations(scope, id).get(id)
     if info is None:
         raise NotFound(f"there is no conversation {id!r} for user {scope.user!r}")
-    head, *lines = jsonl.dump(info, store.messages(scope, id, cleared=True))
+    messages = store.messages(scope, id, cleared=True)
+    trails = store.trails(scope, [each.record_id for each in messages if each.record_id])
+    over = {id_ for id_, trail in trails.items() if trail.closed_at}
+    forgotten = {each.id for each in messages if each.record_id in over}
+    head, *lines = jsonl.dump(info, messages, forgotten)
     yield "metadata", head
     for line in lines:
         yield "message", line
@@ -267,7 +271,7 @@ def read_session(path: Path, target: ImportTarget) -> Iterator[ForeignConversati
     Raises:
         InvalidInput: it has no line of metadata.
     """
-    info, found = jsonl.read(path, target.counts.reading)
+    info, found, forgotten = jsonl.read(path, target.counts.reading)
     held = target.known_messages(info.id)
     messages = []
     for message in found:
@@ -276,7 +280,8 @@ def read_session(path: Path, target: ImportTarget) -> Iterator[ForeignConversati
             (said,) = parse_message(message)
             if says(said) or said.raw is not None:
                 check_message(said)
-                messages.append(ForeignMessage(key, said))
+                is_forgotten = message.id in forgotten
+                messages.append(ForeignMessage(key, said, forgotten=is_forgotten))
     yield ForeignConversation(str(path), info, messages)
 
 

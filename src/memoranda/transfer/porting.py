@@ -10,7 +10,7 @@ import json
 import logging
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import TextIOBase
 from itertools import groupby
@@ -392,12 +392,14 @@ def _import_conversation(
     with target.counts.reading(found.place):
         clean(found.info.id, "the name of a conversation")
         new = _new_messages(target, format, found)
+        gone = (each for each in found.messages if each.forgotten)
+        over = {target.id_of("ep", format, it.key, it.said.timestamp) for it in gone}
         try:
-            _append(target, found.info, new)
+            _append(target, found.info, new, over)
         except StoreError:
             # Perhaps another process has stored them meanwhile; then fewer are new now.
             new = _new_messages(target, format, found)
-            _append(target, found.info, new)
+            _append(target, found.info, new, over)
         number = len(_whole(found.messages))
         target.counts.add(target.scope, number, messages=len(new), conversations=int(bool(new)))
 
@@ -405,9 +407,9 @@ def _import_conversation(
 def _distinct(found: Iterable[ForeignMessage]) -> list[ForeignMessage]:
     """Return messages as a store takes them: each once, with its time or the one before."""
     at, messages = None, dict[str, ForeignMessage]()
-    for key, said, answer in found:
-        at = said.timestamp or at
-        messages.setdefault(key, ForeignMessage(key, replace(said, timestamp=at), answer))
+    for each in found:
+        at = each.said.timestamp or at
+        messages.setdefault(each.key, each._replace(said=replace(each.said, timestamp=at)))
     return list(messages.values())
 
 
@@ -424,7 +426,7 @@ def _new_messages(
     """
 
     def ids(prefix: str, messages: Iterable[ForeignMessage]) -> list[str]:
-        return [target.id_of(prefix, format, key, said.timestamp) for key, said, _ in messages]
+        return [target.id_of(prefix, format, it.key, it.said.timestamp) for it in messages]
 
     name, held = found.info.id, target.known_messages(found.info.id)
     known = {each[-KEY_LETTERS:] for each in (*held, *target.known(ids("ep", found.messages)))}
@@ -465,8 +467,13 @@ def _whole(said: Iterable[ForeignMessage]) -> list[ForeignMessage]:
     return found
 
 
-def _append(target: ImportTarget, info: ConversationInfo, new: Sequence[Message]) -> None:
-    """Add messages to a conversation, which ends when the last of them was said."""
+def _append(
+    target: ImportTarget, info: ConversationInfo, new: Sequence[Message], forgotten: Collection[str]
+) -> None:
+    """Add messages to a conversation, which ends when the last of them was said.
+
+    Episodes that are forgotten where they come from are forgotten here, too.
+    """
     if not new:
         return
     scope = target.scope
@@ -475,7 +482,10 @@ def _append(target: ImportTarget, info: ConversationInfo, new: Sequence[Message]
         with target.store.write(scope) as tx:
             tx.open_conversation(info)
     for batch in batched(new):
-        transcript.announce(transcript.append(batch)[1])
+        episodes = transcript.append(batch)[1]
+        transcript.announce(episodes)
+        if over := [each.record.id for each in episodes if each.record.id in forgotten]:
+            target.records.forget(over)
     with target.store.write(scope) as tx:
         tx.update_conversation(info.id, ended_at=new[-1].timestamp)
 

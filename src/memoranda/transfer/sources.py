@@ -622,11 +622,13 @@ class ForeignMessage(NamedTuple):
         key: the id it has in its file; the same in every copy of it.
         said: the message.
         answer: the answer that it is a part of: parts that follow each other are one message.
+        forgotten: whether its episode was forgotten where it comes from.
     """
 
     key: str
     said: NewMessage
     answer: str | None = None
+    forgotten: bool = False
 
 
 class ForeignConversation(NamedTuple):
