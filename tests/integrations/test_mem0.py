@@ -289,6 +289,17 @@ def test_nothing_is_learned_from_no_words(ours, text):
     assert ours.memory.as_user("ana").conversations() == []
 
 
+def test_only_known_roles_say_something(ours):
+    """Whoever it is, learned from or kept as it is said: nobody else's word is a person's."""
+    for infer in (True, False):
+        with pytest.raises(InvalidInput, match="role='narrator' is unknown; use"):
+            ours.add({"role": "narrator", "content": "Lives in Porto"}, infer=infer, **ANA)
+    said = {"role": "human", "content": [{"type": "text", "text": "Lives in Porto"}]}
+    assert ours.add([said, {"role": "user", "content": " "}], infer=False, **ANA)["results"]
+    (kept,) = ours.get_all(filters=ANA)["results"]
+    assert (kept["memory"], kept["role"]) == ("Lives in Porto", "user")
+
+
 def test_a_memory_ends_with_its_last_day():
     """In UTC, and is there nevertheless for who asks for it."""
     clock = FrozenClock()

@@ -7,7 +7,7 @@ imported from mem0 is found under the ids that it had there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -24,7 +24,7 @@ from memoranda.memory import Memory as OwnMemory
 from memoranda.memory import scope_of, services_of
 from memoranda.model.changes import Insert
 from memoranda.model.checks import clean, limited, number
-from memoranda.model.models import UNSET, ChangeAction, Hit, Kind, Record, Unset
+from memoranda.model.models import UNSET, ChangeAction, Hit, Kind, NewMessage, Record, Unset
 from memoranda.model.query import Filter, Subset
 from memoranda.records.drafts import Draft, admit_draft, draft_correction, show_record
 from memoranda.records.service import PAGE
@@ -98,9 +98,9 @@ class Mem0Memory:
         if infer:
             return {"results": _learn(handle, said, run, kept)}
         records, plans = services_of(handle).records(scope_of(handle)), []
-        for each in said:
-            own = kept | ({ACTOR: each["name"]} if each.get("name") else {})
-            draft = Draft(content=each["content"], role=each["role"], metadata=own, origin="mem0")
+        for each in (it for it in said if it.content.strip()):
+            own = kept | ({ACTOR: each.name} if each.name else {})
+            draft = Draft(content=each.content, role=each.role, metadata=own, origin="mem0")
             draft |= {"decay_rate": 0.0, "valid_until": end_of_day(day)}
             plans.append(records.plan(admit_draft(draft, handle.settings.secrets.remember)))
         return {
@@ -286,14 +286,13 @@ class Mem0Memory:
 
 
 def _learn(
-    handle: OwnMemory, said: Iterable[Mapping[str, Any]], run: str | None, kept: Mapping[str, Any]
+    handle: OwnMemory, said: Sequence[NewMessage], run: str | None, kept: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Learn the facts in messages, which stay as a conversation; return those that are new."""
-    messages = [dict(each) for each in said]
-    if not any(it.content.strip() for it in parse_messages(messages) if it.role != "system"):
+    if not any(each.content.strip() for each in said):
         return []
     chat = handle.conversation(run or f"mem0 {uuid4()}")
-    chat.extend(messages)
+    chat.extend(said)
     done = handle.consolidate(chat.id).actions
     facts = [each.record for each in done if isinstance(each, Insert)]
     for fact in facts if kept else ():
@@ -345,18 +344,18 @@ def shown(payload: Payload) -> dict[str, Any]:
     return {**beside, "memory": payload["data"], "metadata": rest or None}
 
 
-def _parse_messages(given: Any) -> list[Mapping[str, Any]]:
+def _parse_messages(given: Any) -> list[NewMessage]:
     """Return what somebody said of messages: those with a role and a text, but for the system's.
 
     Raises:
-        InvalidInput: they are no text, message or list.
+        InvalidInput: they are no text, message or list, or one is of an unknown role.
     """
     found = [{"role": "user", "content": given}] if isinstance(given, str) else given
     found = [found] if isinstance(found, Mapping) else found
     if not isinstance(found, list):
         raise InvalidInput(f"messages={given!r:.80} must be a text, a dict or a list of dicts")
-    said = (it for it in found if value_of(it, "role") not in {None, "system"})
-    return [it for it in said if it.get("content") is not None]
+    said = [it for it in found if None not in (value_of(it, "role"), value_of(it, "content"))]
+    return [each for each in parse_messages(said) if each.role != "system"]
 
 
 def parse_identities(**given: object) -> dict[str, str]:

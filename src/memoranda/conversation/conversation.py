@@ -274,7 +274,7 @@ class Conversation:
         """
         return self._append([new_message(role, content, **given)])[0]
 
-    def extend(self, messages: Iterable[Message | Mapping[str, Any]]) -> tuple[Message, ...]:
+    def extend(self, messages: Iterable[NewMessage | Mapping[str, Any]]) -> tuple[Message, ...]:
         """Add many messages in one transaction: all of them, or none.
 
         Args:

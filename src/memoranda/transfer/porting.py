@@ -445,8 +445,7 @@ def _new_messages(
     new = list[Message]()
     for batch in batched(_whole(rest)):
         trial = target.conversations(target.scope).unsaved(name, model=found.info.model)
-        said: list[Any] = [each.said for each in batch]
-        counted = trial.extend(said)
+        counted = trial.extend(each.said for each in batch)
         names = zip(counted, ids("msg", batch), ids("ep", batch), strict=True)
         new += [replace(one, id=own, record_id=episode) for one, own, episode in names]
     return new
