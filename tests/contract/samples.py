@@ -314,6 +314,12 @@ class User:
         found = self.store.get(self.scope, [*map(int, ordinals)])
         return {item.content for item in found.values()}
 
+    def holders(self, *terms: str, items: bool = False) -> list[dict[int, int]]:
+        """Return for each term how often each record holds it, by its ordinal; at most 255."""
+        found = self.store.postings(self.scope, terms, items=items)
+        counted = ((found[term].keys, found[term].times.clip(0, 255)) for term in terms)
+        return [dict(zip(*map(np.ndarray.tolist, each), strict=True)) for each in counted]
+
     def passing(self, *, order: Order = Order.RECORDED, **fields: Any) -> list[str]:
         """Return the texts that a filter lets through, having seen that all reads agree on them."""
         where = Filter(**({"now": LATER} | fields))
@@ -385,13 +391,11 @@ class User:
 
     def _indexed(self, *, items: bool) -> list[object]:
         changes = self.index_changes(UNREAD, items=items)
-        terms = self.match_terms(TERMS, limit=MANY, items=items)
         return [
             rows_of(changes),
             vectors_of(changes),
             changes.lineage,
-            sorted(zip(terms.ordinals.tolist(), terms.counts.tolist(), strict=True)),
-            list(terms.frequencies),
+            self.holders(*TERMS, items=items),
         ]
 
     def _visible_memories(self) -> list[object]:

@@ -80,12 +80,11 @@ class TestPostgres(StoreContract):
         """However often up to 255 times, and however long the text or the term is."""
         with closing(open_store(server)) as store:
             ben = Scope(f"ben {next(NUMBERS)}")
-            User(store, ben).remember(
-                " ".join(word for word, count in counts.items() for _ in range(count))
-            )
+            user = User(store, ben)
+            user.remember(" ".join(word for word, count in counts.items() for _ in range(count)))
             asked = list(counts)[-20:]
-            found = store.match_terms(ben, asked, limit=10)
-            assert found.counts.tolist() == [[min(counts[word], 255) for word in asked]]
+            found = [[*each.values()] for each in user.holders(*asked)]
+            assert found == [[min(counts[word], 255)] for word in asked]
 
 
 def test_what_another_process_did_to_a_user_is_heeded(postgres):

@@ -168,7 +168,7 @@ def test_text_that_utf8_cannot_hold_is_our_error(store):
     for use in (
         lambda: store.get(ANA, ["\ud800"]),
         lambda: store.entities(ANA, ACTIVE, name="\ud800", limit=1),
-        lambda: store.match_terms(ANA, ["\ud800"], limit=5),
+        lambda: store.postings(ANA, ["\ud800"]),
         lambda: carry_out(store, ANA, [insert(record("tea", session_id="\ud800"))]),
     ):
         User(store).remember("tea")

@@ -21,8 +21,6 @@ from memoranda.text.terms import TermAnalyzer
 
 # Facts that share terms with a claim, those with the most and the rarest.
 MOST_SIMILAR = 8
-# Records that are looked through for these, those of the rarer terms.
-MOST_MATCHES = 20_000
 # Facts of one attribute, the latest.
 MOST_OF_ATTRIBUTE = 100
 # Latest facts that are looked through for those that were written down without an attribute.
@@ -37,7 +35,7 @@ class KnownFactFinder:
         """Look at the facts that are active ``now``."""
         self._store, self._scope = store, scope
         self._active = Filter(now=now, kinds=(Kind.FACT,))
-        self._facts = frozenset(store.ordinals(scope, self._active))
+        self._facts = np.sort(np.array(store.ordinals(scope, self._active), np.int64))
         latest = self._records(self._active, limit=MOST_STATED)
         # The facts that nobody learned from a talk, by the attributes that they state.
         self._stated = [with_attribute(each) for each in latest if each.origin != ORIGIN]
@@ -64,12 +62,12 @@ class KnownFactFinder:
 
         Those are of the attributes of these ``names``.
         """
+        shared = np.zeros(len(self._facts))
         terms = _ANALYZER.query_terms(text)
-        matches = self._store.match_terms(self._scope, terms, limit=MOST_MATCHES)
-        rarity = 1 / np.maximum(matches.frequencies, 1)
-        order = np.argsort(-((matches.counts > 0) @ rarity), kind="stable")
-        best = [each for each in matches.ordinals[order].tolist() if each in self._facts]
-        found = [*self._store.get(self._scope, best[:MOST_SIMILAR]).values()]
+        for holders, _ in self._store.postings(self._scope, terms).values():
+            shared[np.isin(self._facts, holders)] += 1 / max(len(holders), 1)
+        best = np.argsort(-shared, kind="stable")[: min(MOST_SIMILAR, np.count_nonzero(shared))]
+        found = [*self._store.get(self._scope, self._facts[best].tolist()).values()]
         for name in names:
             # Retired instructions tell whether something was taken back already.
             known = replace(self._active, attribute=name, retired=name in INSTRUCTIONS)

@@ -34,9 +34,6 @@ Ordinals: TypeAlias = "npt.NDArray[np.int64]"
 # Shape ``(records,)``: records as ranking reads them.
 IndexRows: TypeAlias = "npt.NDArray[np.void]"
 
-# Shape ``(records, terms)``: how often each record holds each term, at most 255.
-TermCounts: TypeAlias = "npt.NDArray[np.uint8]"
-
 # The number of each name in a column of names.
 NumberedNames: TypeAlias = Mapping[str, Mapping[str, int]]
 
@@ -46,8 +43,6 @@ ORDERED = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 OPERATORS = (*ORDERED, "ne", "in")
 # What others call operators, which would be taken for objects that a value is to equal.
 FOREIGN = ("eq", "nin")
-# A term that a record holds more often counts no more.
-MOST_COUNTED = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,49 +258,6 @@ class Postings(NamedTuple):
 
     keys: Ordinals
     times: Ordinals
-
-
-@dataclass(frozen=True, slots=True)
-class TermMatches:
-    """Which records hold which terms of a query.
-
-    Attributes:
-        ordinals: the records that hold at least one term.
-        counts: uint8 array of shape (records, terms): how often each term occurs in each of
-            them, at most ``MOST_COUNTED``.
-        frequencies: for each term, how many records hold it.
-    """
-
-    ordinals: Ordinals
-    counts: TermCounts
-    frequencies: Sequence[int]
-
-    @classmethod
-    def join(cls, terms: Sequence[str], postings: Sequence[Postings], limit: int) -> TermMatches:
-        """Return which records hold which terms, the records ascending.
-
-        Args:
-            terms: what is asked for.
-            postings: of each.
-            limit: how many records at most, those of the rarer terms first.
-        """
-        import numpy as np  # noqa: PLC0415 - it takes long to load
-
-        frequencies = [len(each.keys) for each in postings]
-        order = sorted(range(len(terms)), key=lambda place: (frequencies[place], terms[place]))
-        # A term that so many records hold leaves none to those that are more common.
-        enough = sum(count < limit for count in frequencies) + 1
-        rarer = (postings[place].keys for place in order[:enough])
-        keys = np.concatenate([np.array([], np.int64), *rarer])
-        _, first = np.unique(keys, return_index=True)
-        found = np.sort(keys[np.sort(first)[:limit]])
-        counts = np.zeros((len(found), len(terms)), np.uint8)
-        for column, (keys, times) in enumerate(postings):
-            if len(keys):
-                places = np.searchsorted(keys, found)
-                held = np.take(keys, places, mode="clip") == found
-                counts[held, column] = np.minimum(times[places[held]], MOST_COUNTED)
-        return cls(found, counts, frequencies)
 
 
 @dataclass(frozen=True, slots=True, order=True)

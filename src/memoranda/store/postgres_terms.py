@@ -14,13 +14,15 @@ from memoranda.model.changes import Insert
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer
-from memoranda.model.query import MOST_COUNTED, Postings
+from memoranda.model.query import Postings
 from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.record_writes import FADING, STORED, index_terms
 from memoranda.store.sql.rows import RECORDS, dump, insertion
 
 # Characters of a term that is indexed as it is: an entry of an index has room for 2,700 bytes.
 LONGEST = 500
+# A term that a record holds more often counts no more.
+MOST_COUNTED = 255
 # Terms hold no spaces.
 COUNTED = f"""
 INSERT INTO record_terms (user_key, term, record_key, n)

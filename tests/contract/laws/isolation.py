@@ -153,6 +153,6 @@ class IsolationContract(Contract):
         ):
             records = other.records(where)
             assert {item.user for item in records} <= {pair[1]}
-        matches = set(other.match_terms([word, "tea"], limit=99).ordinals)
+        matches = {row for each in other.holders(word, "tea") for row in each}
         named = {number for number, _ in other.mentioning([word])}
         assert set(other.get([*matches, *named])) == matches | named

@@ -98,8 +98,8 @@ class ItemContract(Contract):
         after = ana.index_changes(before.version, items=True)
         assert (after.reset, list(after.vectors)) == (False, [])
         assert after.revised["terms"].tolist() == [4]
-        matches = ana.match_terms(["tea", "coffee"], limit=9, items=True)
-        assert matches.counts.tolist() == [[0, 1]]
+        tea, coffee = ana.holders("tea", "coffee", items=True)
+        assert (tea, [*coffee.values()]) == ({}, [1])
         assert waiting(ana) == ["new coffee with milk"]
         ana.embed([ana.item("k")], vector(0, 0, 1, 0))
         after = ana.index_changes(after.version, items=True)

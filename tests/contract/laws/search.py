@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import ALL, DIMENSIONS, MANY, MODEL, moment, on_record, rows_of, vector, vectors_of
+from samples import ALL, DIMENSIONS, MODEL, moment, on_record, rows_of, vector, vectors_of
 from steps import do
 
 from laws.base import ONE_STORE, Contract
@@ -122,14 +122,13 @@ class IndexContract(Contract):
             if number % 3 == 0:
                 ana.erase(kept.pop())
             ana.put("k", f"tea cake {number}")
-            found = ana.match_terms(["tea", str(number)], limit=MANY)
-            assert list(found.frequencies) == [len(kept), number % 3 and 1], number
-            assert ana.seen(found.ordinals) == {item.content for item in kept}
-            items = ana.match_terms(["cake", str(number)], limit=MANY, items=True)
-            assert list(items.frequencies) == [1, 1], number
-            assert ben.match_terms(["tea"], limit=1).counts.tolist() == [[2]]
+            tea, of_number = ana.holders("tea", str(number))
+            assert (len(tea), len(of_number)) == (len(kept), number % 3 and 1), number
+            assert ana.seen(tea) == {item.content for item in kept}
+            assert [*map(len, ana.holders("cake", str(number), items=True))] == [1, 1], number
+            assert {*ben.holders("tea")[0].values()} == {2}
         ana.remember(*(f"tea at {number}" for number in range(MOST_WAITING)))
-        frequencies = list(ana.match_terms(["tea", "at"], limit=9).frequencies)
+        frequencies = [*map(len, ana.holders("tea", "at"))]
         assert frequencies == [len(kept) + MOST_WAITING, MOST_WAITING]
         store.purge()
         assert store.verify() == []
@@ -229,51 +228,27 @@ class TermContract(Contract):
     """Full-text matches count what the user's own records hold."""
 
     def test_counts_and_frequencies(self, ana):
-        """Each match has its counts of the terms, up to a byte; each term, its records."""
-        for terms in ([], ["milk", "rum"]):
-            nothing = ana.match_terms(terms, limit=5)
-            assert (list(nothing.ordinals), list(nothing.frequencies)) == ([], [0] * len(terms))
-        ana.remember("tea and tea and cake", "coffee", "cake tea", "tea " * 300)
-        matches = ana.match_terms(["tea", "cake", "milk"], limit=10)
-        texts = ana.get(matches.ordinals.tolist())
-        rows = zip(matches.ordinals.tolist(), matches.counts.tolist(), strict=True)
-        assert {texts[row].content[:8]: counts for row, counts in rows} == {
-            "tea and ": [2, 1, 0],
-            "cake tea": [1, 1, 0],
-            "tea tea ": [255, 0, 0],
-        }
-        assert list(matches.frequencies) == [3, 2, 0]
-        assert list(ana.match_terms([], limit=5).ordinals) == []
+        """Each term has its records in order, and how often each holds it, up to a byte."""
+        assert ana.holders() == []
+        assert ana.holders("milk", "rum") == [{}, {}]
+        made = ana.remember("tea and tea and cake", "coffee", "cake tea", "tea " * 300)
+        both, _, one, many = ana.ordinals(ALL)
+        assert [*ana.get([both, one, many]).values()] == [made[0], made[2], made[3]]
+        found = ana.holders("tea", "cake", "milk")
+        assert found == [{both: 2, one: 1, many: 255}, {both: 1, one: 1}, {}]
+        assert [*map(list, found)] == [[both, one, many], [both, one], []]
 
     def test_the_records_of_the_user_count(self, ana, ben):
-        """Of all agents, also beyond the limit and retired; not what is erased or another's."""
+        """Of all agents, also retired; not what is erased or another's."""
         ben.remember(*["tea"] * 20)
         ana.planner.remember("tea cake")
         _, closed, gone = ana.remember("tea", "tea pie", "tea cup")
         ana.close(closed)
         ana.erase(gone)
-        for limit in (1, 5):
-            matches = ana.writer.match_terms(["tea", "cake"], limit=limit)
-            assert list(matches.frequencies) == [3, 1]
-        assert ben.seen(matches.ordinals) == set()
-        assert ana.seen(matches.ordinals) == {"tea", "tea cake", "tea pie"}
-
-    def test_those_with_rarer_terms_are_kept(self, ana):
-        """The limit is filled, first with those that hold the rarest terms, each once."""
-        ana.remember(*[f"common {number}" for number in range(30)])
-        ana.remember(*[f"seldom common {number}" for number in range(5)], "rare", "rare common")
-        terms = ["common", "rare", "absent", "seldom"]
-        for limit, kept in (
-            (2, {"rare"}),
-            (7, {"rare", "seldom"}),
-            (40, {"rare", "seldom", "common"}),
-        ):
-            matches = ana.match_terms(terms, limit=limit)
-            texts = ana.seen(matches.ordinals)
-            assert {text.split()[0] for text in texts} == kept
-            assert len(texts) == len(matches.ordinals) == min(limit, 37)
-            assert {len(counts) for counts in matches.counts} == {len(terms)}
-            assert list(matches.frequencies) == [36, 2, 0, 5]
+        tea, cake = ana.writer.holders("tea", "cake")
+        assert (len(tea), len(cake)) == (3, 1)
+        assert ben.seen(tea) == set()
+        assert ana.seen(tea) == {"tea", "tea cake", "tea pie"}
 
     def test_a_term_is_only_a_term(self, ana, ben):
         """Nothing in a term acts as an operator of the query language, or leaves the user."""
@@ -284,9 +259,9 @@ class TermContract(Contract):
             *("OR", "AND", "NOT", "NEAR", "u1", "u2", "terms", "scope"),
             *('tea") OR scope : u2 OR ("tea', "' OR 1=1 --"),
         ):
-            matches = ana.match_terms([term], limit=5)
-            assert ana.seen(matches.ordinals) <= {"tea"}, term
-            assert len(matches.ordinals) <= 1, term
+            (found,) = ana.holders(term)
+            assert ana.seen(found) <= {"tea"}, term
+            assert len(found) <= 1, term
 
     def test_many_terms_of_any_script(self, ana):
         """A word of any script is found under the term the analyzer gave it, among many others."""
@@ -295,8 +270,8 @@ class TermContract(Contract):
         others = [f"word{number}" for number in range(1_000)]
         for word in words:
             terms = [word.lower()] if word.lower().isalnum() else []
-            matches = ana.match_terms([*others, *terms], limit=5)
-            assert ana.seen(matches.ordinals) == ({f"{word} tea"} if terms else set())
+            found = {row for each in ana.holders(*others, *terms) for row in each}
+            assert ana.seen(found) == ({f"{word} tea"} if terms else set())
 
     def test_most_entities_first_then_newest(self, ana):
         """Records that mention more of the entities, under any name, come first, then newer."""

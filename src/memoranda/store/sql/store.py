@@ -16,7 +16,7 @@ from memoranda.model.changes import Insert, RecordAccess, RecordChange, StoredRe
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Record, Scope
 from memoranda.model.ports import VECTORS, Analyzer, NameMatcher
-from memoranda.model.query import EmbeddedText, Postings, TermMatches
+from memoranda.model.query import EmbeddedText, Postings
 from memoranda.model.sessions import FUTURE, JobRun, StageLease
 from memoranda.store.sql import database, health, record_writes, rows
 from memoranda.store.sql.access import AccessReads, AccessWrites
@@ -246,13 +246,6 @@ class Store(database.Database[Any], TransferReads, IndexReads, AccessReads):
                 connection.run(database.SET_META, {"name": name, "value": value})
             for sql in (UNQUEUE_ALL, QUEUE_ALL):
                 connection.run(sql)
-
-    def match_terms(
-        self, scope: Scope, terms: Sequence[str], *, limit: int, items: bool = False
-    ) -> TermMatches:
-        """Return which records hold which terms."""
-        found = self.postings(scope, terms, items=items)
-        return TermMatches.join(terms, [found[term] for term in terms], limit)
 
     def postings(
         self, scope: Scope, terms: Sequence[str], *, items: bool = False
