@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoranda.maintenance.decay import THRESHOLD, curve
+from memoranda.maintenance.decay import curve
+from memoranda.settings.sections import DecaySettings
 
+THRESHOLD = DecaySettings().threshold
 DAYS = 80
 STEPS = 4  # points of a curve in a day
 RECALLED = 10

@@ -7,7 +7,6 @@ What a memory does not need to open, to store and to search is imported when it 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
@@ -23,10 +22,10 @@ from memoranda.learning.stage_models import StageModels
 from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
-from memoranda.model.models import Message, Record, Scope
+from memoranda.model.models import Record, Scope
 from memoranda.model.ports import ENTITIES, Embedder, LanguageModel
 from memoranda.model.processes import BackgroundThread
-from memoranda.model.reports import RequestReceipt, StageReport
+from memoranda.model.reports import StageReport
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
 from memoranda.records.drafts import RecordPlanner, Retention, show_text
 from memoranda.records.erasing import Eraser
@@ -218,7 +217,7 @@ class Services:
             end_session=self.session_ended,
             recall=self.searcher(scope).recall,
             notes=None if notes is None else lambda: show_text(notes.context_text(), secrets),
-            requests=partial(self.keep_requests, scope),
+            requests=lambda session, said: self.request_keeper(scope).keep(session, said),
         )
 
     def request_keeper(self, scope: Scope) -> RequestKeeper:
@@ -226,12 +225,6 @@ class Services:
         from memoranda.learning.request_keeper import RequestKeeper  # noqa: PLC0415 - see the module
 
         return RequestKeeper(self.consolidator(scope))
-
-    def keep_requests(
-        self, scope: Scope, session: str, messages: Sequence[Message]
-    ) -> Sequence[RequestReceipt]:
-        """Carry out what messages of a session ask of memory; return what became of it."""
-        return self.request_keeper(scope).keep(session, messages)
 
     def names(self, scope: Scope) -> EntityPipeline:
         """Return the pipeline that finds names in texts of ``scope``."""

@@ -56,13 +56,13 @@ facts = st.builds(
 def test_the_curve_is_the_one_of_the_specification():
     """After ten days at 0.1 a day, 1/e is left; after thirty, a fact is gone (0.0498)."""
     assert decay.curve(1.0, 0.1, 10) == pytest.approx(math.exp(-1))
-    assert decay.plan([fact()], START + 10 * DAY) == [
+    assert decay.plan([fact()], START + 10 * DAY, THRESHOLD) == [
         Fade("fact_1", START + 10 * DAY, pytest.approx(math.exp(-1)))
     ]
-    assert decay.plan([fact()], START + 30 * DAY) == [
+    assert decay.plan([fact()], START + 30 * DAY, THRESHOLD) == [
         Retire("fact_1", START + 30 * DAY, "faded: confidence 0.0498 is below 0.05")
     ]
-    assert decay.plan([fact()], START + 35 * DAY)[0].reason == (
+    assert decay.plan([fact()], START + 35 * DAY, THRESHOLD)[0].reason == (
         "faded: confidence 0.0302 is below 0.05"
     )
 
@@ -111,8 +111,8 @@ def test_what_does_not_fade_never_does():
     others = (Kind.EPISODE, Kind.REFLECTION, Kind.CONTEXT)
     for item in (fact(decay_rate=0.0), *(fact(kind=kind) for kind in others)):
         later = START + 365_000 * DAY
-        assert decay.plan([item], later) == []
-        assert decay.retirement_date(item) is None
+        assert decay.plan([item], later, THRESHOLD) == []
+        assert decay.retirement_date(item, THRESHOLD) is None
         assert decay.confidence(item, later) == item.confidence
 
 

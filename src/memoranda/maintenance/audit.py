@@ -15,6 +15,7 @@ from memoranda.learning.claims import Relation
 from memoranda.learning.judge import judge_fact, judge_text
 from memoranda.learning.known_facts import stated_facts, with_attribute
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
+from memoranda.records.drafts import excerpt
 from memoranda.records.service import record_pages
 from memoranda.store.sql.store import Store
 from memoranda.text.patterns import LanguageData
@@ -158,8 +159,7 @@ def audit(
 
 
 def _finding(records: Sequence[Record], why: str) -> Finding:
-    text = " ".join(mask_secrets(records[0].content).split())
-    shown = text if len(text) <= EXCERPT else f"{text[: EXCERPT - 1]}…"
+    shown = excerpt(mask_secrets(records[0].content), EXCERPT)
     return Finding(tuple(record.id for record in records), why, shown)
 
 

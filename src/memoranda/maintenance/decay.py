@@ -16,8 +16,6 @@ from memoranda.model.changes import Fade, RecordChange, Retire
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Kind, Record, is_active
 
-# Confidence below which a fact is retired.
-THRESHOLD = 0.05
 # A smaller change of confidence is none.
 ROUNDING = 1e-3
 DAY = timedelta(days=1)
@@ -51,7 +49,7 @@ def is_decaying(record: Record) -> bool:
     return record.kind is Kind.FACT and record.decay_rate > 0
 
 
-def retirement_date(record: Record, threshold: float = THRESHOLD) -> datetime | None:
+def retirement_date(record: Record, threshold: float) -> datetime | None:
     """Return when a record will be below ``threshold`` if nobody recalls it, to the second or so.
 
     ``None`` where that is never, or where it has ended before.
@@ -67,9 +65,7 @@ def retirement_date(record: Record, threshold: float = THRESHOLD) -> datetime | 
     return at if is_active(record, at) else None
 
 
-def plan(
-    records: Iterable[Record], now: datetime, threshold: float = THRESHOLD
-) -> list[RecordChange]:
+def plan(records: Iterable[Record], now: datetime, threshold: float) -> list[RecordChange]:
     """Plan the confidence that each record has left, and which records retire.
 
     Args:

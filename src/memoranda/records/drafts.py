@@ -174,14 +174,19 @@ PARSERS: Mapping[str, Callable[[Any, str], Any]] = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordPlanner:
-    """Plans the storing of new records."""
+    """Plans the storing of new records.
 
-    def __init__(self, *, ids: IdFactory, clock: Clock, retention: Retention) -> None:
-        """Take what a plan depends on."""
-        self._ids = ids
-        self._clock = clock
-        self._retention = retention
+    Attributes:
+        ids: makes their ids.
+        clock: where the time comes from.
+        retention: how long records of each kind are kept.
+    """
+
+    ids: IdFactory
+    clock: Clock
+    retention: Retention
 
     def plan(
         self, scope: Scope, draft: Draft, *, reason: str = "remembered", unless_known: bool = False
@@ -196,16 +201,16 @@ class RecordPlanner:
         namespace, key = _parse_place(draft, is_item=is_item)
         # An application gets back what it gave, also nothing.
         content = (checks.storable if is_item else checks.clean)(draft["content"], "content")
-        now = self._clock.now()
+        now = self.clock.now()
         # Most drafts say little beside their text, and what they do not say need not be parsed.
         parsed = {
             name: PARSERS[name](value, name) for name, value in draft.items() if name in PARSERS
         }
         made = parsed.pop("created_at", None) or now
-        ends = parsed.pop("valid_until", None) or self._retention.end(kind, made)
+        ends = parsed.pop("valid_until", None) or self.retention.end(kind, made)
         role = parsed.pop("role", None)
         record = Record(
-            id=self._ids.new(kind.prefix, now),
+            id=self.ids.new(kind.prefix, now),
             kind=kind,
             content=content,
             content_hash=checks.content_hash(content),

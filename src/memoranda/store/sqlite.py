@@ -213,9 +213,8 @@ class SqliteConnection(database.SqlConnection):
 
     def change(self, sql: str, values: database.Values = database.NONE) -> int:
         """Carry out a statement and return how many rows it changed."""
-        before = self.raw.total_changes()
         self.raw.execute(in_sqlite(sql), values)
-        return self.raw.changes() if self.raw.total_changes() != before else 0
+        return self.raw.changes()
 
     def run_many(self, sql: str, rows: Iterable[database.Values | database.Row]) -> None:
         """Carry out a statement for each of ``rows``."""

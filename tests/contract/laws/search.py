@@ -107,9 +107,6 @@ class IndexContract(Contract):
         assert list(ana.get(ordinals.tolist()).values()) == [one]
         assert (vectors.dtype, vectors.shape) == (np.float16, (1, DIMENSIONS))
         np.testing.assert_allclose(vectors[0], vector(1, -2, 3, 4), atol=1e-3)
-        ((stored, of_them),) = store.vectors(ana.scope, ana.ordinals(ALL))
-        assert (stored.tolist(), of_them.tolist()) == (ordinals.tolist(), vectors.tolist())
-        assert store.vectors(Scope("nobody"), ordinals.tolist()) == []
         again = reader.read(ana)
         assert (again.reset, list(again.rows), list(again.vectors)) == (False, [], [])
 

@@ -14,15 +14,19 @@ from memoranda.store.sql.rows import insertion
 
 # Changes that are told at once.
 AT_ONCE = 100
-TOKENS = """
-SELECT t.id, u.name, t.scope, t.created_at, t.expires_at
-FROM tokens t JOIN users u ON u.key = t.user_key
+TOKENS = rows.Columns(
+    ApiToken,
+    {"scope": rows.choice(TokenScope), "created_at": rows.TIME, "expires_at": rows.TIME},
+    user="user_key",
+)
+READ_TOKENS = f"""
+SELECT {TOKENS.selected("t", user_key="u.name")} FROM tokens t JOIN users u ON u.key = t.user_key
 """
-EVERY_TOKEN = f"{TOKENS} ORDER BY t.id"
-TOKEN = f"{TOKENS} WHERE t.digest = :digest"
+EVERY_TOKEN = f"{READ_TOKENS} ORDER BY t.id"
+TOKEN = f"{READ_TOKENS} WHERE t.digest = :digest"
 OPENED_REVISION = """
 SELECT u.revision FROM tokens t JOIN users u ON u.key = t.user_key
-WHERE u.name = :user AND t.id = :id
+WHERE u.name = :name AND t.id = :id
 """
 # With a token the sessions go that were begun with it: their ids are its id and more.
 REVOKE = """
@@ -58,43 +62,26 @@ WHERE r.key > :after AND {{mine}} ORDER BY r.key LIMIT {AT_ONCE}
 """
 
 
-def _token(row: rows.Row) -> ApiToken:
-    name, user, scope, created_at, expires_at = row
-    return ApiToken(
-        id=name,
-        user=user,
-        scope=TokenScope(scope),
-        created_at=rows.TIME.read(created_at),
-        expires_at=rows.optional_time(expires_at),
-    )
-
-
 class AccessReads(SqlReads):
     """Looks up tokens, whoever's they are, and what happened lately."""
 
     def tokens(self) -> list[ApiToken]:
         """Return every token, the oldest first."""
-        with self._reading(None) as (connection, _):
-            return [_token(row) for row in connection.all(EVERY_TOKEN)]
+        return self._made(None, EVERY_TOKEN, TOKENS.make)
 
     def token(self, digest: str) -> ApiToken | None:
         """Return the token whose text has this digest."""
-        with self._reading(None) as (connection, _):
-            row = connection.one(TOKEN, {"digest": digest})
-        return None if row is None else _token(row)
+        found = self._made(None, TOKEN, TOKENS.make, digest=digest)
+        return found[0] if found else None
 
     def token_revision(self, token: ApiToken) -> int | None:
         """Return the revision of the memory that a token opens; ``None`` without the token."""
-        with self._reading(None) as (connection, _):
-            found: int | None = connection.value(
-                OPENED_REVISION, {"user": token.user, "id": token.id}
-            )
-        return found
+        found = self._made(None, OPENED_REVISION, name=token.user, id=token.id)
+        return found[0][0] if found else None
 
     def newest_place(self, scope: Scope) -> tuple[int, int]:
         """Return the place in the history of a user after which nothing has happened yet."""
-        with self._reading(scope) as (connection, user):
-            records, changes = connection.all(NEWEST_PLACE, {"user": user})[0]
+        ((records, changes),) = self._made(scope, NEWEST_PLACE)
         return records, changes
 
     def changes_after(
@@ -120,14 +107,7 @@ class AccessWrites(RecordWrites):
     def add_token(self, token: ApiToken, digest: str) -> None:
         """Store a token by the digest of its text."""
         self.register()
-        values = {
-            "id": token.id,
-            "digest": digest,
-            "scope": token.scope.value,
-            "created_at": to_ms(token.created_at),
-            "expires_at": rows.optional_ms(token.expires_at),
-        }
-        self.add("tokens", [values])
+        self.add("tokens", [TOKENS.values(token) | {"digest": digest, "user_key": self.user}])
 
     def drop_token(self, id: str) -> None:
         """Remove a token with its sessions, which open nothing from now on."""

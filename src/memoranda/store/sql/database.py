@@ -15,7 +15,6 @@ cannot be guessed, and these macros, which a :class:`Dialect` puts into its own 
 
 from __future__ import annotations
 
-import logging
 import re
 import threading
 from abc import ABC, abstractmethod
@@ -24,14 +23,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from memoranda.errors import SchemaTooNew, StoreClosed, StoreError
 from memoranda.model.query import Postings
 from memoranda.store.sql.rows import DAMAGE, insertion
 
-log = logging.getLogger("memoranda.store")
 T = TypeVar("T")
 LAST_KEY = """
 SELECT greatest(coalesce((SELECT max(key) FROM records), 0),
@@ -151,12 +148,6 @@ def user_tables() -> tuple[str, ...]:
     columns = r"^CREATE TABLE (\w+) \(((?:\n    .*)*)"
     found = re.findall(columns, "\n".join(schema_steps()), re.MULTILINE)
     return tuple(table for table, rows in found if "\n    user_key " in rows and table in tables())
-
-
-@cache
-def warn_once(message: str) -> None:
-    """Log a warning, once in a process."""
-    log.warning(message)
 
 
 class SqlConnection(ABC):
@@ -319,28 +310,6 @@ C = TypeVar("C", bound=SqlConnection)
 BUSY_TIMEOUT = 60.0
 
 
-class PinnedConnection(AbstractContextManager[C]):
-    """Lends the connection of a snapshot again; every read does, so this is no generator."""
-
-    def __init__(self, connection: C, errors: AbstractContextManager[None]) -> None:
-        """Lend ``connection``, with its driver's errors translated by ``errors``."""
-        self._connection, self._errors = connection, errors
-
-    def __enter__(self) -> C:
-        """Return the connection."""
-        self._errors.__enter__()
-        return self._connection
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        """Translate ``error``."""
-        return self._errors.__exit__(kind, error, trace)
-
-
 class Database(ABC, Generic[C]):
     """Lends connections to threads: inside a snapshot of a thread, always the same one.
 
@@ -406,7 +375,12 @@ class Database(ABC, Generic[C]):
     def read(self) -> AbstractContextManager[C]:
         """Lend a connection for reading; inside a snapshot, always the same one."""
         pinned = getattr(self._local, "pinned", None)
-        return self._lend() if pinned is None else PinnedConnection(pinned, self._translated())
+        return self._lend() if pinned is None else self._lend_again(pinned)
+
+    @contextmanager
+    def _lend_again(self, connection: C) -> Iterator[C]:
+        with self._translated():
+            yield connection
 
     @property
     def known(self) -> dict[Any, Any]:

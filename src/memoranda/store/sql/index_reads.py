@@ -185,12 +185,6 @@ class IndexReads(SqlReads):
         """Return the text of each of these records, as far as they exist."""
         return dict(self._made(scope, TEXTS, keys=dump(list(ordinals))))
 
-    def vectors(self, scope: Scope, ordinals: Sequence[int]) -> list[VectorPart]:
-        """Return these records with their vectors as they are stored, those that have one."""
-        with self._reading(scope) as (connection, user):
-            reader = IndexReader(connection, {"user": user})
-            return reader.vectors(THEIR_VECTORS, keys=dump(list(ordinals)))
-
     def token_vectors(self, scope: Scope, ordinals: Sequence[int], size: int) -> dict[int, bytes]:
         """Return the vectors, of a size, of the tokens of these records, of those that have any.
 
@@ -234,10 +228,7 @@ class IndexReader:
     """
 
     def __init__(
-        self,
-        connection: SqlConnection,
-        values: Mapping[str, Any],
-        names: query.NumberedNames = NO_NAMES,
+        self, connection: SqlConnection, values: Mapping[str, Any], names: query.NumberedNames
     ) -> None:
         """Read nothing yet."""
         self.model = vector_model(connection)
@@ -246,11 +237,11 @@ class IndexReader:
         self._connection, self._values = connection, {**values, "size": 2 * self._dimensions}
         self.names = {column: dict(names.get(column, ())) for column in NAMED}
 
-    def rows(self, which: str, first: int, last: int, **values: Any) -> query.IndexRows:
+    def rows(self, which: str, first: int, last: int) -> query.IndexRows:
         """Return the records after ``first``, through ``last``, that a condition chooses."""
         if first >= last:
             return no_rows()
-        given = {**self._values, "first": first, "last": last, **values}
+        given = {**self._values, "first": first, "last": last}
         found = self._connection.made(self._gathered, INDEX_ROWS.format(which=which), given)
         return found[0] if found else no_rows()
 
@@ -292,9 +283,8 @@ class IndexReader:
             for ordinals, blob in self._connection.all(VECTORS.format(which=which), given)
         ]
 
-    def lineage(self, which: str, **values: Any) -> query.Lineage:
+    def lineage(self, which: str) -> query.Lineage:
         """Return what records that a condition chooses rest on, and what took their places."""
-        given = {**self._values, **values}
         return query.Lineage(
-            *(self._connection.all(sql.format(which=which), given) for sql in LINEAGE)
+            *(self._connection.all(sql.format(which=which), self._values) for sql in LINEAGE)
         )

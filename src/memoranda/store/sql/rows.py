@@ -72,7 +72,8 @@ def _objects(kind: Callable[..., Any]) -> Codec:
     )
 
 
-def _choice(kind: type[StrEnum]) -> Codec:
+def choice(kind: type[StrEnum]) -> Codec:
+    """Return how a value of an enumeration is kept."""
     return Codec(str, {str(each): each for each in kind}.__getitem__)
 
 
@@ -179,7 +180,7 @@ class Columns:
 RECORDS = Columns(
     models.Record,
     {
-        "kind": _choice(models.Kind),
+        "kind": choice(models.Kind),
         "event_time": TIME,
         "event_until": TIME,
         "created_at": TIME,
@@ -189,7 +190,7 @@ RECORDS = Columns(
         "strength_at": TIME,
         "enriched_at": TIME,
         "source_ids": STRINGS,
-        "trust": _choice(models.Trust),
+        "trust": choice(models.Trust),
         "tags": STRINGS,
         "metadata": OBJECT,
         "namespace": Codec(
@@ -235,7 +236,7 @@ PRUNINGS = Columns(
 SESSIONS = Columns(SessionInfo, {"first_seen_at": TIME, "consolidated_at": TIME})
 USAGE = Columns(Usage, {})
 CHANGES = Columns(
-    models.Change, {"at": TIME, "action": _choice(models.ChangeAction), "detail": OBJECT}
+    models.Change, {"at": TIME, "action": choice(models.ChangeAction), "detail": OBJECT}
 )
 RECORD = RECORDS.selected("r")
 MESSAGE = MESSAGES.selected("m")

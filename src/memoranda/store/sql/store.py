@@ -333,8 +333,7 @@ class Store(database.Database[Any], TransferReads, IndexReads, AccessReads):
             connection.change(COMPLETE, values)
 
     def _leases(self, start: str) -> list[database.Row]:
-        with self._reading(None) as (connection, _):
-            return connection.all(LEASES, {"start": f"{RUN}{start}"})
+        return self._made(None, LEASES, start=f"{RUN}{start}")
 
     def stage_leases(self, stage: str) -> dict[str, StageLease]:
         """Return the lease on the runs of a stage of each user who has one."""
