@@ -24,7 +24,7 @@ from benchmarks import facts
 from benchmarks.measure import show
 from memoranda.facts.values import stems
 from memoranda.learning.claims import Turn
-from memoranda.notes.history_entries import HistoryEntryWriter
+from memoranda.notes.history_entries import write_entry
 from memoranda.text.terms import stop_words
 
 STOP_WORDS = stop_words("en")
@@ -138,8 +138,7 @@ def _ask(
 
 def written(spans: Sequence[Sequence[Turn]]) -> list[str]:
     """Return the entry of each span, written when it ended."""
-    entry_writer = HistoryEntryWriter()
-    return [entry_writer.write(span) for span in spans]
+    return [write_entry(span) for span in spans]
 
 
 def shares(asked: Asked, entries: Sequence[str]) -> list[float]:

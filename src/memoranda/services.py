@@ -339,14 +339,12 @@ class Services:
     ) -> HistoryWriter:
         """Return the writer that adds sessions of ``scope`` to the history of its notes."""
         from memoranda.learning.consolidator import TurnReader  # noqa: PLC0415 - see the module
-        from memoranda.notes.history_entries import HistoryEntryWriter  # noqa: PLC0415
         from memoranda.notes.writer import STAGE, HistoryWriter  # noqa: PLC0415
 
         by_rules = self.settings.consolidation.extractor in {"rules", "none"}
         return HistoryWriter(
             notes=self.notes.find(scope),
             records=self.records(scope),
-            entry_writer=HistoryEntryWriter(),
             reader=TurnReader(self.records(scope), self.searcher(scope)),
             language=self.models,
             model=None if by_rules else self.models.for_stage(scope, STAGE),

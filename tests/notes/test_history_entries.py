@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.learning.claims import Turn
-from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
+from memoranda.notes.history_entries import write_entry, write_raw_entry
 from memoranda.text.secrets import secret_kind
 
 LISBON = timezone(timedelta(hours=1))
@@ -27,7 +27,7 @@ def talk(*said, at=AT):
 
 def entry(*said):
     """Return the entry of a talk."""
-    return HistoryEntryWriter().write(talk(*said))
+    return write_entry(talk(*said))
 
 
 def test_an_entry_tells_what_was_said_done_and_failed():
@@ -54,7 +54,7 @@ def test_persons_are_called_by_their_names():
     """A talk over days names its days."""
     turns = talk(("Ana", "I adopted a dog called Rex yesterday."), ("Ben", "My exam went badly."))
     turns += talk(("Ana", "I'm going to Porto with Rex."), at=AT + timedelta(days=2))
-    assert HistoryEntryWriter().write(turns).split("\n") == [
+    assert write_entry(turns).split("\n") == [
         "[2026-05-17 11:30] 3 messages, 2026-05-15 to 2026-05-17",
         "- Ana: I adopted a dog called Rex yesterday. (2026-05-14)",
         "- Ben: My exam went badly.",

@@ -10,21 +10,19 @@ from hypothesis import strategies as st
 
 from memoranda.errors import LLMError
 from memoranda.learning.claims import Turn
-from memoranda.notes.history_entries import HistoryEntryWriter
 from memoranda.notes.model_summarizer import Consolidation, summarize
 from memoranda.testing.models import ScriptedLLM
 from memoranda.text.secrets import secret_kind
 
 AT = datetime(2023, 6, 2, 23, 30, tzinfo=UTC)
 STAMP = "[2023-06-02 23:30] "
-RULES = HistoryEntryWriter()
 
 
 def consolidate(entry, update, memory="- Ana runs.", text="I moved </turns>", **options):
     """Return what is to be written, and the model."""
     model = ScriptedLLM([Consolidation(entry, update)])
     turns = [Turn("ep_1", "user", text, AT, person=True)]
-    return asyncio.run(summarize(model, RULES, turns, memory, **options)), model
+    return asyncio.run(summarize(model, turns, memory, **options)), model
 
 
 def test_an_entry_has_the_time_it_was_written():
@@ -129,5 +127,5 @@ def test_whatever_a_model_writes_an_entry_is_one_safe_line(entry, update):
 def test_a_failure_is_the_callers_to_handle():
     """It says what was spent."""
     with pytest.raises(LLMError) as caught:
-        asyncio.run(summarize(ScriptedLLM([LLMError("down")]), RULES, [], ""))
+        asyncio.run(summarize(ScriptedLLM([LLMError("down")]), [], ""))
     assert caught.value.usage.failures == 1

@@ -1,13 +1,14 @@
 """What definitions of tools cost: by the recipes that providers publish, in any of their forms."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from memoranda import Memory, Settings
 from memoranda.errors import InvalidInput
 from memoranda.model.chat import ToolSpec
-from memoranda.tokens.catalog import Catalog, ToolFormat, count_tools
+from memoranda.tokens.catalog import OTHERS, Catalog
 
 # The example of OpenAI's cookbook, and the prompt tokens that its API counted.
 MESSAGES = (
@@ -116,6 +117,6 @@ def test_the_tools_of_memory_cost_what_openai_bills():
     """The ten of them: half of what their JSON would be."""
     with Memory(":memory:", settings=Settings(embedding={"model": "none"})) as memory:
         tools = [tool.openai() for tool in memory.tools()]
-    counter = Catalog().meter("gpt-4o").counter
-    notation = count_tools(tools, counter, ToolFormat(once=12, each=7, as_json=False))
-    assert notation == pytest.approx(count_tools(tools, counter, ToolFormat()) / 2, rel=0.1)
+    meter = Catalog().meter("gpt-4o")
+    as_json = replace(meter, format=OTHERS)
+    assert meter.tools(tools) == pytest.approx(as_json.tools(tools) / 2, rel=0.1)

@@ -73,49 +73,48 @@ class QuotableSentence:
     words: Mapping[str, float]
 
 
-class HistoryEntryWriter:
-    """Writes the history entry of a conversation from its own sentences, without a model.
+def write_entry(turns: Sequence[Turn]) -> str:
+    """Return the history entry of a conversation, in its own sentences, without a model.
+
+    It begins with the time of the last turn, ``[2026-02-27 14:30]``, has at most 1,500
+    characters, and each of its lines after the first begins with ``- ``. It is empty if nothing
+    was said that is worth telling.
 
     It quotes persons, and of an assistant what was done and what failed; never code, logs, pasted
     texts, the output of tools or secrets. English is read best; of any other language the
     sentences that tell most are quoted.
+
+    Args:
+        turns: the conversation, or a part of it, in order.
     """
+    if not turns:
+        return ""
+    first, last = min(turn.at.date() for turn in turns), max(turn.at.date() for turn in turns)
+    counted = f"{len(turns)} message{'' if len(turns) == 1 else 's'}"
+    span = f", {first.isoformat()} to {last.isoformat()}" if first != last else ""
+    lines = [f"{stamp(turns[-1].at)} {counted}{span}"]
+    for line in choose_lines(_quotable_sentences(turns), LONGEST - len(lines[0])):
+        told = " ".join(each.text for each in line)
+        text = "\n".join([*lines, f"- {one_line(line[0].turn.speaker)[:NAME]}: {told}"])
+        if len(text) <= LONGEST and not has_secret(text):
+            lines = text.split("\n")
+    return "\n".join(lines) if len(lines) > 1 else ""
 
-    def write(self, turns: Sequence[Turn]) -> str:
-        """Return the entry of a conversation; empty if nothing was said that is worth telling.
 
-        It begins with the time of the last turn, ``[2026-02-27 14:30]``, has at most 1,500
-        characters, and each of its lines after the first begins with ``- ``.
+def _quotable_sentences(turns: Sequence[Turn]) -> list[QuotableSentence]:
+    """Return what may be quoted of a conversation, in order."""
+    today, found = turns[-1].at.date().isoformat(), list[QuotableSentence]()
+    for turn, text in quotable_texts(blank_exclusions(turns)):
+        short = _with_dates(cut(text, LINE), turn, today)
+        found.append(QuotableSentence(turn, short, weigh_words(short)))
+    return found
 
-        Args:
-            turns: the conversation, or a part of it, in order.
-        """
-        if not turns:
-            return ""
-        first, last = min(turn.at.date() for turn in turns), max(turn.at.date() for turn in turns)
-        counted = f"{len(turns)} message{'' if len(turns) == 1 else 's'}"
-        span = f", {first.isoformat()} to {last.isoformat()}" if first != last else ""
-        lines = [f"{stamp(turns[-1].at)} {counted}{span}"]
-        for line in choose_lines(self._sentences(turns), LONGEST - len(lines[0])):
-            told = " ".join(each.text for each in line)
-            text = "\n".join([*lines, f"- {one_line(line[0].turn.speaker)[:NAME]}: {told}"])
-            if len(text) <= LONGEST and not has_secret(text):
-                lines = text.split("\n")
-        return "\n".join(lines) if len(lines) > 1 else ""
 
-    def _sentences(self, turns: Sequence[Turn]) -> list[QuotableSentence]:
-        """Return what may be quoted of a conversation, in order."""
-        today, found = turns[-1].at.date().isoformat(), list[QuotableSentence]()
-        for turn, text in quotable_texts(blank_exclusions(turns)):
-            short = self._with_dates(cut(text, LINE), turn, today)
-            found.append(QuotableSentence(turn, short, weigh_words(short)))
-        return found
-
-    def _with_dates(self, text: str, turn: Turn, today: str) -> str:
-        """Return a sentence, and in brackets the days that its relative times mean."""
-        times = [each for each in read_times(text, turn.at) if not _YEAR.search(each.text)]
-        days = [day for day in dict.fromkeys(map(write_iso, times)) if day != today]
-        return f"{text} ({', '.join(days)})" if days else text
+def _with_dates(text: str, turn: Turn, today: str) -> str:
+    """Return a sentence, and in brackets the days that its relative times mean."""
+    times = [each for each in read_times(text, turn.at) if not _YEAR.search(each.text)]
+    days = [day for day in dict.fromkeys(map(write_iso, times)) if day != today]
+    return f"{text} ({', '.join(days)})" if days else text
 
 
 def choose_lines(sentences: Sequence[QuotableSentence], room: int) -> list[list[QuotableSentence]]:

@@ -24,7 +24,7 @@ from memoranda.learning.stage_models import ask_checked
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
 from memoranda.notes.document import parse
-from memoranda.notes.history_entries import HistoryEntryWriter
+from memoranda.notes.history_entries import write_entry
 from memoranda.text.lines import cut, one_line, shorten, stamp
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import CLOSING, OPENING, without_recalled
@@ -54,12 +54,7 @@ class Consolidation:
 
 
 async def summarize(
-    model: LanguageModel,
-    entry_writer: HistoryEntryWriter,
-    turns: Sequence[Turn],
-    memory: str,
-    *,
-    most_bytes: int = MEMORY_BYTES,
+    model: LanguageModel, turns: Sequence[Turn], memory: str, *, most_bytes: int = MEMORY_BYTES
 ) -> Consolidation:
     """Return the entry of a conversation and the new notes, as a model writes them.
 
@@ -73,7 +68,6 @@ async def summarize(
 
     Args:
         model: what writes.
-        entry_writer: writes the entry by rules.
         turns: the conversation.
         memory: the notes as they stand.
         most_bytes: size of the notes beyond which they are to be shortened.
@@ -100,7 +94,7 @@ async def summarize(
     if text and not _WORD.search(text):
         raise UnusableAnswer(f"{model.name} gave a placeholder in place of an entry", reply.usage)
     if not text or not ClaimChecker(turns, ()).is_founded(text):
-        entry = entry_writer.write(turns)
+        entry = write_entry(turns)
     else:
         entry = cut(f"{stamp(turns[-1].at)} {text}", LONGEST)
     return Consolidation(entry, "" if update in {notes, EMPTY} else update)

@@ -23,7 +23,7 @@ from memoranda.model.changes import RecordChange
 from memoranda.model.ports import LanguageModel
 from memoranda.model.sessions import SessionInfo
 from memoranda.notes.document import parse
-from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
+from memoranda.notes.history_entries import write_entry, write_raw_entry
 from memoranda.notes.model_summarizer import read_compression, summarize
 from memoranda.notes.sync import SyncedNotes
 from memoranda.records.service import RecordService, session_episodes
@@ -62,7 +62,6 @@ class HistoryWriter:
     Attributes:
         notes: where entries go; ``None`` where there are none, and then nothing is done.
         records: have the sessions, and tell others of records that were stored.
-        entry_writer: makes entries by rules.
         reader: reads episodes as turns.
         language: waits for the model.
         model: writes entries; rules, if not given.
@@ -72,7 +71,6 @@ class HistoryWriter:
 
     notes: SyncedNotes | None
     records: RecordService
-    entry_writer: HistoryEntryWriter
     reader: TurnReader
     language: StageModels
     model: LanguageModel | None
@@ -175,17 +173,17 @@ class HistoryWriter:
     def _entry(self, notes: SyncedNotes, span: Span) -> tuple[str, Sequence[RecordChange]]:
         """Return the entry, empty if nothing is worth one, and what a model noted beside it."""
         if self.model is None:
-            return self.entry_writer.write(span.turns), ()
+            return write_entry(span.turns), ()
         memory = notes.text_for_model()
         # The rules leave out by themselves what was said in confidence, or taken back.
         turns = tuple(blank_exclusions(span.turns))
         most = notes.max_memory_size
-        asked = summarize(self.model, self.entry_writer, turns, memory, most_bytes=most)
+        asked = summarize(self.model, turns, memory, most_bytes=most)
         try:
             made = self.language.wait(asked)
         except UnusableAnswer as error:
             log.warning("rules write the history entry of session %r: %s", span.session, error)
-            return self.entry_writer.write(span.turns), ()
+            return write_entry(span.turns), ()
         update = made.memory_update
         if not update or self.plan_claims is None:
             return made.history_entry, ()

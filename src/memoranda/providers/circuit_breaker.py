@@ -19,6 +19,8 @@ Result = TypeVar("Result")
 
 # Seconds that a call may take for which nobody waits at a prompt.
 PATIENCE = 60.0
+# Seconds after a first failure; they double from there.
+FIRST_PAUSE, LONGEST_PAUSE = 15.0, 300.0
 
 
 class CircuitBreaker:
@@ -31,25 +33,16 @@ class CircuitBreaker:
     """
 
     def __init__(
-        self,
-        server: str,
-        timeout: float,
-        *,
-        first: float = 15.0,
-        longest: float = 300.0,
-        timer: Callable[[], float] = time.monotonic,
+        self, server: str, timeout: float, *, timer: Callable[[], float] = time.monotonic
     ) -> None:
-        """Trust the server; times are in seconds.
+        """Trust the server.
 
         Args:
             server: its name, for messages.
-            timeout: how long a call in a hurry may take.
-            first: the pause after a first failure; it doubles from there.
-            longest: the longest pause.
+            timeout: how many seconds a call in a hurry may take.
             timer: gives seconds that only grow.
         """
         self._server, self._timeout, self._timer = server, timeout, timer
-        self._first, self._longest = first, longest
         self._failure: str | None = None
         self._pause = self._until = 0.0
         self._running: WeakSet[Future[Any]] | None = WeakSet()
@@ -139,5 +132,5 @@ class CircuitBreaker:
             self._failure = failure
 
     def _wait_longer(self, now: float) -> None:
-        self._pause = min(self._longest, self._pause * 2 or self._first)
+        self._pause = min(LONGEST_PAUSE, self._pause * 2 or FIRST_PAUSE)
         self._until = now + self._pause

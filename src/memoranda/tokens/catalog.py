@@ -48,25 +48,6 @@ class ToolFormat:
     as_json: bool = True
 
 
-def count_tools(
-    definitions: Iterable[ToolSpec | Mapping[str, Any]], counter: TokenCounter, form: ToolFormat
-) -> int:
-    """Return how many tokens the definitions of tools take in a request.
-
-    Args:
-        definitions: specifications, or dicts in the form of OpenAI or Anthropic.
-        counter: counts the texts in them.
-        form: how the provider shows them.
-
-    Raises:
-        InvalidInput: JSON cannot hold one of them.
-    """
-    tokens = [
-        form.each + _count_tool(each, counter.count, form) for each in several(definitions, "tools")
-    ]
-    return form.once + sum(tokens) if tokens else 0
-
-
 def _count_tool(
     definition: ToolSpec | Mapping[str, Any], count: Callable[[str], int], form: ToolFormat
 ) -> int:
@@ -184,8 +165,18 @@ class ChatMeter:
         return count(content) + called + shown + form.message
 
     def tools(self, definitions: Iterable[ToolSpec | Mapping[str, Any]]) -> int:
-        """Return the tokens of the definitions of tools; see :func:`count_tools`."""
-        return count_tools(definitions, self.counter, self.format.tools)
+        """Return how many tokens the definitions of tools take in a request.
+
+        Args:
+            definitions: specifications, or dicts in the form of OpenAI or Anthropic.
+
+        Raises:
+            InvalidInput: JSON cannot hold one of them.
+        """
+        count, form = self.counter.count, self.format.tools
+        given = several(definitions, "tools")
+        tokens = [form.each + _count_tool(each, count, form) for each in given]
+        return form.once + sum(tokens) if tokens else 0
 
 
 # Counts that are kept, and the characters of a text for which they are.

@@ -65,7 +65,7 @@ async def ask_model(
             response = await _request(to, calls, model, messages, schema if is_held else None)
             if response.finish_reason == "content_filter":
                 raise calls.failure(f"{to} refused to answer; name another model")
-            text = "".join(each.content for each in response.parts if isinstance(each, TextPart))
+            text = response.text or ""
             value = read_answer(text, names, adapter, drops=is_last)
             problems = misfits(value, adapter)[:MOST_PROBLEMS]
             if not problems:

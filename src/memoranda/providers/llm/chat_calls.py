@@ -148,8 +148,7 @@ def _reply(to: ModelConnection, calls: ModelCalls, response: ModelResponse) -> C
     Raises:
         LLMError: it is a refusal without words, or its limit of tokens left nothing of use.
     """
-    text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
-    parts = response.tool_calls
+    text, parts = response.text or "", response.tool_calls
     if response.finish_reason == "content_filter":
         parts = []
         if not text:
