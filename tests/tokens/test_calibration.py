@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from memoranda.model.models import Calibration
 from memoranda.tokens.calibration import Calibrator, limit_to_tools
-from memoranda.tokens.catalog import Catalog, ToolFormat, count_tools
+from memoranda.tokens.catalog import Catalog, ChatFormat, ChatMeter, ToolFormat
 
 SYSTEM = "You are a helpful assistant. You remember what the user told you before. " * 3
 TOOLS = [
@@ -55,7 +55,8 @@ def errors_of(model, encoding, form, factor, text):
     count = getattr(bpe.openai, encoding)().count
     meter, learned, calibrator = Catalog().meter(model), Calibration(), Calibrator()
     oracle = type("Oracle", (), {"count": staticmethod(count)})
-    tools, billed = meter.tools(TOOLS), count_tools(TOOLS, oracle, form)
+    tools = meter.tools(TOOLS)
+    billed = ChatMeter(oracle, ChatFormat(tools=form)).tools(TOOLS)
     messages, errors = [SYSTEM], []
     for question, answer in zip(*[iter(parts_of(text, 40))] * 2, strict=True):
         messages.append(question)
