@@ -127,7 +127,7 @@ def test_a_cleared_chat_is_a_clean_slate(opened):
         ("What did I say before about the invoices table?", True),
     ):
         of(AnswerFinished, chat, asked)
-        sent = chat.agent._model._model.chatted[-1].messages
+        sent = chat.agent._model.chatted[-1].messages
         assert ("14 columns" in json.dumps([dict(message) for message in sent])) is told
     assert (
         "14 columns"
@@ -159,7 +159,7 @@ def test_files_go_with_the_next_message(opened, tmp_path):
     assert "Gate 12 at noon." in message.content
     assert '<file name="bill.pdf"/>' in message.content
     assert [image.label for image in message.images] == ["[image]", "[PDF]"]
-    sent = [each["role"] for each in chat.agent._model._model.chatted[-1].messages]
+    sent = [each["role"] for each in chat.agent._model.chatted[-1].messages]
     assert sent.count("user") == 1
     of(AnswerFinished, chat, "And without?")
     assert chat.agent.chat.messages[2].images == ()

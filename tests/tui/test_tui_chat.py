@@ -74,7 +74,7 @@ async def test_words_come_as_they_are_said_and_keys_stop_them(runtimes, sitting,
     Escape stops an answer, Ctrl+C says how to leave, and Ctrl+Q leaves at once.
     """
     runtime = runtimes("never said")
-    monkeypatch.setattr(runtime.chat.model, "_model", Speaker())
+    monkeypatch.setattr(runtime.agent, "_model", Speaker())
     async with sitting(runtime) as person:
 
         async def ask():

@@ -105,7 +105,7 @@ async def test_a_model_is_found_first_and_tried_before_it_is_saved(sitting, monk
             person.app.screen.focused.value = "anthropic:claude"
             assert "needs a key: set ANTHROPIC_API_KEY" in await person.press(key)
         assert not (tmp_path / "config.toml").exists()
-        assert runtime.chat.model is None
+        assert runtime.agent.model is None
     runtime.memory.close()
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event as Flag
 from typing import Any, cast
 
 from memoranda.agent.answers import MemoryAnswerer, tell_learned
@@ -45,6 +47,11 @@ WAITS = "Not consolidated yet: the last messages are kept as they were, the rest
 STUCK = "I could not finish this within {steps} steps."
 SILENT = "The model gave no answer. What you said is stored; say it again, or in other words."
 CUT_OFF = "(The model's limit of tokens cut this off.)"
+PATIENCE = 0.1  # seconds until it is seen that an answer was stopped
+
+
+class AnswerStopped(LLMError):
+    """The person did not want to hear the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +136,7 @@ class Agent:
         # MEMORY.md is to be there, and in step: it is part of every call.
         memory.notes.context_text(make=True)
         self._events: list[Event] = []
+        self._stopped = Flag()
         self._begin()
         if upkeep:
             self._services.hold_paid_work()
@@ -163,8 +171,10 @@ class Agent:
         Raises:
             InvalidInput: there is no text, or a file cannot be sent.
             SpendLimitReached: the session has cost ``agent.spend_limit``.
+            AnswerStopped: :meth:`stop` was called.
             LLMError: the model failed; what was said is stored, and can be said again.
         """
+        self._stopped.clear()
         said = clean(text, "text")
         if said.strip() in {NEW, END}:
             return self.new() if said.strip() == NEW else self.end()
@@ -186,6 +196,10 @@ class Agent:
             prunings=tuple(self._happened("pruned")),
             usage_warning=next(reversed(self._happened("approaching_limit")), None),
         )
+
+    def stop(self) -> None:
+        """End the answer that is under way; what was said is kept. Another thread may call it."""
+        self._stopped.set()
 
     def new(self) -> Answer:
         """End the conversation and begin the next: what ``/new`` does (requirement S2.25).
@@ -278,9 +292,8 @@ class Agent:
         """Return the model's reply; what it took is counted, and teaches the next estimate."""
         try:
             self._meter.require()
-            reply = self._services.models.wait(
-                model.chat(context.messages, tools=self._specs, on_text=on_text)
-            )
+            asked = model.chat(context.messages, tools=self._specs, on_text=on_text)
+            reply = self._services.models.wait(self._unless_stopped(asked))
         except LLMError as error:
             self._spend(model, error.usage or Usage(requests=1, failures=1))
             # Or a message that the provider refuses would be part of every later request.
@@ -290,6 +303,18 @@ class Agent:
         if reply.usage.requests == 1 and reply.usage.input_tokens:
             self._chat.calibrate(reply.usage.input_tokens)
         return reply
+
+    async def _unless_stopped(self, asked: Coroutine[Any, Any, ChatReply]) -> ChatReply:
+        """Return the reply that was asked for, which :meth:`stop` ends."""
+        reply = asyncio.ensure_future(asked)
+        try:
+            while not reply.done():
+                await asyncio.wait([reply], timeout=PATIENCE)
+                if self._stopped.is_set():
+                    raise AnswerStopped("the answer was stopped", Usage(requests=1))
+            return reply.result()
+        finally:
+            reply.cancel()
 
     def spending(self) -> list[StageUsage]:
         """Return what models took since the session began here, by stage: ``chat``, and others."""

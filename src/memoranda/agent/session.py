@@ -12,7 +12,7 @@ from threading import Thread
 from types import MappingProxyType
 from typing import Any
 
-from memoranda.agent.agent import Agent, Answer, talking_model
+from memoranda.agent.agent import Agent, Answer, AnswerStopped
 from memoranda.agent.commands import (
     END,
     YES,
@@ -22,7 +22,6 @@ from memoranda.agent.commands import (
     split_command,
 )
 from memoranda.agent.files import read_files
-from memoranda.agent.interruption import AnswerStopped, InterruptibleModel
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.memory import Memory, services_of
 from memoranda.model.chat import OnText
@@ -145,7 +144,6 @@ class ChatSession:
 
     Attributes:
         agent: the agent.
-        model: the model that answers, which can be stopped; ``None`` where memory alone does.
         meanings: the commands that there are, and what each does.
         changed: called whenever the conversation has another message.
 
@@ -163,15 +161,11 @@ class ChatSession:
         own: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Open the agent; nothing is asked yet."""
-        found = talking_model(memory)
-        self.model = None if found is None else InterruptibleModel(found)
         self.changed: Callable[[], object] = bool
         self._files: list[str] = []
         self._done: set[RequestOutcome] = set()
         self._events: SimpleQueue[Any] = SimpleQueue()
-        self.agent = Agent(
-            memory, session=session, llm=self.model, upkeep=True, listener=self._hear
-        )
+        self.agent = Agent(memory, session=session, upkeep=True, listener=self._hear)
         done = {name.replace("do_", "/"): getattr(self, name) for name in COMMANDS}
         self.meanings = {name: describe_command(each) for name, each in done.items()} | {**own}
         self._commands = {name: each for name, each in done.items() if name not in own}
@@ -204,8 +198,7 @@ class ChatSession:
 
     def stop(self) -> None:
         """End the answer that is under way."""
-        if self.model is not None:
-            self.model.stop()
+        self.agent.stop()
 
     def interrupt(self) -> None:
         """Stop what is under way, and leave it the second time; a handler of signals may call it.
@@ -227,10 +220,8 @@ class ChatSession:
         """Have something done in a thread of its own; yield its events as they come."""
         yield WorkStarted(ending)
         events = self._events = SimpleQueue[Any]()
-        if self.model is not None:
-            self.model.begin()
         # Without a model all words come at once, with the answer.
-        hear = None if self.model is None else events.put
+        hear = None if self.agent.model is None else events.put
 
         def act() -> None:
             try:
@@ -313,9 +304,8 @@ class ChatSession:
         """List the models that can be used now; with NAME, or a part of it, let that one answer."""
         if not words:
             yield ModelList(find_models())
-        elif found := talking_model(self.agent.memory, complete_name(words)):
-            self.model = InterruptibleModel(found)
-            self.agent.use_model(self.model)
+        else:
+            self.agent.use_model(complete_name(words))
         known = self.agent.model is None or self.agent.chat.stats().limit_known
         hint = "" if known else "; its context window is not known: set tokens.limits"
         yield Notice(f"{self.agent.model or 'memory alone'} answers now{hint}")
