@@ -89,9 +89,9 @@ class Services:
         self.zone = chosen.zone
         self.events = Events(*EVENTS)
         self.clock = CheckedClock(clock or SystemClock())
-        self.ids = IdFactory(self.clock)
         self.retention = Retention.of_settings(chosen)
-        self.planner = RecordPlanner(ids=self.ids, clock=self.clock, retention=self.retention)
+        ids = IdFactory(self.clock)
+        self.planner = RecordPlanner(ids=ids, clock=self.clock, retention=self.retention)
         language_model = open_language_model(chosen.llm, llm)
         self.providers = open_entity_providers(chosen.entities)
         quick, accurate = names(chosen.entities.fast), names(chosen.entities.accurate)
@@ -213,7 +213,6 @@ class Services:
             records=self.records(scope),
             settings=self.settings.conversation,
             catalog=self.catalog,
-            ids=self.ids,
             end_session=self.session_ended,
             recall=self.searcher(scope).recall,
             notes=None if notes is None else lambda: show_text(notes.context_text(), secrets),

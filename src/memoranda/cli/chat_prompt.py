@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import FrameType
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
@@ -11,9 +10,6 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.shortcuts import CompleteStyle
-
-from memoranda.cli.command import exit_on_signal, handle_signals
-from memoranda.serving.signals import ending_signals
 
 KEYS = KeyBindings()
 
@@ -58,29 +54,6 @@ class TerminalPrompt:
 
 
 def _read_line(session: PromptSession[str]) -> str:
-    """Return what is typed; a signal that ends the program does so once the prompt is gone.
-
-    In the middle of it, the terminal would be left as the prompt has it.
-
-    Raises:
-        SystemExit: such a signal came.
-    """
-    numbers: list[int] = []
-
-    def note(number: int, _frame: FrameType | None) -> None:
-        numbers.append(number)
-        if session.app.loop is not None:
-            session.app.loop.call_soon_threadsafe(leave)
-
-    def leave() -> None:
-        waiting = session.app.future
-        if numbers and waiting is not None and not waiting.done():
-            session.app.exit(exception=EOFError)
-
-    # What the library warns of meanwhile is printed above the prompt.
-    with handle_signals(ending_signals(), note), patch_stdout():
-        try:
-            return session.prompt(pre_run=leave)
-        finally:
-            if numbers:
-                exit_on_signal(numbers[0], None)
+    """Return what is typed; what the library warns of meanwhile is printed above the prompt."""
+    with patch_stdout():
+        return session.prompt()

@@ -17,7 +17,6 @@ from memoranda.conversation.pruning import ConversationServices, MemoryNotes, ch
 from memoranda.conversation.transcript import Transcript
 from memoranda.errors import NotFound
 from memoranda.model.checks import clean, nearest
-from memoranda.model.clock import IdFactory
 from memoranda.model.models import ConversationInfo, ForgetReceipt, Kind, Message, Recall, Scope
 from memoranda.model.ports import ConversationOptions
 from memoranda.model.query import Filter
@@ -53,7 +52,6 @@ class ConversationStore:
         records: stores the episodes of messages; whose they are, and where they are kept.
         settings: of conversations.
         catalog: what is known of models.
-        ids: makes the ids of messages and receipts.
         end_session: called with a scope and the conversation that is finished.
         recall: asks memory for a context, as ``ConversationServices`` says, of the conversation
             named ``session``; of none that is stored, where that is ``None``.
@@ -64,7 +62,6 @@ class ConversationStore:
     records: RecordService
     settings: ConversationSettings
     catalog: Catalog
-    ids: IdFactory
     end_session: Callable[[Scope, str], None]
     recall: Callable[..., Recall]
     notes: Callable[[], str] | None
@@ -84,11 +81,9 @@ class ConversationStore:
 
     def resume(self, id: str, **options: Unpack[ConversationOptions]) -> Conversation:
         """Open the conversation ``id``, or start it. It goes on where it was left."""
-        chosen = check_limits(self.settings, **options)
         transcript = self.transcript(clean(id, "id"))
-        is_of_other_model = transcript.open(options, self.records.now())
-        conversation = Conversation.over(transcript, chosen, self._services(id, session=id))
-        if is_of_other_model:
+        conversation = self._over(transcript, **options)
+        if transcript.open(options, self.records.now()):
             conversation.recount()
         return conversation
 
@@ -97,9 +92,7 @@ class ConversationStore:
 
         So one can look at a context without leaving a trace.
         """
-        transcript = Transcript.alone(id, self.records.now(), {"model": model})
-        services = self._services(id, session=None)
-        return Conversation.over(transcript, check_limits(self.settings), services)
+        return self._over(Transcript.alone(id, self.records.now(), {"model": model}))
 
     def open_existing(self, id: str, *, dry_run: bool = False) -> Conversation:
         """Return a conversation that exists, to look at it or to change it.
@@ -114,10 +107,7 @@ class ConversationStore:
             NotFound: there is none of that name; the message names similar ones.
         """
         is_known = id in self.records.store.conversations(self.records.scope, clean(id, "id"))
-        name = id if is_known else self._titled(id)
-        transcript = self.transcript(name, dry_run=dry_run)
-        services = self._services(name, session=name)
-        return Conversation.over(transcript, check_limits(self.settings), services)
+        return self._over(self.transcript(id if is_known else self._titled(id), dry_run=dry_run))
 
     def _titled(self, title: str) -> str:
         """Return the id of the only conversation of a title."""
@@ -169,16 +159,22 @@ class ConversationStore:
         records.events.emit("forgotten", receipt)
         return receipt
 
-    def _services(self, id: str, *, session: str | None) -> ConversationServices:
-        """Return what a conversation works with; ``session`` is its name where it is stored."""
-        return ConversationServices(
+    def _over(self, transcript: Transcript, **options: Unpack[ConversationOptions]) -> Conversation:
+        """Return the conversation that a transcript keeps, with this memory behind it.
+
+        Raises:
+            InvalidInput: an option cannot be used.
+        """
+        name = transcript.id
+        services = ConversationServices(
             catalog=self.catalog,
             clock=self.records.clock,
-            ids=self.ids,
-            recall=partial(self.recall, session=session),
-            notes=partial(self._read_notes, id),
-            requests=partial(self.requests, id),
+            ids=self.records.planner.ids,
+            recall=partial(self.recall, session=name if transcript.records else None),
+            notes=partial(self._read_notes, name),
+            requests=partial(self.requests, name),
         )
+        return Conversation.over(transcript, check_limits(self.settings, **options), services)
 
     def _read_notes(self, id: str) -> MemoryNotes:
         """Return what memory has to say in every context of a conversation."""
