@@ -181,5 +181,5 @@ def _all_records(memory: Memory) -> dict[str, str]:
 def problems(memory: Memory) -> list[str]:
     """Return what is wrong with a store, but that it asks for a purge, which is then done."""
     if any(TO_PURGE in line for line in memory.verify()):
-        memory.purge()
+        services_of(memory).wipe()
     return memory.verify()

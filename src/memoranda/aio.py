@@ -305,7 +305,6 @@ class AsyncMemory:
     doctor = in_thread(Memory.doctor)
     verify = in_thread(Memory.verify)
     rebuild = in_thread(Memory.rebuild)
-    purge = in_thread(Memory.purge)
     embed_pending = in_thread(Memory.embed_pending)
     reembed = in_thread(Memory.reembed)
     export = in_thread(Memory.export)

@@ -897,10 +897,6 @@ class Memory:
         self._services.forget_index()
         return found
 
-    def purge(self) -> bool:
-        """Overwrite what erased text left in free space; false while others read the file."""
-        return self._services.wipe() is None
-
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Give vectors to all records of the store that wait for them; return how many did."""
         return self._services.derivations.finish(None, progress=progress)

@@ -57,9 +57,7 @@ NOT_REMOTE = {
     "stored_conversations": "for the doors of this package",
     "consolidator_tools": "an agent that consolidates works where the memory is",
     **dict.fromkeys(("schedule", "run_upkeep"), "the server does its own upkeep"),
-    **dict.fromkeys(
-        ("embed_pending", "reembed", "purge"), "memoranda doctor on the server does it"
-    ),
+    **dict.fromkeys(("embed_pending", "reembed"), "memoranda doctor on the server does it"),
     **dict.fromkeys(("backup", "copy_to"), "a place on the server, whose operator has commands"),
     **dict.fromkeys(("over", "recount"), "for whoever opens a conversation in this process"),
     "files": "a server has no routes for them; its items are there",

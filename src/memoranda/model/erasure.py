@@ -20,12 +20,14 @@ class KeptText:
         text: what it says, JSON as it is stored; empty where that is in ``message``.
         message: the message that it is.
         model: whose tokens count in its conversation.
+        is_forgotten: whether the episode of the message was forgotten.
     """
 
     place: TextPlace
     text: str = ""
     message: Message | None = None
     model: str | None = None
+    is_forgotten: bool = False
 
     @property
     def told(self) -> str:

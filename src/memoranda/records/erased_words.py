@@ -57,6 +57,13 @@ class ErasedWords:
         if words:
             self._phrases[words[0]].append((words, text))
 
+    def _phrases_in(self, words: Words) -> Iterator[tuple[Words, str]]:
+        """Yield the short texts that stand in these words, as words and as texts."""
+        for start, word in enumerate(words):
+            for phrase, text in self._phrases.get(word, ()):
+                if words[start : start + len(phrase)] == phrase:
+                    yield phrase, text
+
     def repeated_in(self, text: str) -> frozenset[str]:
         """Return the erased texts that a text repeats."""
         found: set[str] = set()
@@ -64,11 +71,10 @@ class ErasedWords:
             words = split_words(plain)
             for run in _long_runs(words):
                 found |= self._runs.get(run, frozenset())
-            for start, word in enumerate(words):
-                for phrase, erased in self._phrases.get(word, ()):
-                    tiny = len(phrase) == 1 and len(word) < SHORTEST
-                    there = words if tiny else words[start : start + len(phrase)]
-                    found.update([erased] if there == phrase else [])
+            for phrase, erased in self._phrases_in(words):
+                tiny = len(phrase) == 1 and len(phrase[0]) < SHORTEST
+                if phrase == words or not tiny:
+                    found.add(erased)
         return frozenset(found)
 
     def are_told_in(self, answer: str) -> bool:
@@ -76,11 +82,7 @@ class ErasedWords:
         words = split_words(answer)
         if any(run in self._runs for run in _long_runs(words)):
             return True
-        return any(
-            words[start : start + len(phrase)] == phrase
-            for start, word in enumerate(words)
-            for phrase, _ in self._phrases.get(word, ())
-        ) and any(map(self.are_all_of, statements(answer)))
+        return any(self._phrases_in(words)) and any(map(self.are_all_of, statements(answer)))
 
     def are_all_of(self, text: str) -> bool:
         """Return whether a text says nothing but what was erased."""
@@ -88,7 +90,7 @@ class ErasedWords:
         runs = list(_long_runs(words))
         if runs and all(run in self._runs for run in runs):
             return True
-        return any(words == each for at in words[:1] for each, _ in self._phrases.get(at, ()))
+        return any(phrase == words for phrase, _ in self._phrases_in(words))
 
     def replace_lines(
         self, lines: Sequence[str], *, spare: Collection[int] = ()

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from memoranda.model.clock import Clock
 from memoranda.model.erasure import KeptText, erase_message
 from memoranda.model.models import ForgetReceipt, Kind, Message, PlaceKind, Record, Scope, TextPlace
-from memoranda.model.query import Filter, RecordRelation, Subset
+from memoranda.model.query import Filter, RecordRelation
 from memoranda.records.erased_words import ErasedWords, is_long
 from memoranda.store.sql.store import Store
 from memoranda.text.recalled import is_line_of, lines
@@ -164,7 +164,7 @@ class _CopySearch:
         plan = ErasurePlan()
         found: dict[TextPlace, tuple[KeptText, list[Record]]] = {}
         texts = self._store.kept_texts(self._scope)
-        for record_id, kept in self._find_answers(texts):
+        for kept, record_id in self._find_answers(texts):
             plan.places.append(TextPlace(PlaceKind.RECORD, record_id))
             self._replace(plan, kept)
         answered = {place.id for place in plan.places}
@@ -190,27 +190,21 @@ class _CopySearch:
                 self._list(plan, message.id, message.content, sources)
         return plan
 
-    def _find_answers(self, texts: Iterable[KeptText]) -> list[tuple[str, KeptText]]:
-        """Return the answers without a model that tell what goes, or answer it, by their records.
+    def _find_answers(self, texts: Iterable[KeptText]) -> Iterator[tuple[KeptText, str]]:
+        """Yield the answers without a model that tell what goes, or answer it, with their records.
 
         They are known by these: such a record is forgotten as soon as it is stored.
         """
-        found: dict[str, KeptText] = {}
         asked: dict[str | None, bool] = {}
-        now = self._eraser.clock.now()
-        where = Filter(now=now, retired=True, kinds=(Kind.EPISODE,), subset=Subset.OVER)
-        over = {each.id for each in self._store.records(self._scope, where)}
         for kept in texts:
             said, chat = kept.message, kept.place.conversation
             if said is None or said.record_id is None or chat == self._conversation:
                 continue
             goes = said.record_id in self.going
-            answers = said.role == "assistant" and said.record_id in over and not goes
+            answers = said.role == "assistant" and kept.is_forgotten and not goes
             if answers and (asked.get(chat) or self._told.are_told_in(said.content)):
-                found[said.record_id] = kept
+                yield kept, said.record_id
             asked[chat] = goes
-        trails = self._store.trails(self._scope, list(found))
-        return [(id_, found[id_]) for id_, trail in trails.items() if trail.closed_at]
 
     def _judge_record(
         self, plan: ErasurePlan, record: Record, kept: KeptText, sources: Sequence[Record]

@@ -17,7 +17,7 @@ from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from memoranda import errors
-from memoranda.model.changes import Insert
+from memoranda.model.changes import Insert, RecordChange, StoredRecord
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.processes import follow_forks
@@ -346,10 +346,18 @@ class PostgresStore(Store):
             connection.run(LOCK_ALL)
             yield connection
 
-    def _insert_alone(self, scope: Scope, new: Insert) -> bool:
-        values = postgres_terms.values_of(scope, new, self._analyzer)
-        with self._lend() as connection:
-            return connection.change(postgres_terms.ADD, values) > 0
+    def apply(self, scope: Scope, changes: Sequence[RecordChange]) -> list[StoredRecord]:
+        """Carry out changes of records; a record that stands alone by one statement.
+
+        That is stored so where its user is known and has no other of its text.
+        """
+        match changes:
+            case [Insert(stands_alone=True) as new] if scope.owns(new.record):
+                values = postgres_terms.values_of(scope, new, self._analyzer)
+                with self._lend() as connection:
+                    if connection.change(postgres_terms.ADD, values):
+                        return [StoredRecord(new.record, is_new=True)]
+        return super().apply(scope, changes)
 
     # Upkeep
 

@@ -21,13 +21,10 @@ from weakref import WeakSet
 import apsw
 
 from memoranda import errors
-from memoranda.model.changes import Insert
-from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.processes import follow_forks
 from memoranda.model.query import Postings
 from memoranda.store.sql import database
-from memoranda.store.sql.record_writes import INSERT, LONG, MOST_WAITING, index_terms, record_row
 from memoranda.store.sql.rows import dump
 from memoranda.store.sql.store import Store
 from memoranda.store.sqlite_schema import QUERY_INDEX, bring_up_to_date, opens_index, read_version
@@ -156,18 +153,6 @@ DIALECT = database.Dialect(
     },
     {r"\bSERIAL PRIMARY KEY\b": "INTEGER PRIMARY KEY"},
 )
-
-
-# Begins a unit of work that is a record alone, of a user who has none of that text, unless it is
-# time to index those that wait.
-BEGIN_ALONE = f"""
-UPDATE users SET revision = revision + 1, terms_waiting = terms_waiting + :weight,
-    fact_revision = CASE WHEN :kind = 'fact' THEN revision + 1 ELSE fact_revision END
-WHERE name = :name AND deleted = 0 AND deletions = coalesce(:deletions, deletions)
-    AND terms_waiting + :weight < {MOST_WAITING} AND NOT EXISTS (
-        SELECT 1 FROM records r WHERE r.user_key = users.key AND r.content_hash = :hash)
-RETURNING key, ({database.LAST_KEY}) + 1
-"""
 
 
 @cache
@@ -565,20 +550,6 @@ class SqliteStore(Store):
     def transact(self, patience: float | None = None) -> AbstractContextManager[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or undone."""
         return self._lend_writer(patience, begins=True)
-
-    def _insert_alone(self, scope: Scope, new: Insert) -> bool:
-        record, terms = (
-            new.record,
-            index_terms(self._analyzer.terms, new.record.content, is_item=False),
-        )
-        asked = {"name": scope.user, "deletions": scope.deletions, "kind": record.kind}
-        asked |= {"hash": record.content_hash, "weight": 1 + len(terms) // LONG}
-        with self.transact() as connection:
-            found = connection.one(BEGIN_ALONE, asked)
-            if found is not None:
-                user, key = found
-                connection.run_many(INSERT, [record_row(new, record, terms, key, user)])
-        return found is not None
 
     def _begin(self, connection: SqliteConnection) -> None:
         connection.raw.execute("BEGIN IMMEDIATE")

@@ -23,7 +23,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from memoranda.errors import SchemaTooNew, StoreClosed, StoreError
 from memoranda.model.query import Postings
@@ -305,12 +305,11 @@ class FullText(Protocol):
         """Return the keys of all records that are indexed."""
 
 
-C = TypeVar("C", bound=SqlConnection)
 # Seconds that a writer waits for others.
 BUSY_TIMEOUT = 60.0
 
 
-class Database(ABC, Generic[C]):
+class Database(ABC):
     """Lends connections to threads: inside a snapshot of a thread, always the same one.
 
     Attributes:
@@ -335,7 +334,7 @@ class Database(ABC, Generic[C]):
         self._closed = False
 
     @abstractmethod
-    def _lend(self) -> AbstractContextManager[C]:
+    def _lend(self) -> AbstractContextManager[SqlConnection]:
         """Lend a connection that nobody else has meanwhile."""
 
     @abstractmethod
@@ -347,14 +346,14 @@ class Database(ABC, Generic[C]):
         """Raise one of our errors in place of any of the driver's."""
 
     @abstractmethod
-    def transact(self, patience: float | None = None) -> AbstractContextManager[C]:
+    def transact(self, patience: float | None = None) -> AbstractContextManager[SqlConnection]:
         """Lend a connection inside one transaction: committed, or undone.
 
         Args:
             patience: seconds to wait for other writers, at most.
         """
 
-    def transact_alone(self) -> AbstractContextManager[C]:
+    def transact_alone(self) -> AbstractContextManager[SqlConnection]:
         """Lend a connection inside a transaction beside which nobody writes."""
         return self.transact()
 
@@ -372,13 +371,13 @@ class Database(ABC, Generic[C]):
             message = f"the memory in {self.location} was closed; open it again with Memory(…)"
             raise StoreClosed(message)
 
-    def read(self) -> AbstractContextManager[C]:
+    def read(self) -> AbstractContextManager[SqlConnection]:
         """Lend a connection for reading; inside a snapshot, always the same one."""
         pinned = getattr(self._local, "pinned", None)
         return self._lend() if pinned is None else self._lend_again(pinned)
 
     @contextmanager
-    def _lend_again(self, connection: C) -> Iterator[C]:
+    def _lend_again(self, connection: SqlConnection) -> Iterator[SqlConnection]:
         with self._translated():
             yield connection
 

@@ -119,7 +119,7 @@ def damaged_rows(connection: SqlConnection, table: str) -> Iterator[str]:
             yield f"{row[0]}: {error}"
 
 
-def follow_analyzer(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> None:
+def follow_analyzer(database: Database, analyzer: Analyzer, names: NameMatcher) -> None:
     """Make the index anew where another analyzer made it, and the keys of names where none are."""
     with database.read() as connection:
         if meta(connection, ANALYZER) == analyzer.name and not connection.value(UNKEYED):
@@ -132,7 +132,7 @@ def follow_analyzer(database: Database[Any], analyzer: Analyzer, names: NameMatc
             _add_name_keys(connection, names)
 
 
-def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyzer) -> None:
+def reindex(connection: SqlConnection, database: Database, analyzer: Analyzer) -> None:
     """Make the full-text index anew, a user at a time."""
     database.full_text.clear(connection)
     for (user,) in connection.all("SELECT DISTINCT user_key FROM records"):
@@ -154,7 +154,7 @@ def _texts(connection: SqlConnection, user: int | None = None) -> list[Row]:
     return connection.all(f"{TEXTS} {whose} ORDER BY key", {"user": user})
 
 
-def verify(database: Database[Any]) -> list[str]:
+def verify(database: Database) -> list[str]:
     """Return a line for each kind of difference found, with examples."""
     with database.snapshot(), database.read() as connection:
         problems = database.problems(connection)
@@ -167,7 +167,7 @@ def verify(database: Database[Any]) -> list[str]:
     return problems
 
 
-def _differences(connection: SqlConnection, database: Database[Any]) -> Iterator[str]:
+def _differences(connection: SqlConnection, database: Database) -> Iterator[str]:
     """Yield a line for each kind of difference between rows."""
     for table in DECODED:
         damaged = [*damaged_rows(connection, table)]
@@ -197,7 +197,7 @@ def _report(name: str, found: list[Any]) -> list[str]:
     return [f"{name}: {len(found)} ({', '.join(map(str, found[:MOST_NAMED]))}{more})"]
 
 
-def rebuild(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> list[str]:
+def rebuild(database: Database, analyzer: Analyzer, names: NameMatcher) -> list[str]:
     """Make the derived rows anew, or queue them, and touch no other; return what was wrong before.
 
     What is right of what is dear to make (vectors), or was told by a person or a file (entities),

@@ -149,8 +149,9 @@ FROM prunings p JOIN conversations c ON c.key = p.conversation_key
 WHERE c.user_key = :user AND p.user_key = :user
 """
 KEPT_MESSAGES = f"""
-SELECT c.id, c.model, {rows.MESSAGE} FROM messages m
-JOIN conversations c ON c.key = m.conversation_key
+SELECT c.id, c.model, EXISTS (SELECT 1 FROM records r WHERE r.user_key = :user
+    AND r.id = m.record_id AND r.closed_at IS NOT NULL AND r.superseded_by IS NULL), {rows.MESSAGE}
+FROM messages m JOIN conversations c ON c.key = m.conversation_key
 WHERE c.user_key = :user AND m.user_key = :user ORDER BY m.key
 """
 READ_PRUNINGS = f"""
@@ -241,8 +242,6 @@ def matching(scope: Scope | None, user: int, where: Filter) -> SqlConditions:
 
 def _comparison(name: str, operator: str, wanted: Any, parameter: str) -> tuple[str, str]:
     """Return a condition on metadata as SQL over ``parameter``, and the value of that."""
-    if operator == "in" and len(wanted) == 1:
-        operator, wanted = "eq", wanted[0]
     if operator == "in":
         some = f"SELECT 1 FROM (@texts(:{parameter})) one WHERE @compared(r.metadata, one.value, =)"
         return f"EXISTS ({some})", dump([dump({name: value}) for value in wanted])
@@ -515,9 +514,10 @@ class SqlReads:
             return KeptText(place, row[3], model=row[4])
 
         def message_of(row: Row) -> KeptText:
-            kept = rows.MESSAGES.make(row[2:])
-            place = models.TextPlace(models.PlaceKind.MESSAGE, kept.id, row[0])
-            return KeptText(place, message=kept, model=row[1])
+            conversation, model, is_forgotten, *columns = row
+            kept = rows.MESSAGES.make(columns)
+            place = models.TextPlace(models.PlaceKind.MESSAGE, kept.id, conversation)
+            return KeptText(place, message=kept, model=model, is_forgotten=bool(is_forgotten))
 
         with self.snapshot():
             texts = self._made(scope, KEPT_TEXTS, text_of)

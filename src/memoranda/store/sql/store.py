@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from memoranda.errors import InvalidInput, StoreError, StoreReadOnly, UserDeleted
-from memoranda.model.changes import Insert, RecordAccess, RecordChange, StoredRecord
+from memoranda.model.changes import RecordAccess, RecordChange, StoredRecord
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Record, Scope
 from memoranda.model.ports import VECTORS, Analyzer, NameMatcher
@@ -166,7 +166,7 @@ def known_user(
 ForeignMemory = tuple[str, str, dict[str, Any]]
 
 
-class Store(database.Database[Any], TransferReads, IndexReads, AccessReads):
+class Store(database.Database, TransferReads, IndexReads, AccessReads):
     """A whole memory in one database: units of work, the reads of all rooms, and its own upkeep.
 
     Common to every method:
@@ -220,10 +220,6 @@ class Store(database.Database[Any], TransferReads, IndexReads, AccessReads):
 
     def apply(self, scope: Scope, changes: Sequence[RecordChange]) -> list[StoredRecord]:
         """Carry out changes of records in a unit of work of their own."""
-        match changes:
-            case [Insert(stands_alone=True) as new] if scope.owns(new.record):
-                if self._insert_alone(scope, new):
-                    return [StoredRecord(new.record, is_new=True)]
         try:
             with self.write(scope) as tx:
                 return tx.carry_out(changes)
@@ -231,10 +227,6 @@ class Store(database.Database[Any], TransferReads, IndexReads, AccessReads):
             if not all(isinstance(change, RecordAccess) for change in changes):
                 raise
         return []  # Where nothing can be written, it is read without being counted.
-
-    @abstractmethod
-    def _insert_alone(self, scope: Scope, new: Insert) -> bool:
-        """Store a record by few statements; return whether its user is known and lacks its text."""
 
     def reset_vectors(self, model: str, dimensions: int) -> None:
         """Drop all vectors, name the model and queue every record."""
