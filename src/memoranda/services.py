@@ -15,7 +15,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from memoranda.derivations import DerivationWorker
-from memoranda.entities.names import RuleNameMatcher
+from memoranda.entities import names as name_matcher
 from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline, open_entity_providers
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
@@ -100,7 +100,7 @@ class Services:
         masks = chosen.secrets.recall == "mask"
         self.embedder, off_because = open_embedder(chosen.embedding, embedder, masks=masks)
         require_model(chosen.retrieval, off_because)
-        self.store = open_store(location, chosen, RuleNameMatcher())
+        self.store = open_store(location, chosen, name_matcher)
         self.models = StageModels(language_model, self.store, masks=masks)
         self.derivations = DerivationWorker(
             self.store,

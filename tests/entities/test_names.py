@@ -6,17 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row, each_text
 
-from memoranda.entities.names import (
-    RuleNameMatcher,
-    is_initialism,
-    keys,
-    means,
-    same_person,
-    same_thing,
-)
+from memoranda.entities import names as matcher
+from memoranda.entities.names import is_initialism, keys, means, same_person, same_thing
 from memoranda.text.terms import fold_name
-
-MATCHER = RuleNameMatcher()
 
 
 @each_text
@@ -109,7 +101,7 @@ def test_what_a_name_means(row: str):
     Acme Ltd (organization) = acme | Acme Ltd (location) = -
     """
     *name, key = re.fullmatch(r"(.+) \((\w+)\) = (.+)", row).groups()
-    fitting = [known for known, kind in KNOWN.items() if MATCHER.means(*name, known, kind)]
+    fitting = [known for known, kind in KNOWN.items() if matcher.means(*name, known, kind)]
     assert fitting == ([] if key == "-" else [key])
 
 
@@ -156,7 +148,7 @@ def test_all_related_names_find_each_other(one: str):
 @given(LOOSE)
 def test_keys_depend_on_the_folded_name(name: str):
     """A spelling and its folded form have the same few keys."""
-    assert keys(name) == keys(fold_name(name)) == MATCHER.keys(name)
+    assert keys(name) == keys(fold_name(name)) == matcher.keys(name)
     for each in keys(name):
         assert bool(each) == bool(fold_name(name))
         assert len(each) <= 10

@@ -23,7 +23,7 @@ from memoranda.errors import InvalidInput
 from memoranda.memory import Memory as OwnMemory
 from memoranda.memory import scope_of, services_of
 from memoranda.model.changes import Insert
-from memoranda.model.checks import clean, limited, number
+from memoranda.model.checks import clean, limited, number, refuse_unknown
 from memoranda.model.models import UNSET, ChangeAction, Hit, Kind, NewMessage, Record, Unset
 from memoranda.model.query import Filter, Subset
 from memoranda.records.drafts import Draft, admit_draft, draft_correction, show_record
@@ -239,20 +239,25 @@ class Mem0Memory:
             handle, record = self._find(memory_id, deleted=True)
         except InvalidInput:
             return []
-        rows, text = list[dict[str, Any]](), None
+        rows: list[dict[str, Any]] = []
         for change in handle.history(record.id):
             version, is_deleted = handle.get(change.record), change.reason == "forgotten"
             told = change.action in {ChangeAction.INSERT, ChangeAction.UPDATE} or is_deleted
             if version is None or not told or (is_deleted and version.superseded_by is not None):
                 continue
-            new = None if is_deleted else version.content
-            event = "DELETE" if is_deleted else "UPDATE" if rows else "ADD"
-            rows.append({"id": f"{memory_id}/{len(rows)}", "memory_id": memory_id, "event": event})
-            rows[-1] |= {"old_memory": text, "new_memory": new, "is_deleted": is_deleted}
-            at = {"created_at": record.event_time, "updated_at": change.at}
-            rows[-1] |= {name: moment.isoformat() for name, moment in at.items()}
-            rows[-1] |= {"actor_id": version.metadata.get(ACTOR), "role": version.source_role}
-            text = new
+            row = {
+                "id": f"{memory_id}/{len(rows)}",
+                "memory_id": memory_id,
+                "event": "DELETE" if is_deleted else "UPDATE" if rows else "ADD",
+                "old_memory": rows[-1]["new_memory"] if rows else None,
+                "new_memory": None if is_deleted else version.content,
+                "is_deleted": is_deleted,
+                "created_at": record.event_time.isoformat(),
+                "updated_at": change.at.isoformat(),
+                "actor_id": version.metadata.get(ACTOR),
+                "role": version.source_role,
+            }
+            rows.append(row)
         return rows
 
     def reset(self) -> None:
@@ -446,8 +451,7 @@ def _meets(payload: Payload, name: str, wanted: Any) -> bool:
     held = [it for it in (value if isinstance(value, list) else [value]) if it is not None]
     found = []
     for word, other in (wanted if isinstance(wanted, Mapping) else implied).items():
-        if word not in OPERATORS:
-            raise InvalidInput(f"filters[{name!r}]: {word!r} is none of {', '.join(OPERATORS)}")
+        refuse_unknown([word], OPERATORS, f"filters[{name!r}]")
         fits, is_value, what = OPERATORS[word]
         if not is_value(other):
             raise InvalidInput(f"filters[{name!r}][{word!r}]={other!r:.80} must be {what}")

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, Self, Unpack
 from weakref import finalize
 
-from memoranda.entities.names import RuleNameMatcher
+from memoranda.entities import names as name_matcher
 from memoranda.errors import NotFound
 from memoranda.model.changes import RecordAccess, RecordChange, StoredRecord
 from memoranda.model.checks import clean, content_hash, limited
@@ -81,7 +81,7 @@ class Transcript:
         Raises:
             InvalidInput: a setting cannot be stored.
         """
-        store = SqliteStore(MEMORY, analyzer=TermAnalyzer(), names=RuleNameMatcher())
+        store = SqliteStore(MEMORY, analyzer=TermAnalyzer(), names=name_matcher)
         transcript = cls(store, ALONE, id)
         finalize(transcript, store.close).atexit = False
         transcript.open(given, at)

@@ -27,12 +27,8 @@ _PERSON_LIKE = frozenset({"person", "other"})
 _COUNTERPARTS = {"=": "=", "<": ">", ">": "<"}
 
 
-class RuleNameMatcher:
-    """The rules of this module as a :class:`~memoranda.model.ports.NameMatcher`."""
-
-    def __init__(self) -> None:
-        """Take :func:`fold_name`, :func:`means` and :func:`keys`."""
-        self.fold, self.means, self.keys = fold_name, means, keys
+# With it this module is a :class:`~memoranda.model.ports.NameMatcher`.
+fold = fold_name
 
 
 def same_person(short: str, full: str) -> bool:

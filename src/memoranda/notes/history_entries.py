@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
 
 from memoranda.facts.values import stems
 from memoranda.learning.claims import Turn
@@ -249,13 +248,8 @@ def weigh_words(text: str) -> dict[str, float]:
 
 
 def _weight(low: str, *, is_name: bool) -> float:
-    if low in _empty_words() or low.partition("'")[0] in _empty_words():
+    if not words_of("function_words", "en").isdisjoint((low, low.partition("'")[0])):
         return 0
     if is_name:
         return _NAME
     return _BY_LENGTH[len(low)] if low.isalpha() and len(low) < len(_BY_LENGTH) else 1.0
-
-
-@cache
-def _empty_words() -> frozenset[str]:
-    return words_of("function_words", "en")

@@ -24,7 +24,7 @@ from memoranda.model.checks import json_text, several
 from memoranda.model.models import Image, ToolCall
 from memoranda.model.ports import TokenCounter
 from memoranda.text.json_values import object_of
-from memoranda.text.patterns import LinearMatch, compile_pattern
+from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.documents import count_document, size_in_url
 from memoranda.tokens.estimate import DEFAULT, ENCODINGS, EstimatedCounter
 from memoranda.tokens.exact import huggingface_counter, openai_counter
@@ -202,16 +202,8 @@ FORMATS = {"others": OTHERS, "openai": OPENAI, "anthropic": ANTHROPIC}
 RULES: dict[str, Callable[..., int]] = {
     rule.__name__: rule for rule in (tiles, patches, area, flat)
 }
-# What may stand before a model's name: "openai/", "openai:", "us.anthropic.".
-BEFORE = compile_pattern(r"[/:]|[a-z]+\.")
-
-
-def _leads_to_name(found: LinearMatch) -> bool:
-    """Return whether what was found begins the text, or stands behind a sign that may."""
-    start = found.start()
-    return found[0] in "/:" or not start or found.string[start - 1] in "/:."
-
-
+# What stands between a model's name and what may be before it: "openai/", "us.anthropic.".
+BEFORE = compile_pattern(r"[/:.]")
 WILDCARDS = frozenset("*?[]")
 KEPT_MODELS = 1_000
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -277,10 +269,7 @@ class Catalog:
     def _look_up(self, model: str | None) -> ModelFamily:
         """Return what is known of ``model``. Loads nothing."""
         name = (model or "").strip().lower()
-        names = [
-            name,
-            *(name[each.end() :] for each in BEFORE.finditer(name) if _leads_to_name(each)),
-        ]
+        names = [name, *(name[each.end() :] for each in BEFORE.finditer(name))]
         listed = _best(names, families())
         limit, tokenizer = _best(names, self._limits), _best(names, self._tokenizers)
         known = families()[listed] if listed else ModelFamily()

@@ -31,11 +31,16 @@ def count_document(text: str) -> int | None:
     body = text[text.find(",") + 1 :] if text.startswith("data:") else text
     if not body.startswith(PDF_IN_BASE64):
         return None
+    data = _decode(body.encode("utf-8", "replace"))
+    return PAGE_TOKENS * count_pages(data) if data else None
+
+
+def _decode(text: bytes) -> bytes:
+    """Return what a text in base64 stands for, as far as it is whole; nothing where it is none."""
     try:
-        data = binascii.a2b_base64(body[: len(body) // 4 * 4])
+        return binascii.a2b_base64(text[: len(text) // 4 * 4])  # Each four are three bytes.
     except binascii.Error:
-        return None
-    return PAGE_TOKENS * count_pages(data)
+        return b""
 
 
 def count_pages(data: bytes) -> int:
@@ -74,12 +79,7 @@ def size_in_url(url: str) -> tuple[int, int] | None:
         return None
     # Escapes make it longer, and so the header shorter: no picture has so much before its size.
     written = unquote_to_bytes(body[: HEADER * 4 // 3].encode("utf-8", "replace"))
-    plain = written.translate(None, b" \t\r\n")
-    try:
-        # Whole groups of four characters, each three bytes.
-        return size_of(binascii.a2b_base64(plain[: len(plain) // 4 * 4]))
-    except binascii.Error:
-        return None
+    return size_of(_decode(written.translate(None, b" \t\r\n")))
 
 
 def size_of(data: bytes) -> tuple[int, int] | None:

@@ -23,7 +23,7 @@ from typing import Any
 from memoranda.conversation.transcript import place_of
 from memoranda.errors import InvalidInput, StoreError
 from memoranda.model.changes import AuditTrail, Insert
-from memoranda.model.checks import content_hash, iso, storable
+from memoranda.model.checks import content_hash, iso, refuse_unknown, storable
 from memoranda.model.models import ConversationInfo, Kind, Message, Pruning, Record, Scope
 from memoranda.model.notes import NOTES_FILES, NotesContent
 from memoranda.model.query import Filter, Subset
@@ -98,29 +98,22 @@ def _transcript_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str
     messages = store.messages(scope, id, cleared=True)
     for message in messages:
         yield _line("message", message, conversation=id)
-    for pruning in _numbered_prunings(store.prunings(scope, id), messages):
-        cuts = [
-            to_object(cut) | {"first": messages[cut.first].id, "last": messages[cut.last].id}
-            for cut in pruning.cuts
-        ]
+    for pruning in store.prunings(scope, id):
+        cuts = list(_cut_objects(pruning, messages))
         yield _line("pruning", pruning, conversation=id, cuts=cuts)
 
 
-def _numbered_prunings(prunings: Sequence[Pruning], messages: Sequence[Message]) -> list[Pruning]:
-    """Return receipts by the numbers of messages, from 0, instead of their positions.
+def _cut_objects(pruning: Pruning, messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
+    """Yield the cuts of a receipt, by the ids of their messages instead of positions.
 
     Of cuts whose messages were all erased nothing is told.
     """
     places = [place_of(message) for message in messages]
-    found = []
-    for pruning in prunings:
-        cuts = []
-        for cut in pruning.cuts:
-            first, end = bisect_left(places, cut.first), bisect_right(places, cut.last)
-            if first < end:
-                cuts.append(replace(cut, first=first, last=end - 1, messages=end - first))
-        found.append(replace(pruning, cuts=tuple(cuts)))
-    return found
+    for cut in pruning.cuts:
+        first, end = bisect_left(places, cut.first), bisect_right(places, cut.last)
+        if first < end:
+            ends = {"first": messages[first].id, "last": messages[end - 1].id}
+            yield to_object(replace(cut, messages=end - first)) | ends
 
 
 def _line(kind: str, *parts: object, **more: Any) -> tuple[str, bytes]:
@@ -208,8 +201,7 @@ class _Restoration:
         scope = self.target.scope
         value = object_of(item.value)
         kind = str(value.get("type"))
-        if kind not in LINES:
-            raise InvalidInput(f"type={kind!r:.80} is unknown; use one of {', '.join(LINES)}")
+        refuse_unknown([kind], LINES, "type")
         agent = value.get("agent") and (scope.agent or value["agent"])
         line = {**value, "agent": agent, "user": scope.user, **more}
         if kind == "notes":

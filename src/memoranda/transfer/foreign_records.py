@@ -42,6 +42,7 @@ from memoranda.transfer.sources import (
     moment_of,
     read_values,
     reading_file,
+    tags_of,
     text_of,
 )
 
@@ -96,10 +97,9 @@ def _mem0_draft(memory: Mapping[str, Any], zone: tzinfo) -> Draft:
     content, own = text_of(memory, "memory"), memory.get("metadata")
     ends = [value_of(place, name) for place in (memory, own) for name in ENDS]
     kept = {f"mem0_{name}": memory.get(name) for name in KEPT if memory.get(name) is not None}
-    tags = list_of(memory, "categories")
     return Draft(
         content=content,
-        tags=[tag for tag in tags if isinstance(tag, str) and tag.strip()],
+        tags=tags_of(memory, "categories"),
         metadata={**(own if isinstance(own, Mapping) else {}), **kept},
         event_time=moment_of(memory.get("created_at"), "created_at"),
         valid_until=_end(next(filter(None, ends), None), zone),

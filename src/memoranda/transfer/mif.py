@@ -40,10 +40,10 @@ ENVELOPE = frozenset({"mif_version", "generator", "export_meta", "memories", EXT
 TOLD = frozenset({"content", "metadata", "tags", "embeddings"})
 
 
-def mif_document(
+def document_lines(
     store: Store, scope: Scope, now: datetime, counts: sources.ImportCounts
-) -> Mapping[str, Any]:
-    """Return what the scope knows; count that, and what is left out."""
+) -> Iterator[tuple[str, bytes]]:
+    """Yield a document of what the scope knows; count that, and what is left out."""
     memories, own, rest = list[dict[str, Any]](), dict[str, Any](), dict[str, Any]()
     for page in record_pages(store, scope, now, tuple(Kind)):
         for record in (each for each in page if is_active(each, now)):
@@ -62,7 +62,8 @@ def mif_document(
         "export_meta": {"created_at": iso(now), "user_id": scope.user},
     }
     extensions = {**rest.get(EXTENSIONS, {}), VENDOR: {"memory_metadata": own}}
-    return {**head, "memories": memories, **rest, EXTENSIONS: extensions}
+    document = {**head, "memories": memories, **rest, EXTENSIONS: extensions}
+    yield sources.FileFormat.MIF, json.dumps(document, ensure_ascii=False, indent=1).encode()
 
 
 def _memory(record: Record) -> dict[str, Any]:
@@ -115,7 +116,7 @@ def _draft(memory: Mapping[str, Any], own: object) -> Draft:
     draft: Draft = {
         "content": sources.text_of(memory, "content"),
         "kind": "episode" if memory.get("memory_type") == SAID else "fact",
-        "tags": [tag for tag in list_of(memory, "tags") if isinstance(tag, str) and tag.strip()],
+        "tags": sources.tags_of(memory, "tags"),
         "metadata": {**object_of(memory.get("metadata") or {}), REST: rest},
         "event_time": sources.moment_of(memory.get("created_at"), "created_at"),
         "trust": Trust.AGENT,

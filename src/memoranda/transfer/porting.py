@@ -101,13 +101,9 @@ def export(
         NotFound: there is no such conversation.
     """
     store, scope, counts = source.store, source.scope, source.counts
-    form = FileFormat.SESSION if conversation else FileFormat.MEMORANDA
-    if format not in {None, form}:
-        refuse_unknown([format], [form] if conversation else [form, FileFormat.MIF], "format")
-        with store.snapshot():
-            document = mif.mif_document(store, scope, source.records.now(), counts)
-        write_export(to, [json.dumps(document, ensure_ascii=False, indent=1).encode()])
-        return counts.report(scope, FileFormat.MIF)
+    forms = [FileFormat.SESSION] if conversation else [FileFormat.MEMORANDA, FileFormat.MIF]
+    form, now = format or forms[0], source.records.now()
+    refuse_unknown([form], forms, "format")
 
     def lines() -> Iterator[bytes]:
         for kind, line in found:
@@ -115,13 +111,14 @@ def export(
                 counts.moved[EXPORTED[kind]] += 1
             yield line
 
-    notes = read_notes(source, counts)
+    notes = read_notes(source, counts) if form == FileFormat.MEMORANDA else ()
     with store.snapshot():
-        found = (
-            chat_exports.session_lines(store, scope, conversation)
-            if conversation
-            else archive.archive_lines(store, scope, source.records.now(), notes)
-        )
+        if conversation:
+            found = chat_exports.session_lines(store, scope, conversation)
+        elif form == FileFormat.MIF:
+            found = mif.document_lines(store, scope, now, counts)
+        else:
+            found = archive.archive_lines(store, scope, now, notes)
         write_export(to, lines())
     return counts.report(scope, form)
 

@@ -44,7 +44,7 @@ from memoranda.records.drafts import DRAFT_KEYS, Draft, SecretPolicy
 from memoranda.records.service import RecordService
 from memoranda.store.sql.store import Store
 from memoranda.store.sqlite import read_foreign
-from memoranda.text.json_values import object_of, refuse_constant, value_of
+from memoranda.text.json_values import list_of, object_of, refuse_constant, value_of
 from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.estimate import whole
 
@@ -496,6 +496,15 @@ def text_of(value: object, name: str) -> str:
         InvalidInput: there is none, it is blank, or no store can hold it.
     """
     return clean(object_of(value).get(name), name)
+
+
+def tags_of(value: object, name: str) -> list[str]:
+    """Return the tags in a list of an object: its texts that are not blank.
+
+    Raises:
+        InvalidInput: it is no list.
+    """
+    return [tag for tag in list_of(value, name) if isinstance(tag, str) and tag.strip()]
 
 
 def moment_of(value: object, name: str) -> datetime | None:

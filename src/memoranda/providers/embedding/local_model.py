@@ -201,7 +201,6 @@ class LocalEmbedder(ABC):
         """Return the model of a folder, loaded.
 
         Raises:
-            MissingExtra: the runtime is not installed.
             ModelUnavailable: the files are not there or not the published ones.
             EmbeddingError: the runtime failed.
         """
@@ -268,15 +267,12 @@ def open_session(
     """Return a network on the CPU; ``add`` tells it where its weights are.
 
     Raises:
-        MissingExtra: the runtime is not installed.
         EmbeddingError: the runtime failed.
     """
     # The runtime counts its uses and keeps an id of the device, from its import on; nobody asked.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    try:
-        import onnxruntime  # noqa: PLC0415 - whoever embeds nothing does not wait for it
-    except ImportError as error:
-        raise MissingExtra(f"{graph.stem} on this machine", extra) from error
+    import onnxruntime  # noqa: PLC0415 - whoever embeds nothing does not wait for it
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

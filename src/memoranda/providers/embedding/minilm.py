@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memoranda.errors import EmbeddingError, MissingExtra
+from memoranda.errors import EmbeddingError
 from memoranda.providers.embedding import model_files
 from memoranda.providers.embedding.local_model import (
     MAX_TOKENS,
@@ -77,12 +77,10 @@ class MiniLM(LocalEmbedder):
     @classmethod
     def load(cls, folder: Path, threads: int) -> LoadedMiniLM:
         """Return the model of a folder, its weights as they are stored in one byte a number."""
-        try:
-            from tokenizers import Tokenizer  # noqa: PLC0415 - see open_session
+        from tokenizers import Tokenizer  # noqa: PLC0415 - see open_session
 
-            from memoranda.providers.embedding.quantized import quantized_weights  # noqa: PLC0415
-        except ImportError as error:
-            raise MissingExtra(f"{cls.name} on this machine", cls.extra, cls.then) from error
+        from memoranda.providers.embedding.quantized import quantized_weights  # noqa: PLC0415
+
         weights = quantized_weights(folder / model_files.WEIGHTS.name)
         session = open_session(
             *(GRAPH, threads, cls.extra),
