@@ -11,6 +11,7 @@ from tables import each_row
 from memoranda.agent.agent import CUT_OFF
 from memoranda.agent.session import (
     AnswerFinished,
+    ChatEnded,
     ChatSession,
     ConversationChanged,
     CostReport,
@@ -19,7 +20,6 @@ from memoranda.agent.session import (
     Question,
     RequestFailed,
     SearchResults,
-    SessionEnded,
     TextPiece,
     WorkStarted,
 )
@@ -201,7 +201,7 @@ def test_commands_say_what_they_did(opened):
     assert "scripted" in of(Notice, chat, "/model").text
     assert of(ConversationChanged, chat, "/new").text.startswith("Session ended")
     assert chat.agent.chat.id == "chat-2"
-    assert of(SessionEnded, chat, "/end").text.startswith("Session ended")
+    assert of(ChatEnded, chat, "/end").text.startswith("Session ended")
 
 
 @each_row(

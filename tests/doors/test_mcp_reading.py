@@ -38,7 +38,7 @@ async def stored(client, content="Ana is vegetarian"):
 def test_what_is_known_is_a_resource_as_soon_as_it_is_known(mode):
     """MEMORY.md and HISTORY.md, the newest insight, and each record with its source by its id."""
     memory = served()
-    direct = memory.of().memory
+    direct = memory.of()
 
     async def work(client):
         before = [await text(client, uri) for uri in (NOTES, HISTORY, WEEKLY)]
@@ -55,6 +55,17 @@ def test_what_is_known_is_a_resource_as_soon_as_it_is_known(mode):
     assert "- Ana is vegetarian\n" in notes
     assert insight == "Ana is busy with Lisbon"
     assert json.loads(record).items() >= (kept | {"confidence": 1.0}).items()
+
+
+def test_notes_are_told_without_secrets():
+    """What a person had kept stands in MEMORY.md, and is masked for a model."""
+    memory = served()
+    secret = "sk-proj-abcDEF1234567890abcDEF1234567890abcdef"  # noqa: S105 - made up
+    memory.of().remember(f"My API key is {secret} for the weather")
+    memory.of().remember("Ana likes tea")
+    told = asked(lambda client: text(client, NOTES), memory=memory)
+    assert secret not in told
+    assert "Ana likes tea" in told
 
 
 @each_row("mode", MODES)

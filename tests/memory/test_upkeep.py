@@ -12,6 +12,7 @@ from memoranda import Memory, Settings, services
 from memoranda.agent import Agent
 from memoranda.errors import InvalidInput
 from memoranda.maintenance.service import STAGES
+from memoranda.memory import agent_tools
 from memoranda.serving.late import LateMemory
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.models import ScriptedLLM
@@ -147,28 +148,18 @@ SETTINGS = Settings(embedding={"model": "none"})
 
 
 @pytest.fixture
-def verbs(tmp_path):
+def tools(tmp_path):
     """Give what a model may do with a new memory."""
     late = LateMemory(str(tmp_path / "agent.db"), user="ana", settings=SETTINGS)
-    yield late.of()
+    yield agent_tools(late.of())
     late.close()
 
 
-def test_notes_are_told_without_secrets(verbs):
-    """What a person had kept stands in MEMORY.md, and is masked for a model."""
-    secret = "sk-proj-abcDEF1234567890abcDEF1234567890abcdef"  # noqa: S105 - made up
-    verbs.memory.remember(f"My API key is {secret} for the weather")
-    verbs.memory.remember("Ana likes tea")
-    told = verbs.notes()
-    assert secret not in told
-    assert "Ana likes tea" in told
-
-
-def test_metadata_that_says_more_is_kept(verbs):
+def test_metadata_that_says_more_is_kept(tools):
     """A known fact is not stored twice, unless something new is to be kept with it."""
 
     def store(metadata):
-        return verbs.tools.store_memory(content="Ana lives in Lisbon", metadata=metadata).value
+        return tools.store_memory(content="Ana lives in Lisbon", metadata=metadata).value
 
     first = store({"category": "user_profile"})
     assert store(None).id == first.id
@@ -178,10 +169,10 @@ def test_metadata_that_says_more_is_kept(verbs):
     assert second.metadata == {"field": "home"}
 
 
-def test_metadata_is_bounded(verbs):
+def test_metadata_is_bounded(tools):
     """It comes back with every hit, so what is long belongs into the content."""
     with pytest.raises(InvalidInput, match=r"metadata has .* put what is long into content"):
-        verbs.tools.store_memory(content="Ana likes tea", metadata={"notes": "x" * 5_000})
+        tools.store_memory(content="Ana likes tea", metadata={"notes": "x" * 5_000})
 
 
 def test_a_wrong_date_is_newest_for_nobody_and_blocks_nobody(tmp_path):

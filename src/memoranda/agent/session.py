@@ -88,8 +88,8 @@ class ConversationChanged(Notice):
 
 
 @dataclass(frozen=True, slots=True)
-class SessionEnded(Notice):
-    """The session has ended, and the person leaves."""
+class ChatEnded(Notice):
+    """The person leaves: the session has ended, or stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ class ChatSession:
         self._done = {each.outcome for each in answer.requests}
         if answer.command is None:
             return AnswerFinished(answer, self.agent.spending())
-        ended = SessionEnded if answer.command == END else ConversationChanged
+        ended = ChatEnded if answer.command == END else ConversationChanged
         return ended(answer.text)
 
     # Commands: ``do_new`` does /new, and its docstring describes it
@@ -267,6 +267,10 @@ class ChatSession:
     def do_end(self) -> Events:
         """End this session as /new does, and leave."""
         return self._turn(lambda _: self.agent.end(), ending=True)
+
+    def do_exit(self) -> Events:
+        """Leave; the session stays."""
+        yield ChatEnded("the session stays")
 
     def do_clear(self, words: str = "") -> Events:
         """Take what was said here out of view; it stays in memory."""

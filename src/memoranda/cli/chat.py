@@ -49,7 +49,6 @@ if TYPE_CHECKING:  # A pipe does without its library.
     from memoranda.cli.chat_prompt import TerminalPrompt
 
 PIPE_WIDTH = 100
-EXIT = "/exit"
 HINT = "/expand shows them"
 KEYS = {
     "Alt+Enter": "another line",
@@ -178,12 +177,12 @@ class TerminalChat:
             case chats.Question():
                 return self._ask(event)
             case chats.InterfaceCommand(name, words):
-                return self._run(name, words)
+                self.session.print(*RUN[name](self.talk, self.session.view, words))
             case chats.RequestFailed():
                 self._fail(event)
             case _:
                 self.session.print(*show_event(event, self.session.view, HINT))
-        return not isinstance(event, chats.SessionEnded)
+        return not isinstance(event, chats.ChatEnded)
 
     def _finish(self, event: chats.AnswerFinished) -> None:
         answer = event.answer
@@ -193,12 +192,6 @@ class TerminalChat:
         self._answer.close()
         if not self.session.as_json:
             self._tell(event)
-
-    def _run(self, name: str, words: str) -> bool:
-        """Do a command of this face; return whether the chat goes on."""
-        if name != EXIT:
-            self.session.print(*RUN[name](self.talk, self.session.view, words))
-        return name != EXIT
 
     def _ask(self, question: chats.Question) -> bool:
         if self.prompt is None:
@@ -315,6 +308,4 @@ RUN: dict[str, Callable[[chats.ChatSession, Display, str], Shown]] = {
     "/memory": _memory,
     "/help": _help,
 }
-MEANINGS = {name: describe_command(run) for name, run in RUN.items()} | {
-    EXIT: "leave; the session stays"
-}
+MEANINGS = {name: describe_command(run) for name, run in RUN.items()}

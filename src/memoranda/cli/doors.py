@@ -10,9 +10,10 @@ from typing import Annotated, Literal
 import typer
 from typer import Option
 
-from memoranda.cli.command import ChatName, Model, Session, command
+from memoranda.cli.command import ChatName, Model, Session, command, exit_on_signal, handle_signals
 from memoranda.errors import InvalidInput, MissingExtra
 from memoranda.serving.addresses import ListenAddress
+from memoranda.serving.signals import ending_signals
 
 # Doors do not know each other: these are opened by their names.
 MCP, HTTP, TUI = "memoranda.mcp.run", "memoranda.http.app", "memoranda.tui.app"
@@ -94,8 +95,9 @@ def tui(session: Session, *, in_session: ChatName = "chat", model: Model = None)
     # Textual draws on standard error, and leaves standard output to programs.
     if not (sys.stdin.isatty() and session.out.is_terminal and sys.stderr.isatty()):
         raise InvalidInput("this needs a terminal; in a pipe use memoranda chat")
-    import_module(TUI).run(
-        user=session.user,
-        session=in_session,
-        given=session.given | {"llm.model": ("--model", model)},
-    )
+    with handle_signals(ending_signals(), exit_on_signal):
+        import_module(TUI).run(
+            user=session.user,
+            session=in_session,
+            given=session.given | {"llm.model": ("--model", model)},
+        )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from math import ceil
 from operator import attrgetter
 
@@ -20,33 +19,13 @@ from memoranda.conversation.summary import find_binding, limit_lines, quote_bind
 from memoranda.conversation.transcript import Transcript, place_of
 from memoranda.conversation.units import Grouping, group_units
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning
+from memoranda.model.spans import span_of
 from memoranda.tokens.calibration import limit_to_tools
 from memoranda.tokens.catalog import Catalog, ChatMeter
 
 start_of = attrgetter("first")  # the position of the first message of a span
 NO_ROOM = "older or less important than what fits"
 RECENT = 40  # messages of a run whose particulars are looked for
-
-
-def runs_of(
-    messages: Iterable[Message], kind: Callable[[Message], object] = lambda _: None
-) -> list[list[Message]]:
-    """Return messages in order as runs without gaps, each of one ``kind``."""
-    keyed = ((place_of(item) - at, kind(item), item) for at, item in enumerate(messages))
-    return [[item for _, _, item in run] for _, run in groupby(keyed, key=lambda each: each[:2])]
-
-
-def span_of(run: Sequence[Message], why: str) -> PrunedSpan:
-    """Return the span of a run of messages."""
-    return PrunedSpan(
-        first=place_of(run[0]),
-        last=place_of(run[-1]),
-        messages=len(run),
-        tokens=sum(message.tokens for message in run),
-        since=run[0].timestamp,
-        until=run[-1].timestamp,
-        why=why,
-    )
 
 
 def join_spans(before: PrunedSpan, after: PrunedSpan) -> PrunedSpan:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import NamedTuple, Unpack
 
-from memoranda.conversation.live import ConversationState, StateReader, merge_spans, runs_of
+from memoranda.conversation.live import ConversationState, StateReader, merge_spans
 from memoranda.conversation.markers import mark_gaps
 from memoranda.conversation.selection import Policy, SelectionInput
 from memoranda.conversation.strategies import FINISHED_TASKS, find_strategy
@@ -25,6 +25,7 @@ from memoranda.model.models import Message, Pruning, Recall, Record
 from memoranda.model.ports import ConversationOptions, RecallRequest
 from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
+from memoranda.model.spans import runs_of
 from memoranda.settings.sections import ConversationSettings
 from memoranda.tokens.catalog import Catalog
 

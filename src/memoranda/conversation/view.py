@@ -17,12 +17,13 @@ from functools import partial
 from itertools import accumulate
 
 from memoranda.conversation.formats.parse import replace_result
-from memoranda.conversation.live import NO_ROOM, LiveMessages, merge_spans, runs_of, span_of
+from memoranda.conversation.live import NO_ROOM, LiveMessages, merge_spans
 from memoranda.conversation.markers import mark_gaps
 from memoranda.conversation.selection import NEWEST, Policy, Selection, SelectionInput
 from memoranda.conversation.transcript import place_of
 from memoranda.conversation.units import Unit, unit_of
 from memoranda.model.models import Marker, Message, PrunedSpan
+from memoranda.model.spans import runs_of, span_of
 from memoranda.tokens.catalog import ChatMeter
 
 SHORTEST = 80  # tokens that a shortened tool result keeps at least

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
@@ -12,10 +12,14 @@ from mcp_types import INVALID_PARAMS
 from pydantic import Field
 
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.mcp.tools import caller, told_to_client
+from memoranda.mcp.tools import caller, told_to_client, tools_of
+from memoranda.model.models import is_active
 from memoranda.rendering.forms import format_json
 from memoranda.serving.late import LateMemory
 from memoranda.text.recalled import NOTHING
+
+if TYPE_CHECKING:
+    from memoranda.tools.agent import AgentTools
 
 Value = TypeVar("Value")
 
@@ -39,26 +43,25 @@ def add_resources(server: MCPServer[Any], memory: LateMemory) -> None:
     @server.resource(MEMORY, name="MEMORY.md", title="Notes", mime_type=MARKDOWN)
     def notes() -> str:
         """What is known of the user, as Markdown that a person can read and edit."""
-        return _read(lambda: memory.of(caller()).notes())
+        return _read(
+            memory, lambda own: own.searcher.show_text(own.notes().context_text(make=True))
+        )
 
     @server.resource(HISTORY, name="HISTORY.md", title="History", mime_type=MARKDOWN)
     def history() -> str:
         """What happened in earlier sessions, oldest first."""
-        return _read(lambda: memory.of(caller()).history())
+        return _read(memory, lambda own: own.searcher.show_text(own.notes().read_history()))
 
     @server.resource(INSIGHT, name="weekly insight", title="Weekly insight", mime_type=MARKDOWN)
     def insight() -> str:
         """The newest look back on a week; empty until there is one."""
-        found = _read(lambda: memory.of(caller()).insight())
+        found = _read(memory, lambda own: own.searcher.latest_insight(own.records.now()))
         return "" if found is None else found.content
 
     @server.resource(RECORD, name="record", title="Memory by id", mime_type="application/json")
     def record(id: str) -> str:
         """One memory with its source, times and confidence."""
-        found = _read(lambda: memory.of(caller()).record(id))
-        if found is None:
-            raise ResourceNotFoundError(f"there is no memory {id!r:.80}")
-        return format_json(found, indent=2)
+        return _read(memory, lambda own: _show_record(own, id))
 
 
 def add_prompts(server: MCPServer[Any], memory: LateMemory) -> None:
@@ -68,7 +71,7 @@ def add_prompts(server: MCPServer[Any], memory: LateMemory) -> None:
     def recall(question: Annotated[str, Field(description="What you want to know or do.")]) -> str:
         """Ask a question together with what memory has on it."""
         try:
-            found = memory.of(caller()).memory.recall(question, budget=2_000)
+            found = memory.of(caller()).recall(question, budget=2_000)
         except MemorandaError as error:
             raise MCPError(code=INVALID_PARAMS, message=told_to_client(error)) from error
         return f"{found.text or NOTHING}\n\n{question}"
@@ -79,11 +82,19 @@ def add_prompts(server: MCPServer[Any], memory: LateMemory) -> None:
         return REMEMBER
 
 
-def _read(read: Callable[[], Value]) -> Value:
-    """Return what is read; an error of ours is told."""
+def _read(memory: LateMemory, read: Callable[[AgentTools], Value]) -> Value:
+    """Return what is read of the caller's memory; an error of ours is told."""
     try:
-        return read()
+        return read(tools_of(memory))
     except InvalidInput as error:
         raise ResourceNotFoundError(str(error)) from error
     except MemorandaError as error:
         raise ResourceError(told_to_client(error)) from error
+
+
+def _show_record(own: AgentTools, id: str) -> str:
+    """Return an active record as JSON; one that was forgotten is not shown."""
+    found = own.records.find(id)
+    if found is None or not is_active(found, own.records.now()):
+        raise ResourceNotFoundError(f"there is no memory {id!r:.80}")
+    return format_json(own.searcher.show(found), indent=2)

@@ -45,6 +45,7 @@ from memoranda.tools.definitions import BASIC, DEFINITIONS, ToolDefinition
 
 if TYPE_CHECKING:
     from memoranda.model.models import Entity, Record
+    from memoranda.tools.agent import AgentTools
     from memoranda.tools.tool import ToolOutput
 
 log = logging.getLogger("memoranda.mcp")
@@ -63,6 +64,14 @@ def caller() -> str | None:
     """Return the user whose token came with the request; ``None`` where none is needed."""
     token = get_access_token()
     return None if token is None else token.subject
+
+
+def tools_of(memory: LateMemory) -> AgentTools:
+    """Return what a model may do with the memory of the caller, who is shown no secrets."""
+    from memoranda.memory import agent_tools  # noqa: PLC0415 - a server answers before
+
+    own = memory.of(caller())
+    return agent_tools(own, secrets=own.settings.secrets.mcp)
 
 
 def told_to_client(error: MemorandaError) -> str:
@@ -104,7 +113,7 @@ def _tool(memory: LateMemory, definition: ToolDefinition) -> Tool:
         token = get_access_token()
         if token is not None and not definition.reads and TokenScope.WRITE not in token.scopes:
             return failure(f"{definition.name} needs a token of scope write; this one may read")
-        return render(memory.of(caller()).tools.run(definition.name, arguments), arguments)
+        return render(tools_of(memory).run(definition.name, arguments), arguments)
 
     return Tool(
         fn=call,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count, groupby, islice
+from itertools import chain, count, islice
 
 from memoranda.model.models import Message, PrunedSpan
+from memoranda.model.spans import runs_of, span_of
 
 Held = Callable[[int, int], Sequence[Message]]
 """Returns the messages from one position to another, in order."""
@@ -14,23 +15,9 @@ Held = Callable[[int, int], Sequence[Message]]
 
 def split_by_holes(span: PrunedSpan, held: Held) -> list[PrunedSpan]:
     """Return the runs without gaps of what is still there of a span."""
-    keyed = (
-        ((message.position or 0) - place, message)
-        for place, message in enumerate(held(span.first, span.last))
-    )
-    runs = [[message for _, message in run] for _, run in groupby(keyed, key=lambda each: each[0])]
-    return [
-        replace(
-            span,
-            first=run[0].position or 0,
-            last=run[-1].position or 0,
-            messages=len(run),
-            tokens=sum(message.tokens for message in run),
-            since=run[0].timestamp,
-            until=run[-1].timestamp,
-        )
-        for run in runs
-    ]
+    runs = runs_of(held(span.first, span.last))
+    parts = (span_of(run, span.why) for run in runs)
+    return [replace(part, summary=span.summary, named=span.named) for part in parts]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from memoranda.settings.settings import Settings
 
 if TYPE_CHECKING:
     from memoranda.memory import Memory
-    from memoranda.serving.verbs import Verbs
 
 
 @dataclass(slots=True)
@@ -39,17 +38,14 @@ class LateMemory:
         """Return a memory that is open already."""
         return cls(None, memory.user, memory.settings, _opened=memory)
 
-    def of(self, user: str | None = None) -> Verbs:
-        """Return what a model may do with the memory of ``user``; opens the store at first.
+    def of(self, user: str | None = None) -> Memory:
+        """Return the memory of ``user``; opens the store at first.
 
         Raises:
             MemorandaError: the store cannot be opened, or a time of a job cannot be read; the
                 next call tries again.
         """
-        from memoranda.serving.verbs import Verbs  # noqa: PLC0415 - see the module
-
-        memory = self.opened()
-        return Verbs(memory if user is None else memory.as_user(user))
+        return self.opened() if user is None else self.opened().as_user(user)
 
     def opened(self) -> Memory:
         """Return the memory; opens the store at first, as :meth:`of` does."""

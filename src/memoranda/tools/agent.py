@@ -21,7 +21,7 @@ from memoranda.model.models import MEMORY_KINDS, Entity, Kind, Message, Record, 
 from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
-from memoranda.notes.notes import Notes
+from memoranda.notes.sync import SyncedNotes
 from memoranda.records.drafts import (
     Draft,
     RecordFilters,
@@ -80,7 +80,7 @@ class AgentTools:
     searcher: RecallService
     figures: Callable[[], MemoryStats]
     entity: Callable[[str], Entity | None]
-    notes: Callable[[], Notes]
+    notes: Callable[[], SyncedNotes]
     conversation: Callable[[str | None], Conversation]
     secrets: SecretPolicy
     decay_rate: float

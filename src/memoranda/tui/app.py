@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
-import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -16,7 +14,6 @@ from textual.binding import Binding, BindingType
 
 from memoranda.memory import Memory
 from memoranda.rendering.plain import one_line
-from memoranda.serving.signals import SIGNALLED, ending_signals
 from memoranda.settings.settings import Settings
 from memoranda.tui.chat import SHOWN, ChatScreen
 from memoranda.tui.runtime import ChatRuntime
@@ -65,10 +62,6 @@ class MemorandaApp(App[None]):
     def on_mount(self) -> None:
         """Begin with the chat."""
         logging.getLogger("memoranda").addHandler(self._notices)
-        if sys.platform != "win32":  # There the loop knows no signals.
-            for each in ending_signals():
-                end = partial(self.exit, return_code=SIGNALLED + each)
-                asyncio.get_running_loop().add_signal_handler(each, end)
         self.push_screen(self.chat)
 
     def on_unmount(self) -> None:
@@ -101,5 +94,5 @@ def run(*, user: str, session: str, given: Mapping[str, tuple[str, str | None]])
         app.run()
     finally:
         runtime.memory.close()
-    if app.return_code:  # A signal ended it, or a fault.
+    if app.return_code:  # A fault ended it.
         raise SystemExit(app.return_code)

@@ -269,7 +269,7 @@ class ChatScreen(Screen[None]):
                 await self.add(*_tool_lines(used))
             case chats.Question():
                 self._ask(event)
-            case chats.SessionEnded() | chats.InterfaceCommand("/exit"):
+            case chats.ChatEnded():
                 self.app.exit()
             case chats.InterfaceCommand(name, words):
                 self.show(SCREENS.get(name, name[1:]), words)

@@ -18,7 +18,6 @@ MEANINGS = {
     "/facts": "what is believed; correct, confirm or forget it: /facts WORDS (F6)",
     "/memory": "MEMORY.md, what is known of you (F7)",
     "/help": "this page (F1)",
-    "/exit": "leave; the session stays (Ctrl+Q)",
 }
 # The screen that a command opens has its name, but for this.
 SCREENS = {"/memory": "notes"}

@@ -76,8 +76,9 @@ class CountCache:
 # The conversation that the chat goes on with; open chats that a server holds.
 NAME = "chat"
 MOST_CHATS = 100
-# What the page does itself. Of /attach nothing: its path would be one of the server's machine.
-OWN_COMMANDS = {"/help": "this list", "/attach": ""}
+# What the page does itself: of /attach nothing, as its path would be one of the server's machine,
+# and of /exit nothing, as a page is closed.
+OWN_COMMANDS = {"/help": "this list", "/attach": "", "/exit": ""}
 
 
 @dataclass(slots=True)
