@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from unicodedata import category
 from weakref import WeakValueDictionary
 
-from memoranda.errors import EmbeddingError, MissingExtra
+from memoranda.errors import EmbeddingError, MemorandaError, MissingExtra
 from memoranda.model.processes import follow_forks
 from memoranda.model.query import EmbeddedText, TokenVectors, Vectors
 from memoranda.providers.embedding.cache import stack_vectors, unit_rows, well_formed
@@ -238,9 +238,10 @@ class LocalEmbedder(ABC):
         cleaned = well_formed(texts)
         if not texts:
             return []
-        model = self._loaded()
         try:
-            return model.embed(cleaned, query=query)
+            return self._loaded().embed(cleaned, query=query)
+        except MemorandaError:
+            raise
         except Exception as error:
             message = f"{self.name} could not embed {len(texts)} texts: {error}"
             raise EmbeddingError(message) from error

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memoranda.errors import EmbeddingError
 from memoranda.providers.embedding import model_files
 from memoranda.providers.embedding.local_model import (
     MAX_TOKENS,
@@ -86,10 +85,7 @@ class MiniLM(LocalEmbedder):
             *(GRAPH, threads, cls.extra),
             lambda options: options.add_session_config_entry(WEIGHTS_FOLDER, str(weights)),
         )
-        try:
-            tokenizer = Tokenizer.from_file(str(folder / model_files.TOKENIZER.name))
-        except Exception as error:
-            raise EmbeddingError(f"the tokenizer of {cls.name} cannot be read: {error}") from error
+        tokenizer = Tokenizer.from_file(str(folder / model_files.TOKENIZER.name))
         # The published file cuts and pads to 128 tokens; the model takes 256.
         tokenizer.enable_truncation(MAX_TOKENS)
         tokenizer.no_padding()

@@ -6,7 +6,7 @@ A model file decides what memory finds, so none is used before its hash matched.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -111,16 +111,25 @@ def pull(
     for file in PUBLISHED:
         path = target / file.name
         if not is_genuine(path, file):
-            try:
-                make_private_folder(target)
-                write_whole(path, _download(f"{base_url.rstrip('/')}/{file.name}", file))
-            except OSError as error:
-                remedy = "free or allow it, or choose another folder"
-                raise ModelUnavailable(f"cannot write {path}: {error}; {remedy}") from error
+            write_file(path, file, _download(f"{base_url.rstrip('/')}/{file.name}", file))
         done += file.size
         if progress:
             progress(done, total)
     return target
+
+
+def write_file(path: Path, file: PublishedFile, chunks: Iterable[bytes]) -> None:
+    """Write a file of a model whole or not at all, in a folder that is its owner's alone.
+
+    Raises:
+        ModelUnavailable: it cannot be written.
+    """
+    try:
+        make_private_folder(path.parent)
+        write_whole(path, chunks)
+    except OSError as error:
+        told = f"cannot write {path} ({file.size / 1e6:.0f} MB): {error}"
+        raise ModelUnavailable(f"{told}; free or allow it, or choose another folder") from error
 
 
 def _download(url: str, file: PublishedFile) -> Iterator[bytes]:

@@ -20,9 +20,7 @@ from typing import BinaryIO
 import numpy as np
 from platformdirs import user_cache_path
 
-from memoranda.errors import ModelUnavailable
 from memoranda.providers.embedding import model_files
-from memoranda.text.files import make_private_folder, write_whole
 
 WORDS = "embeddings.word_embeddings.weight"
 BLOCK = 32  # numbers of a matrix that share a scale
@@ -43,13 +41,7 @@ def quantized_weights(published: Path) -> Path:
     if model_files.is_genuine(path, model_files.QUANTIZED):
         return folder
     model_files.require_genuine(published, model_files.WEIGHTS)
-    try:
-        make_private_folder(folder)
-        write_whole(path, quantize(published))
-    except OSError as error:
-        size = f"{model_files.QUANTIZED.size / 1e6:.0f} MB"
-        message = f"cannot write {size} for {model_files.MODEL}: {error}; free or allow {folder}"
-        raise ModelUnavailable(message) from error
+    model_files.write_file(path, model_files.QUANTIZED, quantize(published))
     model_files.require_genuine(path, model_files.QUANTIZED)
     return folder
 
