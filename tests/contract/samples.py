@@ -26,7 +26,7 @@ from memoranda.model.models import (
     ChangeAction,
     ConversationInfo,
     Entity,
-    Erasure,
+    ForgetReceipt,
     Kind,
     Mention,
     Message,
@@ -72,9 +72,9 @@ UNREAD = IndexVersion()
 _numbers = count(1)
 
 
-def only(results: Sequence[Any]) -> Erasure:
+def only(results: Sequence[Any]) -> ForgetReceipt:
     """Return what the only step that erases or deletes took out."""
-    (done,) = (each for each in results if isinstance(each, Erasure))
+    (done,) = (each for each in results if isinstance(each, ForgetReceipt))
     return done
 
 
@@ -253,7 +253,7 @@ class User:
         """End the validity of records."""
         self.apply(*(do.Close(item.id, moment(at), "forgotten") for item in items))
 
-    def erase(self, *items: Record, at: float = 1) -> Erasure:
+    def erase(self, *items: Record, at: float = 1) -> ForgetReceipt:
         """Erase records."""
         action = do.erase(tuple(item.id for item in items), at=moment(at), reason="asked")
         return only(self.apply(action))
@@ -262,7 +262,7 @@ class User:
         """Return the user as one who opens the memory now, and must not outlive a deletion."""
         return User(self.store, self.store.scope(self.scope.user, self.scope.agent))
 
-    def delete(self, *, erase: bool = True) -> Erasure:
+    def delete(self, *, erase: bool = True) -> ForgetReceipt:
         """Delete the user."""
         return only(self.apply(do.delete_user(at=moment(2), erase=erase)))
 

@@ -155,9 +155,8 @@ class ConversationStore:
                 done = tx.delete_conversation(id, at=records.now(), erase=False)
         except NotFound as error:
             raise self._not_found(id) from error
-        receipt = ForgetReceipt.of(id, done, erased=False)
-        records.events.emit("forgotten", receipt)
-        return receipt
+        records.events.emit("forgotten", done)
+        return done
 
     def _over(self, transcript: Transcript, **options: Unpack[ConversationOptions]) -> Conversation:
         """Return the conversation that a transcript keeps, with this memory behind it.

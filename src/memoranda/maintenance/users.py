@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memoranda.conversation.conversation_store import name_similar
 from memoranda.errors import NotFound
@@ -85,5 +85,6 @@ class Admin:
             removed += sum(notes.remove() for notes in known)
         self.notes.open_notes.forget(name)
         if not erase:
-            return ForgetReceipt.of(name, done, erased=False)
-        return ForgetReceipt.of(name, done, erased=True, notes=removed, unpurged=self.wipe())
+            return done
+        unpurged = self.wipe()
+        return replace(done, notes=removed, purged=unpurged is None, unpurged=unpurged)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copyreg
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum
 from types import MappingProxyType
@@ -647,11 +647,12 @@ class TextPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Erasure:
-    """What one action took out of a store, or out of what is believed and listed.
+class ForgetReceipt:
+    """What a forgetting did, as the store counted it.
 
     Attributes:
-        id: of the first record that was named.
+        id: the record, the conversation or the user that was forgotten; of several records the
+            first.
         records: how many records in all.
         versions: other versions of what was named, which went with it, and what had been believed
             less for one of them, which is not believed again.
@@ -659,24 +660,6 @@ class Erasure:
         derived: records derived from any of these that went with them.
         messages: how many messages of transcripts.
         conversations: how many conversations.
-    """
-
-    id: str = ""
-    records: int = 0
-    versions: tuple[str, ...] = ()
-    copies: tuple[str, ...] = ()
-    derived: tuple[str, ...] = ()
-    messages: int = 0
-    conversations: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForgetReceipt(Erasure):
-    """What a forgetting did, as the store counted it.
-
-    Attributes:
-        id: the record, the conversation or the user that was forgotten; of several records the
-            first.
         erased: whether the text was removed for good, not only retired.
         notes: how many lines, entries and files of the Markdown notes were cleaned or removed.
         places: where the text was cut out of something that stays otherwise.
@@ -689,6 +672,12 @@ class ForgetReceipt(Erasure):
     """
 
     id: str
+    records: int = 0
+    versions: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
+    messages: int = 0
+    conversations: int = 0
     erased: bool
     notes: int = 0
     places: tuple[TextPlace, ...] = ()
@@ -696,13 +685,6 @@ class ForgetReceipt(Erasure):
     likely: tuple[str, ...] = ()
     purged: bool = False
     unpurged: str | None = None
-
-    @classmethod
-    def of(cls, id: str, done: Erasure, *, erased: bool, **told: Any) -> ForgetReceipt:
-        """Return the receipt of what a store took out; ``told`` has what others know of it."""
-        counts = {each.name: getattr(done, each.name) for each in fields(Erasure)} | {"id": id}
-        purged = erased and told.get("unpurged") is None
-        return cls(erased=erased, purged=purged, **counts, **told)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from memoranda.errors import (
 )
 from memoranda.model.changes import Close, RecordChange
 from memoranda.model.checks import storable
-from memoranda.model.models import ForgetReceipt, Record, Trust, is_active
+from memoranda.model.models import Record, Trust, is_active
 from memoranda.model.notes import (
     HISTORY_FILE,
     MEMORY_FILE,
@@ -380,8 +380,7 @@ class SyncedNotes(Notes):
         for record in corrected:
             self._records.events.emit("corrected", record)
         for done in gone:
-            receipt = ForgetReceipt.of(done.id, done, erased=False)
-            self._records.events.emit("forgotten", receipt)
+            self._records.events.emit("forgotten", done)
         return NotesReport(
             added=tuple(added),
             corrected=tuple(corrected),

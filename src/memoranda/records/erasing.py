@@ -111,15 +111,15 @@ class Eraser:
         lines = self.erase_lines(self.scope, search.words)
         sources = dict.fromkeys(source for each in memories for source in each.source_ids)
         left = self.store.get(self.scope, list(sources))
-        return ForgetReceipt.of(
-            conversation or done.id,
+        unpurged = self.wipe()
+        return replace(
             done,
-            erased=True,
             notes=entries + lines,
             places=tuple(places),
             independent=tuple(plan.independent),
             likely=tuple(each for each in left if each not in plan.independent)[:MOST_LIKELY],
-            unpurged=self.wipe(),
+            purged=unpurged is None,
+            unpurged=unpurged,
         )
 
     def preview(self, named: Sequence[str]) -> ErasurePlan:

@@ -205,11 +205,9 @@ class RecordService:
             self._require_version(tx, named[0] if named else "", version)
             found = self._meeting(tx, named, where)
             done = tx.forget(found, at=self.now(), reason="forgotten")
-        if not found:
-            return ForgetReceipt(id="", erased=False)
-        receipt = ForgetReceipt.of(done.id, done, erased=False)
-        self.events.emit("forgotten", receipt)
-        return receipt
+        if found:
+            self.events.emit("forgotten", done)
+        return done
 
     def erase(self, named: Sequence[str], **how: Any) -> ForgetReceipt:
         """Erase as :meth:`Eraser.erase`, and tell the subscribers; return the receipt."""

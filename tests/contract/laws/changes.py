@@ -29,7 +29,7 @@ from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
 from memoranda.model.changes import PROPOSED
 from memoranda.model.checks import EPOCH, to_ms
 from memoranda.model.erasure import erase_message
-from memoranda.model.models import Erasure, Kind, PlaceKind, TextPlace, ToolCall, Trust
+from memoranda.model.models import ForgetReceipt, Kind, PlaceKind, TextPlace, ToolCall, Trust
 from memoranda.model.query import EmbeddedText, Filter, RecordRelation, Subset
 
 
@@ -346,10 +346,10 @@ class ForgetContract(Contract):
         one, two = ana.remember("one", "two")
         three = ana.insertion("three")
         outcome = ana.apply(three, do.forget((one.id, three.record.id), at=SOON, reason="asked"))
-        assert only(outcome) == Erasure(id=one.id, records=2)
+        assert only(outcome) == ForgetReceipt(id=one.id, records=2, erased=False)
         assert ana.page(ACTIVE) == ["two"]
         erasing = do.erase((one.id, three.record.id), at=LATER, reason="asked")
-        assert only(ana.apply(erasing)) == Erasure(id=one.id, records=2)
+        assert only(ana.apply(erasing)) == ForgetReceipt(id=one.id, records=2, erased=True)
         for step in (erasing, do.forget((two.id, one.id), at=LATER, reason="asked")):
             with pytest.raises(NotFound, match=one.id):
                 ana.apply(step)
@@ -383,7 +383,7 @@ class ForgetContract(Contract):
         (old,), new = ana.remember("old"), ana.insertion("new")
         ana.apply(new, do.Close(old.id, SOON, "corrected", superseded_by=new.record.id))
         done = only(ana.apply(do.forget((old.id,), at=LATER, reason="asked")))
-        assert done == Erasure(id=old.id, records=2, versions=(new.record.id,))
+        assert done == ForgetReceipt(id=old.id, records=2, versions=(new.record.id,), erased=False)
         assert [each.valid_until for each in ana.records(ALL)] == [SOON, LATER]
         assert [each.reason for each in ana.history(old.id)][-1] == "asked"
         with pytest.raises(NotFound, match="fact_nothing"):
@@ -396,7 +396,9 @@ class ForgetContract(Contract):
         for old, new in ((two, three), (three, four)):
             ana.apply(do.Supersede(old.id, new.id, SOON, 0.3, "moved"))
         done = only(ana.apply(do.forget((three.id,), at=LATER, reason="asked")))
-        assert done == Erasure(id=three.id, records=3, versions=(one.id, two.id))
+        assert done == ForgetReceipt(
+            id=three.id, records=3, versions=(one.id, two.id), erased=False
+        )
         assert ana.page(ACTIVE) == ["four"]
 
 
@@ -426,8 +428,9 @@ class EraseContract(Contract):
             (item.id,), at=LATER, reason="asked", copies=(copy.id, new.id, "fact_gone")
         )
         receipt = only({"ana": ana, "writer": ana.writer}[by].apply(erasing))
-        assert receipt == Erasure(
+        assert receipt == ForgetReceipt(
             id=item.id,
+            erased=True,
             records=7,
             versions=(first.id, new.id),
             copies=(copy.id,),
@@ -494,8 +497,8 @@ class EraseContract(Contract):
         ana.say("u", "young", record_id=young.id)
         (fact,) = ana.remember(LIE, origin="consolidation", source_ids=(old.id,))
         remove = do.remove([old.id], at=LATER, reason="expired")
-        assert ana.apply(remove) == [Erasure(id=old.id, records=1, messages=2)]
-        assert ana.apply(remove) == [Erasure()]
+        assert ana.apply(remove) == [ForgetReceipt(id=old.id, records=1, messages=2, erased=True)]
+        assert ana.apply(remove) == [ForgetReceipt(id="", erased=True)]
         assert [each.content for each in ana.messages("u")] == ["be kind", "young"]
         assert ana.get([old.id]) == {}
         assert ana.found(fact) == replace(fact, source_ids=())

@@ -10,7 +10,7 @@ from steps import do
 
 from laws.base import Contract
 from memoranda.errors import NotFound, StoreError, UserDeleted
-from memoranda.model.models import Erasure, Kind
+from memoranda.model.models import ForgetReceipt, Kind
 from memoranda.model.query import Filter
 
 
@@ -136,8 +136,13 @@ class ConversationDeletionContract(Contract):
         (own,) = ana.remember("I like tea a lot these days")
         ana.apply(do.RecordAccess((own.id,), SOON, "trip"), do.keep_notes_base(noted(learned)))
         (done,) = ana.apply(do.delete_conversation("trip", at=moment(2), erase=erase))
-        assert done == Erasure(
-            records=4, derived=(learned.id, week.id), messages=2, conversations=1
+        assert done == ForgetReceipt(
+            id="trip",
+            erased=erase,
+            records=4,
+            derived=(learned.id, week.id),
+            messages=2,
+            conversations=1,
         )
         assert ana.page(Filter(now=LATER)) == ["yes", both.content, own.content]
         assert list(ana.conversations()) == list(ana.sessions()) == ["work"]

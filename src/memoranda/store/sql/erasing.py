@@ -16,7 +16,7 @@ from functools import partial
 from memoranda.errors import NotFound
 from memoranda.model.checks import content_hash, to_ms
 from memoranda.model.erasure import ERASED
-from memoranda.model.models import ChangeAction, Erasure, Kind, Message, PlaceKind, TextPlace
+from memoranda.model.models import ChangeAction, ForgetReceipt, Kind, Message, PlaceKind, TextPlace
 from memoranda.model.query import RecordRelation
 from memoranda.model.replacements import Replacement
 from memoranda.store.sql import rows
@@ -124,7 +124,7 @@ class ErasingWrites(ConversationWrites):
 
     def forget(
         self, ids: Sequence[str], *, at: datetime, reason: str, superseded_by: str | None = None
-    ) -> Erasure:
+    ) -> ForgetReceipt:
         """End the validity of records that the scope may see, in all versions, and of former ones.
 
         What was only believed less for one of them would be believed again.
@@ -134,11 +134,13 @@ class ErasingWrites(ConversationWrites):
         versions += self.related(self.scope, [*named, *versions], RecordRelation.FORMER)
         every = [*named, *versions]
         self.end(every, at, reason, by=superseded_by)
-        return Erasure(id=next(iter(named), ""), records=len(every), versions=tuple(versions))
+        return ForgetReceipt(
+            id=next(iter(named), ""), records=len(every), versions=tuple(versions), erased=False
+        )
 
     def erase(
         self, ids: Sequence[str], *, at: datetime, reason: str, copies: Sequence[str] = ()
-    ) -> Erasure:
+    ) -> ForgetReceipt:
         """Remove records with their other versions, what was derived from these, and copies.
 
         By any agent of the user: the text is gone for good, or it is not. What was believed less
@@ -154,8 +156,9 @@ class ErasingWrites(ConversationWrites):
         former = self.related(scope, [*named, *versions], RecordRelation.FORMER)
         messages = self._remove(every, at, reason)
         self.end([each for each in former if each not in every], at, reason)
-        return Erasure(
+        return ForgetReceipt(
             id=next(iter(named), ""),
+            erased=True,
             records=len(every),
             versions=tuple(versions),
             copies=tuple(alike),
@@ -163,18 +166,18 @@ class ErasingWrites(ConversationWrites):
             messages=messages,
         )
 
-    def remove(self, ids: Sequence[str], *, at: datetime, reason: str) -> Erasure:
+    def remove(self, ids: Sequence[str], *, at: datetime, reason: str) -> ForgetReceipt:
         """Remove records for good with their messages; what was learned from them stays.
 
         What is gone already is passed over.
         """
         found = [*self.get(self.scope, list(ids))]
         if not found:
-            return Erasure()
+            return ForgetReceipt(id="", erased=True)
         messages = self._remove(found, at, reason, expired=True)
-        return Erasure(id=found[0], records=len(found), messages=messages)
+        return ForgetReceipt(id=found[0], records=len(found), messages=messages, erased=True)
 
-    def delete_conversation(self, id: str, *, at: datetime, erase: bool) -> Erasure:
+    def delete_conversation(self, id: str, *, at: datetime, erase: bool) -> ForgetReceipt:
         """Take a conversation off every list; remove it for good where that is wanted."""
         values = {"key": self.conversation(id, deleted=erase), "session": id, "at": to_ms(at)}
         episodes = [row[0] for row in self.all(EPISODES, **values)]
@@ -191,9 +194,16 @@ class ErasingWrites(ConversationWrites):
             every = self.end(every, at, "conversation deleted")
             self.run(f"{HIDE_CONVERSATIONS} AND key = :key", **values)
         derived = tuple(id_ for id_ in every if id_ not in set(episodes))
-        return Erasure(records=len(every), derived=derived, messages=messages, conversations=1)
+        return ForgetReceipt(
+            id=id,
+            erased=erase,
+            records=len(every),
+            derived=derived,
+            messages=messages,
+            conversations=1,
+        )
 
-    def delete_user(self, *, at: datetime, erase: bool) -> Erasure:
+    def delete_user(self, *, at: datetime, erase: bool) -> ForgetReceipt:
         """Take a user off every list; remove every row of theirs where that is wanted."""
         name = self.scope.user
         if self.state.name is None:
@@ -214,7 +224,9 @@ class ErasingWrites(ConversationWrites):
                 self.run(sql, at=to_ms(at))
         self.run(MARK_DELETED)
         self.removes_rows = self.changes_facts = True
-        return Erasure(records=records, messages=messages, conversations=conversations)
+        return ForgetReceipt(
+            id=name, erased=erase, records=records, messages=messages, conversations=conversations
+        )
 
     def _remove(
         self, ids: Sequence[str], at: datetime, reason: str, *, expired: bool = False
