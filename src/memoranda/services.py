@@ -177,14 +177,13 @@ class Services:
     def eraser(self, scope: Scope) -> Eraser:
         """Return the service that erases records of ``scope`` with all their copies."""
         from memoranda.conversation.formats.parse import count_message  # noqa: PLC0415 - see the module
-        from memoranda.notes.erasing import erase_history, erase_lines  # noqa: PLC0415
 
         return Eraser(
             scope=scope,
             store=self.store,
             clock=self.clock,
-            erase_history=partial(erase_history, self.notes),
-            erase_lines=partial(erase_lines, self.notes),
+            erase_history=self.notes.erase_history,
+            erase_lines=self.notes.erase_lines,
             wipe=self.wipe_erased,
             count_tokens=lambda model, message: count_message(self.catalog.meter(model), message),
         )

@@ -59,16 +59,19 @@ class NamedThings:
 Run: TypeAlias = Callable[[Coroutine[Any, Any, Reply[NamedThings]]], Reply[NamedThings]]
 
 
+@dataclass(frozen=True, slots=True)
 class ModelNames:
     """A language model as an :class:`~memoranda.model.ports.EntityExtractor`.
 
     Reads the first :data:`~memoranda.text.limits.MOST_READ` characters, in one question.
+
+    Attributes:
+        model: is asked.
+        run: awaits the question for code that is not asynchronous.
     """
 
-    def __init__(self, model: LanguageModel, *, run: Run) -> None:
-        """Ask ``model``; ``run`` awaits the question for code that is not asynchronous."""
-        self._model = model
-        self._run = run
+    model: LanguageModel
+    run: Run
 
     def extract(self, text: str) -> list[Mention]:
         """Return the names in the order of their start, none overlapping.
@@ -83,7 +86,7 @@ class ModelNames:
             return []
         task = files("memoranda.entities").joinpath("names_prompt.md").read_text("utf-8").strip()
         try:
-            reply = self._run(self._model.ask(task, read, NamedThings))
+            reply = self.run(self.model.ask(task, read, NamedThings))
         except UnusableAnswer as error:
             log.warning("the names in a text are left to the other providers: %s", error)
             return []

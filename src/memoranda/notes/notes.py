@@ -37,6 +37,8 @@ from memoranda.text.terms import fold, normalize
 HEADING = compile_pattern(
     r"^\ufeff?##[ \t]+(?P<at>\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d\S*)[ \t]*$", re.MULTILINE
 )
+# What an entry tells: a session, quoted, and the positions of its first and last turn.
+COMMENT = compile_pattern(r"<!-- memoranda: session=(\S*) turns=(\d+)-(\d+)( raw)? -->")
 
 
 class Notes:

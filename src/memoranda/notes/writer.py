@@ -27,14 +27,12 @@ from memoranda.notes.history_entries import write_entry, write_raw_entry
 from memoranda.notes.model_summarizer import read_compression, summarize
 from memoranda.notes.sync import SyncedNotes
 from memoranda.records.service import RecordService, session_episodes
-from memoranda.text.patterns import compile_pattern
 
 log = logging.getLogger("memoranda.notes")
 
 # Episodes that one entry tells at most.
 SPAN = 60
 STAGE = "history"
-COMMENT = compile_pattern(r"<!-- memoranda: session=(\S*) turns=(\d+)-(\d+)( raw)? -->")
 
 # What follows from claims of a session for what is believed.
 PlanClaims = Callable[[str, Sequence[Claim]], Sequence[RecordChange]]

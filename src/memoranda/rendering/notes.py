@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from memoranda.model.notes import HistoryEntry
+from memoranda.notes.notes import COMMENT
 from memoranda.notes.sync import NotesReport
-from memoranda.notes.writer import COMMENT
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import one_line
 

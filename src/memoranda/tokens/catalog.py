@@ -255,8 +255,7 @@ class Catalog:
             tokenizers: by name or pattern ``o200k_base``, ``cl100k_base``, the path of a
                 ``tokenizer.json``, or ``estimate``.
         """
-        self._limits = {key.strip(): limits[key] for key in limits}
-        self._tokenizers = {key.strip(): tokenizers[key] for key in tokenizers}
+        self._limits, self._tokenizers = limits, tokenizers
         self._counter = cache(_load)
         # Names come from outside, in any number.
         self.known = lru_cache(KEPT_MODELS)(self._look_up)

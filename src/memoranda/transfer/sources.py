@@ -348,12 +348,11 @@ def _stored_items(path: Path, counts: ImportCounts) -> Iterator[JsonItem]:
     Raises:
         InvalidInput: it is a database of something else.
     """
-    found: list[tuple[Any, ...]] | None = None
     for sql in NAMES["databases"].values():
         with suppress(StoreError):
             found = read_foreign(path, sql)
             break
-    if found is None:
+    else:
         message = f"{path} is a database of nothing that is known here"
         raise InvalidInput(f"{message}; memoranda copy copies a store of ours")
     for number, (row,) in enumerate(found, 1):

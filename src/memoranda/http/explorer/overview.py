@@ -94,20 +94,16 @@ def _concerns(request: PageRequest) -> Iterator[AttentionItem]:
         yield AttentionItem("upkeep has not run on schedule yet", "/upkeep")
 
 
-def show_upkeep(request: PageRequest) -> Page:
-    """Show the stages of upkeep with their times and their last runs."""
-    return _upkeep_page(request)
-
-
 def run_stage(request: PageRequest) -> Page:
     """Run a stage, or show what it would do."""
     report = request.memory.maintain(
         [request.required("stage")], dry_run=not request.text("confirmed")
     )
-    return _upkeep_page(request, *report.stages)
+    return show_upkeep(request, *report.stages)
 
 
-def _upkeep_page(request: PageRequest, *reports: object) -> Page:
+def show_upkeep(request: PageRequest, *reports: object) -> Page:
+    """Show the stages of upkeep with their times, their last runs, and reports of them."""
     settings = request.memory.settings.schedule
     values = {
         "stages": {stage: getattr(settings, stage) for stage in STAGES},

@@ -49,7 +49,7 @@ class CountCache:
             lasting: whether later records do not change it, as of a month that is over.
         """
         services, scope = services_of(memory), scope_of(memory)
-        key = services.store.location, scope, name
+        key = scope, name
         newest = memory.records(newest_first=True, limit=1)
         mark = None if lasting else (services.store.fact_revision(scope), *(x.id for x in newest))
         with self._lock:
@@ -69,7 +69,7 @@ class CountCache:
         """Count everything of a memory anew, as it was just changed here."""
         scope = scope_of(memory)
         with self._lock:
-            for key in [key for key in self._kept if key[1] == scope]:
+            for key in [key for key in self._kept if key[0] == scope]:
                 del self._kept[key]
 
 

@@ -13,7 +13,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -86,17 +86,17 @@ def _model(to: ModelConnection, http: httpx2.AsyncClient) -> Model:
     return OpenAIChatModel(to.model, provider=provider)
 
 
+@dataclass(slots=True)
 class ModelCalls:
     """The calls that are made for one answer.
 
     Attributes:
+        to: the model.
         usage: what they took so far.
     """
 
-    def __init__(self, to: ModelConnection) -> None:
-        """Make no call yet."""
-        self.usage = Usage()
-        self._to = to
+    to: ModelConnection
+    usage: Usage = field(default_factory=Usage)
 
     async def make(
         self, send: Callable[[asyncio.Timeout], Awaitable[ModelResponse]]
@@ -111,12 +111,12 @@ class ModelCalls:
         """
         started = time.monotonic()
         try:
-            async with asyncio.timeout(self._to.timeout) as limit:
+            async with asyncio.timeout(self.to.timeout) as limit:
                 response = await send(limit)
         # The SDKs and their HTTP library have error trees of their own, and let others pass.
         except Exception as error:
             self.usage += Usage(requests=1, seconds=time.monotonic() - started)
-            raise self.failure(explain_failure(self._to, error)) from error
+            raise self.failure(explain_failure(self.to, error)) from error
         taken = response.usage
         self.usage += Usage(
             requests=1,
