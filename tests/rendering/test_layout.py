@@ -9,7 +9,6 @@ from pathlib import Path
 from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
-from rich.cells import cell_len
 from rich.console import Console
 
 from memoranda.rendering.forms import format_json, to_json
@@ -88,15 +87,6 @@ def test_details_leave_out_what_is_not_there():
     """A value that is missing or empty has no line."""
     shown = draw(details([("here", "1"), ("none", None), ("empty", "")]))
     assert [line.split() for line in shown.splitlines()] == [["here", "1"]]
-
-
-def test_lines_fit_a_terminal_and_nothing_else():
-    """A paragraph is wrapped within the terminal; in a file it stays one line."""
-    words = "word " * 40
-    lines = list(display(30).wrap(words))
-    assert max(cell_len(line.plain) for line in lines) <= 30
-    (line,) = Display(Console(file=io.StringIO())).wrap(words)
-    assert line.plain == words.rstrip()
 
 
 def test_any_result_is_json():

@@ -128,8 +128,7 @@ class TerminalChat:
         name = self.talk.agent.model
         who = [safe_text(one_line(name), "bold green")] if name else []
         hint = Text("/help lists the commands; Ctrl+D leaves, the session stays", "dim")
-        for line in (*who, *describe_start(self.talk, HINT), hint):
-            yield from self.session.view.wrap(line)
+        yield from (*who, *describe_start(self.talk, HINT), hint)
 
     def _read(self) -> str | None:
         """Return the next text; ``None`` at the end."""
@@ -211,7 +210,7 @@ class TerminalChat:
         """Show what is no answer; where answers go to a program, on standard error."""
         console = self.session.out if self.prompt is not None else self.session.err
         for each in show_event(event, self.session.view, HINT):
-            console.print(each, soft_wrap=True)
+            console.print(each, soft_wrap=not console.is_terminal)
 
 
 class AnswerWriter:
@@ -272,11 +271,10 @@ def describe_json(event: chats.AnswerFinished) -> dict[str, Any]:
 # The commands that stand beside those of the chat session
 
 
-def _memory(talk: chats.ChatSession, view: Display, _words: str) -> Shown:
+def _memory(talk: chats.ChatSession, _view: Display, _words: str) -> Shown:
     """Show MEMORY.md: what is known, and where you can edit it."""
     notes = talk.agent.memory.notes
-    for line in show_markdown(notes.read_memory() or "nothing is noted yet"):
-        yield from view.wrap(line)
+    yield from show_markdown(notes.read_memory() or "nothing is noted yet")
     yield safe_text(str(notes.folder / MEMORY_FILE), "dim")
 
 

@@ -223,8 +223,8 @@ class Session(typer.Context):
         """Print what was rendered at once: what goes to no terminal, as wide as it needs."""
         for each in rendered:
             if self.out.is_terminal or isinstance(each, Text):
-                # A terminal wraps a line of text by itself; in a file it stays one line.
-                self.out.print(each, soft_wrap=isinstance(each, Text))
+                # In a file a line of text stays one line.
+                self.out.print(each, soft_wrap=not self.out.is_terminal)
                 continue
             with self.out.capture() as captured:
                 self.out.print(each)

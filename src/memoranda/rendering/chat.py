@@ -30,19 +30,18 @@ def show_event(event: chats.ChatEvent, view: Display, hint: str) -> Iterator[Ren
     """
     match event:
         case chats.AnswerFinished():
-            for line in describe_answer(event, hint):
-                yield from view.wrap(line)
+            yield from describe_answer(event, hint)
         case chats.Notice(text):
-            yield from view.wrap(one_line(text))
+            yield safe_text(one_line(text))
         case chats.SearchResults(hits):
             yield show_hits(hits, view)
         case chats.CostReport(spending):
             yield show_usage(spending, view, "no model was asked since this session began")
         case chats.ModelList(models):
             yield details(models)
-            yield from view.wrap(CHOOSE_MODEL if models else NO_MODEL, "dim")
+            yield Text(CHOOSE_MODEL if models else NO_MODEL, "dim")
         case chats.RequestFailed(error):
-            yield from view.wrap(format_error(error))
+            yield format_error(error)
 
 
 def describe_answer(event: chats.AnswerFinished, hint: str) -> Iterator[Text]:

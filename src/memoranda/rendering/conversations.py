@@ -76,7 +76,7 @@ def _join_messages(receipt: ContextReceipt) -> Iterator[ReceiptLine]:
 
 def show_budget(receipt: ContextReceipt, view: Display) -> Iterator[RenderableType]:
     """Yield what a context takes of its budget as a bar, and the tokens of each part."""
-    yield from view.wrap(_format_use(receipt.tokens, receipt.budget, exact=receipt.exact))
+    yield _format_use(receipt.tokens, receipt.budget, exact=receipt.exact)
     yield table(_join_messages(receipt), PARTS, view)
     if receipt.left_out:
         out = sum(item.tokens for item in receipt.left_out)
@@ -192,16 +192,16 @@ def show_conversation(
     """
     yield from _show_heading(found, view)
     for text in found.told.splitlines() if explain else ():
-        yield from view.wrap(text, "dim")
+        yield safe_text(text, "dim")
     if found.info.system:
-        yield from view.wrap(f"system prompt: {found.info.system}", "dim")
+        yield safe_text(f"system prompt: {found.info.system}", "dim")
     hidden = {MessageState.CLEARED} if explain else {*MessageState} - SHOWN - {MessageState.WAITING}
     lines = [line for line in found.lines if everything or line.state not in hidden]
     yield Text()
     yield table(lines, EXPLAINED if explain else MESSAGES, view, empty="no messages")
     if found.markers:
         yield Text()
-        yield from view.wrap(f"out of view; {EXPAND} ID PLACE shows them", "dim")
+        yield Text(f"out of view; {EXPAND} ID PLACE shows them", "dim")
         yield table(found.markers, SPANS, view)
     yield Text()
     yield from show_figures(found, view)
@@ -211,11 +211,11 @@ def _show_heading(found: ViewExplanation, view: Display) -> Iterator[Text]:
     info, figures = found.info, found.figures
     about = join(info.id, info.model or "", f"since {view.minute(info.created_at)}")
     ended = "" if info.ended_at is None else f", ended {view.minute(info.ended_at)}"
-    yield from view.wrap(one_line(f"{about}{ended}"), "bold")
+    yield safe_text(one_line(f"{about}{ended}"), "bold")
     use = _format_use(figures.total_tokens, found.budget, exact=figures.exact)
-    yield from view.wrap(use.append(f" · window {figures.token_limit:,}", "dim"))
+    yield use.append(f" · window {figures.token_limit:,}", "dim")
     by_role = figures.tokens_by_role.items()
-    yield from view.wrap(join(*(f"{role} {tokens:,}" for role, tokens in by_role if tokens)))
+    yield Text(join(*(f"{role} {tokens:,}" for role, tokens in by_role if tokens)))
 
 
 def show_figures(found: ViewExplanation, view: Display) -> Iterator[RenderableType]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -46,7 +45,7 @@ SOURCES = (
 
 def show_provenance(found: Provenance, view: Display) -> Iterator[RenderableType]:
     """Yield a fact with its versions, the turns it rests on as they were said, and its history."""
-    yield from chain.from_iterable(map(view.wrap, describe_fact(found.fact, view)))
+    yield from describe_fact(found.fact, view)
     yield Text("\nsaid in", "bold")
     yield table(found.sources, SOURCES, view, empty="no turn: it was stored as it is")
     yield Text("\nhistory", "bold")

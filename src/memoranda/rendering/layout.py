@@ -7,7 +7,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from operator import attrgetter
@@ -39,11 +39,6 @@ class Display:
 
     console: Console
     zone: tzinfo | None = None
-
-    @property
-    def width(self) -> int | None:
-        """The columns of the terminal; ``None`` where there is none to fit into."""
-        return self.console.width if self.console.is_terminal else None
 
     def day(self, moment: datetime) -> str:
         """Return the date of ``moment`` in the user's zone."""
@@ -77,16 +72,6 @@ class Display:
         if isinstance(value, str):
             return safe_text(self.brief(value), style)
         return Text() if value is None else value
-
-    def wrap(self, text: str | Text, style: str = "") -> Iterator[Text]:
-        """Yield a paragraph as lines that fit the terminal."""
-        shown = safe_text(text, style) if isinstance(text, str) else text
-        lines = [shown]
-        if self.width is not None:
-            lines = list(shown.wrap(self.console, self.width, overflow="fold"))
-        for line in lines:
-            line.rstrip()
-            yield line
 
 
 @dataclass(frozen=True, slots=True)
