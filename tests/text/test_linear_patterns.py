@@ -12,7 +12,7 @@ from tests.shared.pattern_list import all_patterns
 
 from memoranda import Memory
 from memoranda.testing.embedders import HashEmbedder
-from memoranda.text.patterns import LinearPattern, PatternError
+from memoranda.text.patterns import LinearPattern, PatternError, join_surrogates
 
 # What kept a process busy for seconds, minutes or ever, when patterns still backtracked.
 ENDLESS = [
@@ -137,3 +137,11 @@ def test_no_text_keeps_a_verb_busy():
         memory.consolidate()
         memory.doctor()
         assert memory.count() > len(ENDLESS)
+
+
+def test_a_text_with_halves_of_characters_can_be_written_as_utf8():
+    """Pairs become their character, lone surrogates U+FFFD, and the rest stays."""
+    assert join_surrogates("tea ☕") == "tea ☕"
+    assert join_surrogates("\ud83d\ude00") == "😀"
+    assert join_surrogates("a\ud83d\udc00b\udfff") == "a\U0001f400b\ufffd"
+    assert join_surrogates("\ud83dx") == "\ufffdx"

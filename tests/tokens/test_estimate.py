@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tables import each_row
 
-from memoranda.tokens.estimate import ENCODINGS, EstimatedCounter, pieces, whole
+from memoranda.tokens.estimate import ENCODINGS, EstimatedCounter, pieces
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 CODE = [argparse, difflib, heapq, textwrap]
@@ -196,11 +196,3 @@ def test_no_token_crosses_a_piece(name, text):
     merged = tokenizer.bpe()
     parts = pieces(name).findall(text)
     assert sum(merged.count(part.encode()) for part in parts) == tokenizer.count(text)
-
-
-def test_whole_text_can_be_written_as_utf8():
-    """Pairs become their character, lone surrogates U+FFFD, and the rest stays."""
-    assert whole("tea ☕") == "tea ☕"
-    assert whole("\ud83d\ude00") == "😀"
-    assert whole("a\ud83d\udc00b\udfff") == "a\U0001f400b\ufffd"
-    assert whole("\ud83dx") == "\ufffdx"

@@ -104,6 +104,14 @@ def encodable(text: str) -> str:
     return text if text.isascii() else _HALF.sub("\ufffd", text)
 
 
+def join_surrogates(text: str) -> str:
+    """Return a text with U+FFFD for lone surrogates, which UTF-8 cannot hold.
+
+    Two surrogates that belong together become the character they mean.
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 class LinearMatch:
     """What a pattern found: the same face as a match of :mod:`re`."""
 

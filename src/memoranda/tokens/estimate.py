@@ -24,16 +24,7 @@ from itertools import groupby
 from pathlib import Path
 from statistics import mean, stdev
 
-from memoranda.text.patterns import compile_scanner, expand
-
-
-def whole(text: str) -> str:
-    """Return ``text`` with U+FFFD for lone surrogates, which UTF-8 cannot hold.
-
-    Two surrogates that belong together become the character they mean.
-    """
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
+from memoranda.text.patterns import compile_scanner, expand, join_surrogates
 
 PATTERNS = Path(__file__).with_name("pieces.toml")
 # From here to the end there are only marks that select variants, and characters without a
@@ -225,7 +216,7 @@ class EstimatedCounter:
 
     def count(self, text: str) -> int:
         """Return the estimated number of tokens of ``text``; 0 for an empty text only."""
-        text, tokens = whole(text), load(self._encoding).tokens
+        text, tokens = join_surrogates(text), load(self._encoding).tokens
         total = tokens(text) if len(text) <= SAMPLED else _extrapolate(text, tokens)
         return math.ceil((total + total // MARGIN) * self._factor)
 

@@ -11,7 +11,8 @@ from importlib import import_module
 from pathlib import Path
 
 from memoranda.model.ports import TokenCounter
-from memoranda.tokens.estimate import EstimatedCounter, warn_of_estimate, whole
+from memoranda.text.patterns import join_surrogates
+from memoranda.tokens.estimate import EstimatedCounter, warn_of_estimate
 
 INSTALL = "pip install 'memoranda[tokens]'"
 
@@ -36,7 +37,7 @@ class ExactCounter:
     def count(self, text: str) -> int:
         """Return how many tokens ``text`` has; a lone surrogate counts as U+FFFD."""
         try:
-            return self._count(whole(text)) if text else 0
+            return self._count(join_surrogates(text)) if text else 0
         except Exception as error:  # noqa: BLE001 - tokenizers raises Exception itself
             warn_of_estimate(self.name, type(error).__name__, "use another tokenizer.json")
             return EstimatedCounter().count(text)

@@ -45,8 +45,7 @@ from memoranda.records.service import RecordService
 from memoranda.store.sql.store import Store
 from memoranda.store.sqlite import read_foreign
 from memoranda.text.json_values import list_of, object_of, refuse_constant, value_of
-from memoranda.text.patterns import compile_pattern
-from memoranda.tokens.estimate import whole
+from memoranda.text.patterns import compile_pattern, join_surrogates
 
 
 class FileFormat(StrEnum):
@@ -480,7 +479,7 @@ def plain_value(value: Any) -> Any:
     """
     match value:
         case str():
-            return whole(value.replace("\x00", "\u2400"))
+            return join_surrogates(value.replace("\x00", "\u2400"))
         case list():
             return [plain_value(each) for each in value]
         case dict():

@@ -24,7 +24,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import compile_pattern, join_surrogates
 
 # Models break lines inside of strings. What is no finite number is nothing.
 DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
@@ -187,4 +187,4 @@ def _remove(tree: Any, place: Sequence[int | str]) -> bool:
 
 def storable(text: str) -> str:
     """Return ``text`` as any store can hold it: pairs of halves are one, and NUL is none."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "")
+    return join_surrogates(text).replace("\x00", "")
