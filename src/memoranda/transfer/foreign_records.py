@@ -124,7 +124,7 @@ OTHER = "other"
 
 def read_mcp_memory(path: File, target: ImportTarget) -> Iterator[ForeignRecord]:
     """Yield a fact for each observation and each relation; entities come before relations."""
-    counts, types = target.counts, dict[str, str]()
+    scope, counts, types = target.scope, target.counts, dict[str, str]()
 
     def mention(name: str, start: int = 0) -> Mention:
         return Mention(name, types.get(name, OTHER), start, start + len(name))
@@ -135,18 +135,17 @@ def read_mcp_memory(path: File, target: ImportTarget) -> Iterator[ForeignRecord]
                 case {"observations": _}:
                     name, kind = text_of(value, "name"), words_of(value, "entityType")
                     types[name] = TYPE_OF.get(kind.strip().lower(), OTHER)
-                    drafts, mentions = _observations(value, name, kind, counts), [mention(name)]
+                    for draft in _observations(value, name, kind, counts):
+                        yield ForeignRecord(place, scope, draft, (mention(name),), once=True)
                 case {"relationType": _}:
                     one, other, kind = (text_of(value, n) for n in ("from", "to", "relationType"))
                     text = f"{one} {' '.join(kind.replace('_', ' ').split())} {other}"
                     metadata = {"from": one, "relation": kind, "to": other}
-                    drafts = iter([Draft(content=text, metadata=metadata, trust=Trust.AGENT)])
-                    mentions = [mention(one), mention(other, len(text) - len(other))]
+                    draft = Draft(content=text, metadata=metadata, trust=Trust.AGENT)
+                    mentions = mention(one), mention(other, len(text) - len(other))
+                    yield ForeignRecord(place, scope, draft, mentions, once=True)
                 case _:
                     counts.leave_out("lines that are neither entity nor relation")
-                    continue
-            for draft in drafts:
-                yield ForeignRecord(place, target.scope, draft, tuple(mentions), once=True)
 
 
 def _observations(
