@@ -13,7 +13,6 @@ from memoranda.text.patterns import compile_pattern
 
 NEW, END, YES = "/new", "/end", "--yes"
 ALIASES = {"/quit": "/exit", "/?": "/help", "/stats": "/context", "/retry": "/edit"}
-LIKE = 0.75  # how near a slip of the finger comes to a command (difflib)
 COMMAND = compile_pattern(r"\s*(/[A-Za-z?]+)(?:\s+(.*))?\s*", re.DOTALL)
 Result = TypeVar("Result")
 
@@ -32,7 +31,7 @@ def find_command(name: str, known: Collection[str]) -> str:
     """
     name = ALIASES.get(name, name)
     if name not in known:
-        near = nearest(name, list(known), alike=LIKE)
+        near = nearest(name, known)
         hint = f"did you mean {' or '.join(near)}?" if near else "/help lists what there is"
         raise InvalidInput(f"there is no {name}; {hint}")
     return name

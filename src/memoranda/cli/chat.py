@@ -28,7 +28,7 @@ from memoranda.cli.command import (
     Model,
     Session,
     command,
-    exit_on_signal,
+    exit_in_order,
     handle_signals,
     make_console,
     read_input,
@@ -43,7 +43,6 @@ from memoranda.rendering.conversations import SPANS, show_budget, show_figures, 
 from memoranda.rendering.layout import Display, details, safe_text, table
 from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.plain import escape_controls, one_line
-from memoranda.serving.signals import ending_signals
 
 if TYPE_CHECKING:  # A pipe does without its library.
     from memoranda.cli.chat_prompt import TerminalPrompt
@@ -76,7 +75,7 @@ def chat(session: Session, *, in_session: ChatName = "chat", model: Model = None
         echo "what does Ana eat?" | memoranda chat --json
     """
     opened = Memory(session.db, user=session.user, settings=session.settings, llm=model)
-    with handle_signals(ending_signals(), exit_on_signal), opened as memory:
+    with exit_in_order(), opened as memory:
         talk = chats.ChatSession(memory, session=in_session, own=MEANINGS)
         live = sys.stdin.isatty() and session.out.is_terminal and not session.as_json
         face = TerminalChat(session, talk, open_prompt(talk) if live else None)

@@ -11,7 +11,7 @@ import logging
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import cached_property, partial
 from types import FrameType
@@ -29,7 +29,7 @@ from memoranda.model.ports import Progress
 from memoranda.rendering.forms import format_json
 from memoranda.rendering.layout import Column, Display, format_error, safe_text, table
 from memoranda.rendering.plain import one_line
-from memoranda.serving.signals import SIGNALLED
+from memoranda.serving.signals import SIGNALLED, ending_signals
 
 if TYPE_CHECKING:  # Help is printed without them.
     from memoranda.memory import Memory
@@ -406,9 +406,13 @@ def handle_signals(numbers: Sequence[signal.Signals], handler: Handler) -> Itera
             signal.signal(number, handled)
 
 
-def exit_on_signal(number: int, _frame: FrameType | None) -> NoReturn:
-    """End the program in order: its terminal is as before, and no temporary file is left."""
-    raise SystemExit(SIGNALLED + number)
+def exit_in_order() -> AbstractContextManager[None]:
+    """Let a signal that ends the program leave the terminal as before, and no temporary file."""
+
+    def leave(number: int, _frame: FrameType | None) -> NoReturn:
+        raise SystemExit(SIGNALLED + number)
+
+    return handle_signals(ending_signals(), leave)
 
 
 class StderrHandler(logging.Handler):

@@ -10,10 +10,9 @@ from typing import Annotated, Literal
 import typer
 from typer import Option
 
-from memoranda.cli.command import ChatName, Model, Session, command, exit_on_signal, handle_signals
+from memoranda.cli.command import ChatName, Model, Session, command, exit_in_order
 from memoranda.errors import InvalidInput, MissingExtra
 from memoranda.serving.addresses import ListenAddress
-from memoranda.serving.signals import ending_signals
 
 # Doors do not know each other: these are opened by their names.
 MCP, HTTP, TUI = "memoranda.mcp.run", "memoranda.http.app", "memoranda.tui.app"
@@ -95,7 +94,7 @@ def tui(session: Session, *, in_session: ChatName = "chat", model: Model = None)
     # Textual draws on standard error, and leaves standard output to programs.
     if not (sys.stdin.isatty() and session.out.is_terminal and sys.stderr.isatty()):
         raise InvalidInput("this needs a terminal; in a pipe use memoranda chat")
-    with handle_signals(ending_signals(), exit_on_signal):
+    with exit_in_order():
         import_module(TUI).run(
             user=session.user,
             session=in_session,

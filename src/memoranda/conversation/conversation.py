@@ -19,10 +19,10 @@ from memoranda.conversation.explain import (
     explain_view,
 )
 from memoranda.conversation.formats.parse import (
-    OWN_FIELDS,
     check_message,
     count_message,
     new_message,
+    own_fields,
     parse_messages,
     parse_role,
 )
@@ -317,7 +317,7 @@ class Conversation:
 
     def _message(self, new: NewMessage, state: ConversationState) -> Message:
         check_message(new)
-        said: dict[str, Any] = {name: getattr(new, name) for name in OWN_FIELDS}
+        said = own_fields(new)
         said["timestamp"] = known(new.timestamp, "timestamp") or self._services.clock.now()
         tokens = count_message(state.meter, new)
         message = Message(id=self._services.ids.new("msg"), tokens=tokens, **said)

@@ -190,8 +190,8 @@ class Pruner:
         if min(before, self.used) < warn_at <= used:
             events.append(("approaching_limit", ContextUsage(tokens=used, limit=cap)))
         try:
-            for receipt in self._prune_due(state, cap):
-                events += [("pruned", receipt)] if receipt is not None else []
+            done = self._prune_due(state, cap)
+            events.extend(("pruned", receipt) for receipt in done if receipt is not None)
         except Exception:
             log.exception("pruning failed; the next message tries again")
         self.used = used

@@ -79,12 +79,9 @@ class Tool:
 
     def call(self, arguments: str | Mapping[str, Any] | None = None) -> str:
         """Call the function with arguments as providers give them: JSON text, or a mapping."""
-        given: Any = arguments or {}
-        if isinstance(given, str):
-            with suppress(ValueError):  # Then it is refused as the text that it is.
-                given = json.loads(given)
+        given = read_text(arguments or {})
         if not isinstance(given, Mapping):
-            return f"Error: {self.name}: the arguments must be a JSON object, got {given!r:.80}"
+            return f"Error: {self.name}: the arguments must be a JSON object, got {arguments!r:.80}"
         return Tool.__call__(self, **{str(name): value for name, value in given.items()})
 
     def openai(self) -> dict[str, Any]:

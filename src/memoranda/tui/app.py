@@ -7,10 +7,9 @@ import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 from textual.app import App
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 
 from memoranda.memory import Memory
 from memoranda.rendering.plain import one_line
@@ -46,7 +45,7 @@ class MemorandaApp(App[None]):
     CSS_PATH = Path(__file__).with_name("app.tcss")
     ENABLE_COMMAND_PALETTE = False
     TITLE = "memoranda"
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding(f"f{number}", f"show('{name}')", name.title(), show=number == 1, priority=True)
         for number, name in enumerate(SHOWN, 1)
     ]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
@@ -32,7 +32,7 @@ class OverlayScreen(Screen[None]):
         body: what it shows.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "app.pop_screen", "Back")]
+    BINDINGS = [Binding("escape", "app.pop_screen", "Back")]
 
     def __init__(self, heading: str, *body: Widget) -> None:
         """Show nothing yet."""
@@ -58,10 +58,7 @@ class ConfirmScreen(ModalScreen[bool]):
         question: what is asked.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,n", "dismiss(False)", "No"),
-        Binding("y", "dismiss(True)", "Yes"),
-    ]
+    BINDINGS = [Binding("escape,n", "dismiss(False)", "No"), Binding("y", "dismiss(True)", "Yes")]
 
     def __init__(self, question: str) -> None:
         """Ask nothing yet."""
@@ -88,7 +85,7 @@ class EditScreen(ModalScreen[Any]):
         many_lines: whether the text has several lines; otherwise Enter saves it, too.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("ctrl+s", "save", "Save", priority=True),
         Binding("escape", "dismiss", "Cancel"),
     ]

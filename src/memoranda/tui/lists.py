@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.message import Message
 from textual.widgets import DataTable, Input, Static
@@ -44,7 +44,7 @@ class ListPanel(Vertical, Generic[Row]):
         words: what the rows are narrowed by at first.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "words", "Words", key_display="/")]
+    BINDINGS = [Binding("slash", "words", "Words", key_display="/")]
     title = question = ""
     empty = "nothing found"
     columns: Sequence[Column] = ()

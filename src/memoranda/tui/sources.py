@@ -5,11 +5,10 @@ from __future__ import annotations
 from asyncio import to_thread
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
 
 from rich.console import Group, RenderableType
 from rich.text import Text
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.widgets import Static, TabbedContent, TabPane
 
@@ -48,7 +47,7 @@ VALUE_WIDTH, SOURCE_WIDTH, DEFAULT_WIDTH = 26, 16, 60
 class FactsPanel(ListPanel[Fact]):
     """The facts; one can be traced, corrected, confirmed and forgotten."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("e", "correct", "Correct"),
         Binding("c", "confirm", "Confirm"),
         Binding("f", "forget", "Forget"),
@@ -129,7 +128,7 @@ class SearchPanel(ListPanel[Hit]):
 class HistoryPanel(ListPanel[ConversationOverview]):
     """The conversations; one can be looked at, or gone on in."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("g", "go_on", "Go on in it")]
+    BINDINGS = [Binding("g", "go_on", "Go on in it")]
     title = "History · Enter opens a conversation"
     columns = OVERVIEW
     question = "part of a name; Enter finds the conversations of that name"
@@ -264,7 +263,7 @@ class ContextPanel(MessagesPanel):
         runtime: the agent.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("p", "pin", "Pin/unpin")]
+    BINDINGS = [Binding("p", "pin", "Pin/unpin")]
     built: Context | MemorandaError
     notes = ""
 
@@ -297,7 +296,7 @@ class ContextScreen(OverlayScreen):
         runtime: the agent.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding(str(number), f"tab('{name}')", show=False)
         for number, name in enumerate(("budget", "messages", "memory"), 1)
     ]

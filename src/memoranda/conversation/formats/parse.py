@@ -36,7 +36,9 @@ FORMS: Mapping[str, Any] = {"responses": responses, "openai": chat, "anthropic":
 ANYTHING: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(ser_json_inf_nan="constants"))
 
 
-OWN_FIELDS = tuple(each.name for each in fields(NewMessage))
+def own_fields(message: NewMessage) -> dict[str, Any]:
+    """Return what a message says, by the names of the fields, without what a transcript adds."""
+    return {each.name: getattr(message, each.name) for each in fields(NewMessage)}
 
 
 def new_message(role: str, content: str, **given: Unpack[MessageOptions]) -> NewMessage:
@@ -69,7 +71,7 @@ def check_message(new: NewMessage) -> None:
     Raises:
         InvalidInput: a part of it cannot be stored; the message says which.
     """
-    given = {name: getattr(new, name) for name in OWN_FIELDS}
+    given = own_fields(new)
     try:
         if new.tool_calls or new.tool_result or new.images:
             given = asdict(new)  # What is within is checked, too.
@@ -125,7 +127,7 @@ def parse_message(message: object) -> list[NewMessage]:
         InvalidInput: it has no known form; the message names the part.
     """
     if isinstance(message, NewMessage):
-        return [NewMessage(**{name: getattr(message, name) for name in OWN_FIELDS})]
+        return [NewMessage(**own_fields(message))]
     item = object_of(_json_of(message))
     if responses.is_message(item):
         parse_role(item.get("role"))
