@@ -13,30 +13,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memoranda.tools.tool import Schema
+from memoranda.model.chat import ToolSpec
 
 FILE = Path(__file__).with_name("definitions.toml")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolDefinition:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDefinition(ToolSpec):
     """A tool, as it is described to a model and to its client.
 
     Attributes:
-        name: what a model calls it.
-        title: what a person reads in its place.
-        description: what it does and when to use it, for the model.
-        parameters: JSON schema of its arguments.
+        title: what a person reads in the place of its name.
         reads: whether it changes nothing.
         takes_away: whether what was there may not be found any more.
         repeatable: whether a second call with the same arguments changes nothing more, though the
             first one does.
     """
 
-    name: str
     title: str
-    description: str
-    parameters: Schema
     reads: bool = False
     takes_away: bool = False
     repeatable: bool = False
