@@ -121,21 +121,15 @@ class DerivationWorker:
         made = self._embed(self.embedder, [text], query=True, hurry=True)[0]
         return made if made.vector.any() else None
 
-    @property
-    def status(self) -> str:
-        """The model in use, or why there is none."""
-        if self.problem is not None:
-            return f"off: {self.problem}"
-        model = self._store.vector_model()
-        if model is None:
-            return "off"
-        tokens = ", with token vectors" if self.has_tokens else ""
-        return f"{model[0]} ({model[1]} dimensions{tokens})"
-
     def describe(self, scope: Scope) -> str:
-        """Return what ``status`` says, and of how many of a user's records the model reads none."""
-        unread = self._store.count_unread(scope) if self.problem is None else 0
-        return f"{self.status}; cannot read {unread:,} records" if unread else self.status
+        """Return the model in use, and how many of a user's records it cannot read; or why none."""
+        model = self._store.vector_model()
+        if self.problem is not None or model is None:
+            return f"off: {self.problem}"
+        tokens = ", with token vectors" if self.has_tokens else ""
+        unread = self._store.count_unread(scope)
+        missed = f"; cannot read {unread:,} records" if unread else ""
+        return f"{model[0]} ({model[1]} dimensions{tokens}){missed}"
 
     def finish(
         self, scope: Scope | None, work: str = VECTORS, *, progress: Progress | None = None
@@ -313,8 +307,7 @@ class DerivationWorker:
         """Tell the thread that records were added. Returns at once."""
         if self._background and not self._added.is_set():
             self._added.set()
-            if self._thread.thread is None:
-                self._thread.start(self._work, self.stop)
+            self._thread.start(self._work, self.stop)
 
     def close(self) -> None:
         """Stop the thread after the batch it is at, but never wait for long.

@@ -815,9 +815,9 @@ class Memory:
 
     def audit(self) -> Audit:
         """Look for junk: duplicates, contradictions, loops, secrets and more; change nothing."""
-        from memoranda.maintenance.audit import audit_memory  # noqa: PLC0415 - see the module
+        from memoranda.maintenance.audit import audit_store  # noqa: PLC0415 - see the module
 
-        return audit_memory(self._services.store, self._scope, self._services.clock.now())
+        return audit_store(self._services.store, [self._scope], self._services.clock.now())
 
     def consolidator_tools(self) -> list[Tool]:
         """Return the tools with which your own agent consolidates sessions (requirement S4.67).

@@ -89,9 +89,9 @@ class Services:
         self.zone = chosen.zone
         self.events = Events(*EVENTS)
         self.clock = CheckedClock(clock or SystemClock())
-        self.retention = Retention.of_settings(chosen)
+        retention = Retention.of_settings(chosen)
         ids = IdFactory(self.clock)
-        self.planner = RecordPlanner(ids=ids, clock=self.clock, retention=self.retention)
+        self.planner = RecordPlanner(ids=ids, clock=self.clock, retention=retention)
         language_model = open_language_model(chosen.llm, llm)
         self.providers = open_entity_providers(chosen.entities)
         quick, accurate = names(chosen.entities.fast), names(chosen.entities.accurate)
@@ -362,7 +362,7 @@ class Services:
             scope=scope,
             store=self.store,
             now=self.clock.now,
-            retention=self.retention,
+            retention=self.planner.retention,
             remove=self.settings.retention.remove,
             wipe=partial(self.wipe_removed, scope),
             decay_threshold=self.settings.decay.threshold,

@@ -19,10 +19,11 @@ from typer import Argument, Option
 
 from memoranda.cli import options
 from memoranda.cli.command import FAILED, CommandGroup, Session, command, handle_signals, make_group
-from memoranda.maintenance.audit import Audit, audit_foreign
+from memoranda.maintenance.audit import Audit, audit_store
 from memoranda.maintenance.schedule import StoreWorker
 from memoranda.maintenance.service import STAGES, parse_stages
 from memoranda.memory import Memory, services_of
+from memoranda.model.models import Scope
 from memoranda.model.reports import Check, StageReport
 from memoranda.rendering.layout import Column, Display, safe_text, table
 from memoranda.rendering.memory_stats import show_stats
@@ -125,7 +126,7 @@ def _audit_foreign(session: Session, source: Path) -> Audit:
     for line in report.left_out:
         if not line.startswith("notes of "):  # No notes are looked through.
             session.note(f"left out: {line}")
-    return audit_foreign(services.store, report.users, services.clock.now())
+    return audit_store(services.store, map(Scope, report.users), services.clock.now(), foreign=True)
 
 
 @command(commands, "doctor")

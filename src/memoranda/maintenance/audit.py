@@ -6,10 +6,10 @@ It only reports; what to do about a finding is for a person to say.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import chain, combinations
+from itertools import combinations
 
 from memoranda.learning.claims import Relation
 from memoranda.learning.judge import judge_fact, judge_text
@@ -112,20 +112,14 @@ class Audit:
         return {fault.kind: fault.findings for fault in self.faults}
 
 
-def audit_foreign(store: Store, users: Sequence[str], now: datetime) -> Audit:
-    """Return what is wrong with what users have that was imported from another program."""
-    pages = (page for user in users for page in record_pages(store, Scope(user), now))
+def audit_store(
+    store: Store, scopes: Iterable[Scope], now: datetime, *, foreign: bool = False
+) -> Audit:
+    """Return what is wrong with the active records of some scopes (see :func:`audit`)."""
+    pages = (page for scope in scopes for page in record_pages(store, scope, now))
     found = [record for page in pages for record in page]
     held = [record for record in found if is_active(record, now)]
-    return audit(held, now=now, present={record.id for record in found}, foreign=True)
-
-
-def audit_memory(store: Store, scope: Scope, now: datetime) -> Audit:
-    """Return what is wrong with the active records of a scope."""
-    pages = record_pages(store, scope, now)
-    held = [record for page in pages for record in page if is_active(record, now)]
-    sources = {source for record in held for source in record.source_ids}
-    return audit(held, now=now, present=store.get(scope, list(sources)))
+    return audit(held, now=now, present={record.id for record in found}, foreign=foreign)
 
 
 def audit(
@@ -147,8 +141,7 @@ def audit(
     found: dict[str, list[Finding]] = {kind: [] for kind in remedies}
     found |= {"exact duplicates": exact, "near duplicates": near, "contradictions": contradictions}
     for record in [*known, *(record for record in held if record.kind not in KNOWLEDGE)]:
-        own = _foreign_faults(record) if foreign and record.kind in KNOWLEDGE else ()
-        for kind, why in chain(_faults(record, present, now), own):
+        for kind, why in _faults(record, present, now, foreign=foreign):
             found[kind].append(_finding([record], why))
     faults = tuple(
         FaultGroup(kind=kind, count=len(each), remedy=remedies[kind], findings=tuple(each))
@@ -222,7 +215,9 @@ def _keys(text: str) -> set[tuple[str, int]]:
     return {*((word, weight) for word in words), (opening, 2)}
 
 
-def _faults(record: Record, present: Collection[str], now: datetime) -> Iterator[tuple[str, str]]:
+def _faults(
+    record: Record, present: Collection[str], now: datetime, *, foreign: bool
+) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a record, known or said: the kind of fault, and why."""
     drawn = bool(record.source_ids) and record.kind is Kind.FACT
     if without_recalled(record.content) != record.content or lines(record.content):
@@ -242,6 +237,8 @@ def _faults(record: Record, present: Collection[str], now: datetime) -> Iterator
         yield "stale", f"nobody has asked for it for {(now - used_at).days} days"
     if record.source_ids and not any(source in present for source in record.source_ids):
         yield "orphans", "nothing that it was drawn from is there any more"
+    if foreign:
+        yield from _foreign_faults(record)
 
 
 def _foreign_faults(record: Record) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ from typing import Any
 from memoranda.derivations import DerivationWorker
 from memoranda.entities.pipeline import FAST, EntityPipeline
 from memoranda.errors import ConfigError, MemorandaError
-from memoranda.maintenance.schedule import next_time, parse_times
+from memoranda.maintenance.schedule import NO_LEASE, next_time, parse_times
 from memoranda.maintenance.service import STAGES
 from memoranda.model.models import Kind, Scope
 from memoranda.model.query import Filter
@@ -166,8 +166,7 @@ class Doctor:
                 told.append(f"{stage}: ran {at:%Y-%m-%d %H:%M}, {describe_counts(run.counts)}")
             else:
                 told.append(f"{stage}: off" if times is None else f"{stage}: not yet")
-            lease = self.store.stage_leases(stage).get(self.scope.user)
-            done = lease.done if lease is not None and lease.done is not None else begun
+            done = self.store.stage_leases(stage).get(self.scope.user, NO_LEASE).done or begun
             due = None if times is None else next_time(times, done)
             late += [stage] if due is not None and due < self.now - MISSED else []
         if late:

@@ -465,9 +465,9 @@ def show_record(record: Record, policy: SecretPolicy) -> Record:
         return record
     if has_secret(record.content):
         record = replace(record, content=mask_secrets(record.content), value=None)
-    if record.metadata and any(map(has_secret, metadata_statements(record.metadata))):
+    if any(map(has_secret, metadata_statements(record.metadata))):
         record = replace(record, metadata=mask_metadata(record.metadata))
-    if record.tags and any(map(has_secret, record.tags)):
+    if any(map(has_secret, record.tags)):
         record = replace(record, tags=tuple(map(mask_secrets, record.tags)))
     return record
 

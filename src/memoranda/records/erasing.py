@@ -14,8 +14,9 @@ what says something else, too, and was learned from what stays.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from memoranda.model.clock import Clock
 from memoranda.model.erasure import KeptText, erase_message
@@ -85,7 +86,7 @@ class Eraser:
             named: the records that go.
             conversation: the conversation that goes with its episodes, in place of records.
         """
-        search = self._search(named, conversation)
+        search = _CopySearch(self, named, conversation)
         memories = [each for each in search.going.values() if each.kind is not Kind.ITEM]
         plan = search.plan()
         copies = self.store.get(self.scope.whole_user, plan.copies).values()
@@ -124,32 +125,25 @@ class Eraser:
 
     def preview(self, named: Sequence[str]) -> ErasurePlan:
         """Return which copies would go with records, and what would stay. Changes nothing."""
-        return self._search(named).plan()
-
-    def _search(self, named: Sequence[str], conversation: str | None = None) -> _CopySearch:
-        """Return what finds the copies of records with their versions and what was derived."""
-        scope, said, derived = self.scope.whole_user, list(named), []
-        if conversation is None:
-            said += self.store.related(scope, said, RecordRelation.VERSIONS)
-            derived = self.store.related(scope, said, RecordRelation.DERIVED)
-        return _CopySearch(self, self.store.get(scope, [*said, *derived]), said, conversation)
+        return _CopySearch(self, named, None).plan()
 
 
 class _CopySearch:
-    """Finds the copies of what goes in everything that a user has."""
+    """Finds the copies of what goes in everything that a user has.
 
-    def __init__(
-        self,
-        eraser: Eraser,
-        going: Mapping[str, Record],
-        said: Collection[str],
-        conversation: str | None,
-    ) -> None:
+    Records go with their versions and what was derived from these; a conversation goes alone.
+    """
+
+    def __init__(self, eraser: Eraser, named: Sequence[str], conversation: str | None) -> None:
         self._eraser, self._store = eraser, eraser.store
-        self._scope = eraser.scope.whole_user
-        self.going, self._said = going, frozenset(said)
+        self._scope = scope = eraser.scope.whole_user
         self._conversation = conversation
-        self._traced: dict[str, frozenset[str]] = {}
+        self._said, derived = [*named], list[str]()
+        if conversation is None:
+            self._said += self._store.related(scope, named, RecordRelation.VERSIONS)
+            derived = self._store.related(scope, self._said, RecordRelation.DERIVED)
+        self.going = going = self._store.get(scope, [*self._said, *derived])
+        self._recalled_into = cache(self._find_recalled)  # Before any were erased.
         self._saying: defaultdict[str, list[Record]] = defaultdict(list)
         for each in going.values():
             if each.kind is not Kind.ITEM:  # An application looks after the copies of its own.
@@ -236,15 +230,12 @@ class _CopySearch:
         recalled = self._recalled_into(conversation) if long else frozenset()
         return any(source.id in recalled or self._first_said_by(source) != role for source in long)
 
-    def _recalled_into(self, conversation: str | None) -> frozenset[str]:
-        """Return which records had been recalled into a conversation before any were erased."""
+    def _find_recalled(self, conversation: str | None) -> frozenset[str]:
+        """Return which records were recalled into a conversation."""
         if conversation is None:
             return frozenset()
-        if conversation not in self._traced:
-            where = Filter.at_any_time(kinds=tuple(Kind), recalled_in=conversation)
-            found = self._store.records(self._scope, where)
-            self._traced[conversation] = frozenset(each.id for each in found)
-        return self._traced[conversation]
+        where = Filter.at_any_time(kinds=tuple(Kind), recalled_in=conversation)
+        return frozenset(each.id for each in self._store.records(self._scope, where))
 
     def _first_said_by(self, source: Record) -> str | None:
         """Return who said a text first: what was learned of a person, that person."""

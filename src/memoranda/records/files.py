@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -237,13 +237,9 @@ class Files:
 
     def list_files(self, prefix: str = "") -> list[FileVersion]:
         """Return the files whose paths begin with ``prefix``, by path; ``folder/`` is a folder."""
-        folder = prefix.rpartition("/")[0]
-        found = self.records.store.records(
-            self.records.scope,
-            Filter(now=self.records.now(), namespace=self._folder(folder)),
-            limit=None,
-        )
-        own = sorted(found, key=lambda item: item.agent == self.records.scope.agent)
+        store, scope, folder = self.records.store, self.records.scope, prefix.rpartition("/")[0]
+        where = Filter(now=self.records.now(), namespace=self._folder(folder))
+        own = sorted(store.records(scope, where), key=lambda item: item.agent == scope.agent)
         files = {self._path(each): each for each in own}  # An agent's own one comes last.
         return [self._shown(files[path]) for path in sorted(files) if path.startswith(prefix)]
 
@@ -297,8 +293,7 @@ class Files:
         records = self.records
         with records.store.write(records.scope) as tx:
             tx.register(begins=draft is not None)  # A user without a row would lock nobody out.
-            done = None if operation is None else self._receipt(tx, operation)
-            if done is not None:
+            if operation is not None and (done := self._receipt(tx, operation)):
                 return done
             old = self._newest(tx, path)
             _require_expected(path, None if old is None else self._shown(old), expected)
@@ -314,11 +309,10 @@ class Files:
                     raise Conflict(f"there is a file at {shown.path!r:.80} already")
                 change = replace(change, path=shown.path, version=shown.version)
                 changes.append(Insert(new, reason="written"))
-            if operation is not None:
-                changes.append(records.plan(self._receipt_draft(operation, change)))
             stored = tx.carry_out(changes)
-        # A receipt is nothing that subscribers should hear of.
-        records.announce(each for each in stored if new is not None and each[0].id == new.id)
+            if operation is not None:  # A receipt is nothing that subscribers should hear of.
+                tx.carry_out([records.plan(self._receipt_draft(operation, change))])
+        records.announce(stored)
         return change
 
     def _successor(
@@ -338,8 +332,7 @@ class Files:
         """Return all items that stood at a path, the newest first."""
         namespace, key = self._address(path)
         where = Filter.at_any_time(namespace=namespace, key=key)
-        store, scope = self.records.store, self.records.scope
-        return store.records(scope, where, order=Order.LATEST, limit=None)
+        return self.records.store.records(self.records.scope, where, order=Order.LATEST)
 
     def _path(self, record: Record) -> str:
         return "/".join((*record.namespace[len(self.namespace) :], record.key or ""))
@@ -369,7 +362,7 @@ class Files:
         if operation.fingerprint and found.content != operation.fingerprint:
             message = f"operation {operation.id!r:.80} was another change; give this one its own id"
             raise Conflict(message)
-        return FileChange(**found.metadata, replayed=True)
+        return FileChange(**{**found.metadata, "replayed": True})
 
     def _receipt_draft(self, operation: FileOperation, change: FileChange) -> Draft:
         return Draft(
@@ -377,7 +370,7 @@ class Files:
             kind="item",
             namespace=(OPERATIONS, *self.namespace),
             key=operation.id,
-            metadata={"path": change.path, "version": change.version, "existed": change.existed},
+            metadata=asdict(change),
             valid_until=self.records.now() + REPEATABLE,
         )
 

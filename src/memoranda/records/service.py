@@ -80,7 +80,7 @@ class RecordService:
         records = []
         for record, is_new in stored:
             records.append(record)
-            if is_new and record.valid_until != EPOCH and self.events["remembered"]:
+            if is_new and record.valid_until != EPOCH:
                 self.events.emit("remembered", record)
             if is_new and record.kind is Kind.EPISODE and record.position == 0:
                 self.start_session(self.scope, record.session_id)
@@ -132,15 +132,10 @@ class RecordService:
         """Refuse to go on where a record is no longer of a version, if one is given.
 
         Raises:
-            NotFound: there is no such record.
             Conflict: it was changed meanwhile.
         """
-        if version is None:
-            return
-        found = reads.get(self.scope, [id]).get(id)
-        if found is None:
-            raise self._missing(f"record {id!r}")
-        if found.version != version:
+        found = None if version is None else reads.get(self.scope, [id]).get(id)
+        if found is not None and found.version != version:
             message = f"{id} was changed: it is no longer of version {version!r:.80}; read it again"
             raise Conflict(message)
 

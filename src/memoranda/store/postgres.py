@@ -277,7 +277,7 @@ class PostgresStore(Store):
         with self._lend() as connection, connection.raw.transaction():
             done = connection.value(DONE) if connection.value(IS_THERE) else 0
             database.require_known(done, self.location)
-            if done == len(DIALECT.schema()):
+            if done == len(database.schema_steps()):
                 return
             for sql in (LOCK_SCHEMA, STEPS):
                 connection.run(sql)

@@ -127,7 +127,7 @@ class AccessWrites(RecordWrites):
         whose = {"user_key": self.user, "key": key}
         if self.change(CLAIM_KEY, request=request, expires_at=to_ms(until), **whose):
             return None
-        asked, answer = self.all(KNOWN_KEY, key=key)[0]
+        ((asked, answer),) = self.all(KNOWN_KEY, key=key)
         return asked, answer
 
     def keep_answer(self, key: str, answer: str | None, *, until: datetime) -> None:

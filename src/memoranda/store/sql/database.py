@@ -88,25 +88,14 @@ class Dialect:
 
         One text for each number; together they may be empty.
         """
-        return [*render_schema(self, new=not done)[done:]]
-
-
-@cache
-def render_schema(dialect: Dialect, *, new: bool) -> tuple[str, ...]:
-    """Return the schema and its migrations in a dialect, without comments.
-
-    Args:
-        dialect: of the database.
-        new: whether the database has no schema yet, and gets what only it has at once.
-    """
-    steps = [*schema_steps(dialect.own)]
-    if new:
-        own = (FOLDER / dialect.own).read_text("utf-8")
-        steps[dialect.step - 1] = own if dialect.step > 1 else steps[0] + own
-    steps = [COMMENT.sub("", sql) for sql in steps]
-    for pattern, words in dialect.types.items():
-        steps = [re.sub(pattern, words, sql) for sql in steps]
-    return tuple(steps)
+        steps = [*schema_steps(self.own)]
+        if not done:  # What only this database has, it gets at once.
+            own = (FOLDER / self.own).read_text("utf-8")
+            steps[self.step - 1] = own if self.step > 1 else steps[0] + own
+        steps = [COMMENT.sub("", sql) for sql in steps[done:]]
+        for pattern, words in self.types.items():
+            steps = [re.sub(pattern, words, sql) for sql in steps]
+        return steps
 
 
 def require_known(schema: int, location: str) -> None:
@@ -315,7 +304,6 @@ class Database(ABC):
     Attributes:
         location: where it is, without secrets.
         full_text: its index of terms.
-        in_memory: whether its readers wait for each other and for writers.
         reads_at_once: whether a small read waits for nobody, neither a writer nor a server.
         writers: how many threads of a process can write at once.
         damage: what its driver raises where what is derived is damaged.
@@ -323,7 +311,7 @@ class Database(ABC):
 
     BEGIN_SNAPSHOT: ClassVar[str]
     full_text: FullText
-    in_memory = reads_at_once = False
+    reads_at_once = False
     writers = 1
     damage: ClassVar[tuple[type[Exception], ...]]
 

@@ -308,8 +308,7 @@ class RecordWrites(EntityWrites, SqlReads):
 
     def erased(self, ids: Iterable[str]) -> list[str]:
         """Return which records of the user are gone for good: nothing may rest on them."""
-        listed = list(ids)
-        return [row[0] for row in self.all(GONE, ids=dump(listed))] if listed else []
+        return [row[0] for row in self.all(GONE, ids=dump(list(ids)))]
 
     def drop(self, table: str, records: Collection[int]) -> None:
         """Delete the rows of records in a table of what is derived from them."""
