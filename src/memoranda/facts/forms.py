@@ -119,6 +119,11 @@ def group_spans(match: Any) -> dict[str, tuple[int, int]]:
     return {name.rstrip(digits): span for name, span in spans.items() if span[0] >= 0}
 
 
+def group_texts(match: Any, text: str) -> dict[str, str]:
+    """Return what the groups of a match that took part in it hold of a text of its length."""
+    return {name: text[start:end] for name, (start, end) in group_spans(match).items()}
+
+
 def _compile_filter(sources: Iterable[str]) -> Any:
     """Return what finds the forms that fit a text, by their place in ``sources``.
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import re2
 
-from memoranda.facts.forms import FormSet, compile_form, group_spans
+from memoranda.facts.forms import FormSet, compile_form, group_spans, group_texts
 from memoranda.facts.language import EDGE, RELATION, language_of, languages_in
 from memoranda.facts.stance import is_doubtful, opens_clause
 from memoranda.facts.values import value_key
@@ -262,7 +262,7 @@ class FactReader:
     def _statements(
         self, form: _StatementForm, match: Any, said: str, speaker: str
     ) -> Iterator[FactStatement]:
-        groups, (start, end) = self._groups(match, said), match.span(0)
+        groups, (start, end) = group_texts(match, said), match.span(0)
         user = speaker or self._words["user"]
         noun = self._language.plain(groups.get("relation", ""))
         relation, written = self._language.nouns.get(noun, ("", ""))
@@ -294,10 +294,6 @@ class FactReader:
                     aliases=aliases,
                     needs_known=form.sets("known"),
                 )
-
-    def _groups(self, match: Any, said: str) -> dict[str, str]:
-        """Return what the groups of a match hold, as it is written."""
-        return {name: said[start:end] for name, (start, end) in group_spans(match).items()}
 
     def _which(self, match: Any, said: str) -> str:
         """Return the words that tell one relative from another: ``older``, with a space behind."""

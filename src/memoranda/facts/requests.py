@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import Any
 from unicodedata import category
 
-from memoranda.facts.forms import FormSet
+from memoranda.facts.forms import FormSet, group_spans
 from memoranda.facts.language import PatternTable, bare_words, language_of, languages_in
 from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import INSTRUCTION, FactStatement, read_facts
@@ -234,7 +234,7 @@ def split_statements(request: Request, sentence: str) -> list[tuple[int, int]]:
     if not language.requests.fits("conditional", what):
         separators = _shared().patterns("separator") + language.requests.patterns("separator")
         found = (each for between in separators for each in between.finditer(what))
-        spans = filter(None, (_span(each, "sep") for each in found))
+        spans = [group_spans(each)["sep"] for each in found]
         cuts = [span for span in spans if not _is_only_subject(what[: span[0]], request.language)]
     pieces = _between(what, cuts)
     return [(request.start + start, request.start + end) for start, end in pieces]
@@ -394,20 +394,13 @@ def _match_requests(
             continue
         start, end = lead, _end_of_instruction(requests, sentence, lead, stop)
         if told:
-            start, end = _span(found, "what") or (stop, stop)
+            start, end = group_spans(found).get("what", (stop, stop))
             word = requests.search("subordinate", sentence[:start]) if end > start else None
             start = word.start() if word else start
         if kind is RequestKind.REVOKED:
             # Behind a comma stands what is to be instead.
             end = stop = start + len(_CLAUSE.split(sentence[start:end])[0])
         yield Request(kind, code, lead, start, end), stop
-
-
-def _span(found: Any, name: str) -> tuple[int, int] | None:
-    """Return where the group of that name is, if the form has one and it was read."""
-    number = found.re.groupindex.get(name)
-    start, end = (-1, -1) if number is None else found.span(number)
-    return (start, end) if start >= 0 else None
 
 
 def _end_of_instruction(requests: PatternTable, sentence: str, start: int, end: int) -> int:

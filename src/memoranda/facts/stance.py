@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memoranda.facts.forms import compile_form, group_spans
+from memoranda.facts.forms import compile_form, group_spans, group_texts
 from memoranda.facts.language import EDGE, Language, bare_words
 from memoranda.text.calendar import calendar_numbers
 
@@ -28,12 +28,12 @@ def opens_clause(language: Language, sentence: str, match: Any) -> bool:
 
 def is_doubtful(language: Language, sentence: str, match: Any, *, ends: bool) -> bool:
     """Return whether what surrounds a reading supposes, asks or undoes it, or limits an end."""
-    last = match.re.groupindex.get("value", 0)
-    clause, rest = sentence[: match.span(0)[1]], sentence[max(match.span(last)[1], 0) :]
+    start, stop = match.span(0)
+    clause, rest = sentence[:stop], sentence[group_spans(match).get("value", (0, stop))[1] :]
     words = language.words
     surrounding = [("question", clause), ("doubt", clause), ("undoing", rest)]
     if ends:
-        surrounding.append(("limits", sentence[match.span(0)[0] :]))
+        surrounding.append(("limits", sentence[start:]))
     return any(words.fits(*each) for each in surrounding)
 
 
@@ -66,11 +66,11 @@ def begins_unspaced(language: Language, before: str) -> bool:
 def _opens(language: Language, sentence: str, match: Any) -> bool:
     """Return the same in a script whose words are parted by spaces."""
     start = match.span(0)[0]
-    named = {name: sentence[slice(*span)] for name, span in group_spans(match).items()}
+    named = group_texts(match, sentence)
     before = sentence[:start].rstrip()
-    if named.get("bare") is not None and not _may_leave_out(language, before):
+    if "bare" in named and not _may_leave_out(language, before):
         return False
-    words = bare_words((named.get("named") or "").replace("\u2019", " "))
+    words = bare_words(named.get("named", "").replace("\u2019", " "))
     lists = language.words
     no_names = lists["unclear"] | lists["openings"] | language.function_words
     if words and (words[0] in no_names or words[0] in calendar_numbers("weekdays")):
@@ -94,12 +94,11 @@ def _may_leave_out(language: Language, before: str) -> bool:
 
 def _opens_unspaced(language: Language, sentence: str, match: Any) -> bool:
     """Return the same in a script without spaces."""
-    before, named = sentence[: match.span(0)[0]], match.groupdict()
-    if language.plain(named.get("person") or "") in language.nouns:
+    before, named = sentence[: match.span(0)[0]], group_texts(match, sentence)
+    if language.plain(named.get("person", "")) in language.nouns:
         return False  # "My friend's sister" is no sister of the user.
     others, own = (_last_place(language, each, before) for each in ("others", "speaking"))
-    other = named.get("bare") is not None and others > own
-    return begins_unspaced(language, before) and not other
+    return begins_unspaced(language, before) and not ("bare" in named and others > own)
 
 
 def _last_place(language: Language, name: str, text: str) -> int:
