@@ -254,10 +254,8 @@ def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, by
     trails = store.trails(scope, [each.record_id for each in messages if each.record_id])
     over = {id_ for id_, trail in trails.items() if trail.closed_at}
     forgotten = {each.id for each in messages if each.record_id in over}
-    head, *lines = jsonl.dump(info, messages, forgotten)
-    yield "metadata", head
-    for line in lines:
-        yield "message", line
+    for number, line in enumerate(jsonl.dump(info, messages, forgotten)):
+        yield "message" if number else "metadata", line
 
 
 # In

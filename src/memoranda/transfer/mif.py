@@ -32,7 +32,7 @@ SAID = "conversation"
 # The fields of a record that stand in the extension, and their names there.
 ENDS = ("valid_until", "event_until")
 SAME = ("kind", "confidence", "decay_rate", "trust", *ENDS)
-OWN = {**dict(zip(SAME, SAME, strict=True)), "session_id": "session", "source_role": "role"}
+OWN = {name: name for name in SAME} | {"session_id": "session", "source_role": "role"}
 # Where the rest of a memory is kept in its metadata, and that of a document as an item.
 REST = "mif"
 # What is not kept of a document, and of a memory.
