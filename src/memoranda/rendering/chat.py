@@ -13,7 +13,7 @@ from memoranda.model.usage import StageUsage, Usage, add_up
 from memoranda.rendering.conversations import describe_pruning, describe_usage
 from memoranda.rendering.layout import Display, details, format_error, safe_text
 from memoranda.rendering.memory_stats import format_cost, show_usage
-from memoranda.rendering.plain import DOT, one_line, pluralize
+from memoranda.rendering.plain import join, one_line, pluralize
 from memoranda.rendering.records import show_hits
 
 CHOOSE_MODEL = "/model NAME takes one until you leave, memoranda config set llm.model NAME for good"
@@ -64,14 +64,14 @@ def describe_changes(answer: Answer, hint: str) -> Iterator[Text]:
 
 def format_answer(event: chats.AnswerFinished) -> str:
     """Return what an answer was made from, what it took, and what the session has cost."""
-    answer = event.answer
-    parts = [pluralize(len(answer.sources), "memory", "memories")] if answer.sources else []
-    parts += dict.fromkeys(answer.tools)
-    if answer.usage.input_tokens or answer.usage.output_tokens:
-        parts.append(format_tokens(answer.usage))
-    if answer.usage.cost:
-        parts.append(format_cost(answer.usage.cost))
-    return DOT.join([*parts, *format_spending(event.spending)])
+    answer, usage = event.answer, event.answer.usage
+    return join(
+        pluralize(len(answer.sources), "memory", "memories") if answer.sources else "",
+        *dict.fromkeys(answer.tools),
+        format_tokens(usage) if usage.input_tokens or usage.output_tokens else "",
+        format_cost(usage.cost) if usage.cost else "",
+        *format_spending(event.spending),
+    )
 
 
 def format_tokens(usage: Usage) -> str:
