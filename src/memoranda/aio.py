@@ -114,8 +114,7 @@ class AsyncConversation(_PartOfMemory):
     @property
     def id(self) -> str:
         """The name under which it is stored."""
-        name: str = self._opened().id
-        return name
+        return str(self._opened().id)
 
     def on(self, event: str, callback: Callback) -> None:
         """Call ``callback`` after each ``event`` of :meth:`memoranda.Conversation.on`."""

@@ -31,7 +31,7 @@ class Memory:
     def __init__(self):
         """Begin empty."""
         clock = FrozenClock(NOW)
-        kept = Retention(zone=ZoneInfo("UTC"))
+        kept = Retention(ZoneInfo("UTC"), {})
         self._planner = RecordPlanner(ids=IdFactory(clock), clock=clock, retention=kept)
         self.facts = {}
         self.said = {}

@@ -94,4 +94,4 @@ def test_the_report_says_what_was_done_line_by_line(memory):
         f"- {old.id} is superseded by {new.id}: a later statement took its place",
         f"= {same.id} was said again",
     )
-    assert (int(report), report.failed, report.dry_run) == (1, {}, False)
+    assert (report.count, report.failed, report.dry_run) == (1, {}, False)

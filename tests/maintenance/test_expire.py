@@ -15,7 +15,7 @@ from memoranda.records.drafts import Retention
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
-MONTH = Retention(UTC, {Kind.EPISODE: 30 * DAY})
+MONTH = Retention(UTC, {Kind.EPISODE: 30 * DAY, Kind.CONTEXT: None})
 ZONES = (
     "Europe/Lisbon",
     "America/New_York",
@@ -50,7 +50,9 @@ def kinds(*planned):
 
 def test_what_ended_by_itself_is_retired_with_its_reason():
     """The end that the present policy sets is told as that, any other as stored."""
-    day = Retention(ZoneInfo("Europe/Lisbon"), {Kind.EPISODE: 36 * timedelta(hours=1)})
+    day = Retention(
+        ZoneInfo("Europe/Lisbon"), {Kind.EPISODE: 36 * timedelta(hours=1), Kind.CONTEXT: None}
+    )
     lapsed = [
         kept(Kind.CONTEXT, NOW - DAY, day),
         kept(Kind.EPISODE, NOW - 2 * DAY, day),
@@ -79,7 +81,7 @@ def test_a_new_policy_ends_what_was_stored_under_another():
     assert set(reasons(*planned)) == {"expired: episode is kept for 30 days"}
     assert kinds(*planned) == {Kind.EPISODE: 2}
     ended = kept(Kind.EPISODE, NOW - 31 * DAY, MONTH)
-    assert reasons([ended], Retention(UTC), NOW) == [
+    assert reasons([ended], Retention(UTC, {}), NOW) == [
         "expired: it was stored to be kept until 2026-05-31 12:00 UTC"
     ]
     facts = [kept(Kind.FACT, NOW - 400 * DAY), kept(Kind.FACT, NOW - 500 * DAY, decay_rate=0.1)]
@@ -96,7 +98,9 @@ def test_a_new_policy_ends_what_was_stored_under_another():
 def test_cutoffs_miss_nothing(zone, ages, now):
     """What a store finds before the cutoffs gives the same plan as all there is."""
     now = now.replace(microsecond=now.microsecond // 1000 * 1000)
-    retention = Retention(ZoneInfo(zone), {Kind.EPISODE: DAY, Kind.FACT: timedelta.max})
+    retention = Retention(
+        ZoneInfo(zone), {Kind.EPISODE: DAY, Kind.FACT: timedelta.max, Kind.CONTEXT: None}
+    )
     records = {
         kind: [kept(kind, now - timedelta(seconds=age)) for age in sorted(ages, reverse=True)]
         for kind in Kind

@@ -37,7 +37,9 @@ def ingest(clock):
     return RecordPlanner(
         ids=IdFactory(clock),
         clock=clock,
-        retention=Retention(zone=ZoneInfo("UTC"), spans={Kind.EPISODE: timedelta(days=30)}),
+        retention=Retention(
+            zone=ZoneInfo("UTC"), spans={Kind.EPISODE: timedelta(days=30), Kind.CONTEXT: None}
+        ),
     )
 
 
@@ -114,7 +116,7 @@ DAYS = st.datetimes(datetime(1990, 1, 1), datetime(9990, 1, 1), timezones=st.jus
 def test_a_day_ends_at_the_first_local_midnight_after_it(zone, start):
     """Whatever the clock does that night: it is tomorrow at the end, and today just before."""
     place = ZoneInfo(zone)
-    end = Retention(zone=place).end(Kind.CONTEXT, start)
+    end = Retention(place, {Kind.CONTEXT: None}).end(Kind.CONTEXT, start)
     today = start.astimezone(place).date()
     assert end > start
     assert end.astimezone(place).date() > today

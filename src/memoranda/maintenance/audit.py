@@ -140,15 +140,14 @@ def audit(
     near, contradictions = _pairs([record for record in known if record.id not in again])
     found: dict[str, list[Finding]] = {kind: [] for kind in remedies}
     found |= {"exact duplicates": exact, "near duplicates": near, "contradictions": contradictions}
-    for record in [*known, *(record for record in held if record.kind not in KNOWLEDGE)]:
+    for record in sorted(held, key=lambda record: record.kind not in KNOWLEDGE):
         for kind, why in _faults(record, present, now, foreign=foreign):
             found[kind].append(_finding([record], why))
     faults = tuple(
         FaultGroup(kind=kind, count=len(each), remedy=remedies[kind], findings=tuple(each))
         for kind, each in found.items()
     )
-    clean = not any(fault.count for fault in faults)
-    return Audit(entries=len(held), clean=clean, faults=faults)
+    return Audit(entries=len(held), clean=not any(each.count for each in faults), faults=faults)
 
 
 def _finding(records: Sequence[Record], why: str) -> Finding:

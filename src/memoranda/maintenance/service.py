@@ -18,6 +18,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from functools import partial
@@ -244,16 +245,14 @@ def cutoffs(retention: Retention, now: datetime) -> dict[Kind, datetime]:
     Kinds that are kept for ever are left out.
     """
     found: dict[Kind, datetime] = {}
-    for kind in Kind:
-        if kind in retention.until_midnight:
+    for kind, span in retention.spans.items():
+        if span is None:
             today = datetime.combine(now.astimezone(retention.zone).date(), time(), retention.zone)
             found[kind] = require_aware(today, "midnight")
-        elif kind in retention.spans:
-            try:
-                # One more, as what is as old as the span is over, too.
-                found[kind] = now - retention.spans[kind] + timedelta(milliseconds=1)
-            except OverflowError:  # Longer than the calendar, so for ever.
-                continue
+            continue
+        with suppress(OverflowError):  # Longer than the calendar, so for ever.
+            # One more, as what is as old as the span is over, too.
+            found[kind] = now - span + timedelta(milliseconds=1)
     return found
 
 
@@ -286,10 +285,10 @@ def plan_expiry(
 
 def _policy(kind: Kind, retention: Retention) -> str:
     """Say how long a kind is kept."""
-    if kind in retention.until_midnight:
+    span = retention.spans[kind]
+    if span is None:
         return f"{kind.value} is kept until the day ends in {retention.zone}"
-    span = str(retention.spans[kind]).removesuffix(", 0:00:00")
-    return f"{kind.value} is kept for {span}"
+    return f"{kind.value} is kept for {str(span).removesuffix(', 0:00:00')}"
 
 
 def plan_enrichment(

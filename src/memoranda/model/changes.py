@@ -77,9 +77,8 @@ class Insert:
     def stands_alone(self) -> bool:
         """Whether what is stored is the record, and other rows have no part in it."""
         item = self.record
-        linked = item.session_id is not None or item.source_ids or self.mentions
-        alone = not linked and item.kind is not Kind.ITEM and self.trail is None
-        return alone and not self.is_proposal
+        linked = item.session_id or item.source_ids or self.mentions or self.trail
+        return not linked and item.kind is not Kind.ITEM and not self.is_proposal
 
 
 @dataclass(frozen=True, slots=True)

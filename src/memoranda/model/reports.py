@@ -36,10 +36,6 @@ class StageReport:
     dry_run: bool = False
     actions: tuple[RecordChange, ...] = field(default=(), repr=False, compare=False)
 
-    def __int__(self) -> int:
-        """Return :attr:`count`."""
-        return self.count
-
     def __str__(self) -> str:
         """One line: what was done, or why not."""
         if self.skipped:

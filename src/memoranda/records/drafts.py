@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, cast
@@ -129,32 +129,35 @@ class Retention:
     """How long each kind is kept: a time span, until the end of the day, or for ever.
 
     Attributes:
-        spans: kind → time span; kinds without one are kept for ever.
-        until_midnight: kinds kept until the day ends in ``zone``.
         zone: the user's time zone.
+        spans: kind → time span, or ``None`` for the end of the day in ``zone``. Kinds that are not
+            in it are kept for ever.
     """
 
     zone: tzinfo
-    spans: Mapping[Kind, timedelta] = field(default_factory=dict)
-    until_midnight: frozenset[Kind] = frozenset({Kind.CONTEXT})
+    spans: Mapping[Kind, timedelta | None]
 
     @classmethod
     def of_settings(cls, settings: Settings) -> Retention:
         """Return the retention policy of the settings."""
         chosen = settings.retention.model_dump(exclude={"remove"})
-        days = {Kind(kind) for kind, value in chosen.items() if value == "day"}
-        lasting = {kind: value for kind, value in chosen.items() if value not in {"forever", "day"}}
-        spans = {Kind(kind): parse_span(value) for kind, value in lasting.items()}
-        return cls(settings.zone, spans, frozenset(days))
+        spans = {
+            Kind(kind): None if value == "day" else parse_span(value)
+            for kind, value in chosen.items()
+            if value != "forever"
+        }
+        return cls(settings.zone, spans)
 
     def end(self, kind: Kind, start: datetime) -> datetime | None:
         """Return when a record made at ``start`` expires; ``None`` is never."""
-        if kind in self.until_midnight:
+        if kind not in self.spans:
+            return None
+        span = self.spans[kind]
+        if span is None:
             tomorrow = start.astimezone(self.zone).date() + timedelta(days=1)
             return checks.require_aware(datetime.combine(tomorrow, time(), self.zone), "expiry")
-        span = self.spans.get(kind)
         try:
-            return None if span is None else start + span
+            return start + span
         except OverflowError:  # Beyond the calendar, so never.
             return None
 

@@ -142,13 +142,13 @@ class _CopySearch:
         if conversation is None:
             self._said += self._store.related(scope, named, RecordRelation.VERSIONS)
             derived = self._store.related(scope, self._said, RecordRelation.DERIVED)
-        self.going = going = self._store.get(scope, [*self._said, *derived])
+        self.going = self._store.get(scope, [*self._said, *derived])
         self._recalled_into = cache(self._find_recalled)  # Before any were erased.
         self._saying: defaultdict[str, list[Record]] = defaultdict(list)
-        for each in going.values():
+        for each in self.going.values():
             if each.kind is not Kind.ITEM:  # An application looks after the copies of its own.
                 self._saying[each.content].append(each)
-        insights = [each.content for each in going.values() if each.kind is Kind.REFLECTION]
+        insights = [each.content for each in self.going.values() if each.kind is Kind.REFLECTION]
         texts = self._saying.keys() - set(insights)
         self.words = ErasedWords(texts, quoting=insights)
         self._told = ErasedWords(form for text in texts for form in _told_forms(text))

@@ -13,7 +13,7 @@ from typing import Any
 
 from memoranda.errors import ConfigError, InvalidInput
 from memoranda.model.passwords import hide_password
-from memoranda.settings.fields import GENERAL, MASK, Field, fields, find, groups
+from memoranda.settings.fields import MASK, Field, fields, find, groups
 from memoranda.settings.files import read_file
 from memoranda.settings.nested import MISSING, Place, merge, nest, value_at
 from memoranda.settings.settings import Settings, find_source, find_variable, read_sources
@@ -136,12 +136,6 @@ def unset(name: str) -> SettingChange:
     if value_at(read_file().values, place) is MISSING and name not in groups():
         place = find(name)[1]
     return _change(place, MISSING)
-
-
-def split_name(name: str) -> tuple[str, str]:
-    """Return the section of a setting, and its name in it."""
-    section, _, inner = name.partition(".")
-    return (section, inner) if inner else (GENERAL, name)
 
 
 def format_value(value: Any) -> str:

@@ -177,8 +177,8 @@ def _refuse_variables() -> None:
         if is_other or group in AllSettings.model_fields:
             continue
         meant = name[len(PREFIX) :].lower().replace(DELIMITER, ".")
-        if joint or nearest_setting(meant):
-            near = nearest_setting(meant)
+        near = nearest_setting(meant)
+        if joint or near:
             hint = f"did you mean {variable(tuple(near.split('.')))}?" if near else suggest(meant)
             raise ConfigError(f"the environment variable {name} sets nothing; {hint}")
 

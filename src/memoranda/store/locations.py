@@ -143,8 +143,7 @@ def foreign_memories(path: Path) -> list[ForeignMemory]:
         MissingExtra: the extra ``chroma`` is not installed.
         StoreError: the folder cannot be used.
     """
-    found: list[ForeignMemory] = _chroma().read_foreign(path)
-    return found
+    return list(_chroma().read_foreign(path))
 
 
 def _chroma() -> ModuleType:

@@ -14,8 +14,8 @@ from memoranda.maintenance.service import STAGES
 from memoranda.model.models import Kind
 from memoranda.model.query import Filter
 from memoranda.rendering.plain import pluralize
-from memoranda.settings.configure import Setting, list_settings, split_name
-from memoranda.settings.fields import groups
+from memoranda.settings.configure import Setting, list_settings
+from memoranda.settings.fields import GENERAL, groups
 
 MONTHS = 12
 NEWEST = 5
@@ -122,7 +122,7 @@ def show_settings(request: PageRequest) -> Page:
         if words in f"{each.name} {each.meaning}".casefold() and not (
             changed and each.source == "default"
         ):
-            found[split_name(each.name)[0]].append(each)
+            found[each.place[0] if each.place[1:] else GENERAL].append(each)
     return Page(
         "settings",
         {"query": words, "settings": {name: each for name, each in found.items() if each}},

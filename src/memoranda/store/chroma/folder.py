@@ -165,8 +165,7 @@ class ChromaFolder:
 
     def ids(self, name: str, **where: Any) -> list[str]:
         """Return the ids of the rows of a collection."""
-        found: list[str] = self.call(name, "get", include=[], **where)["ids"]
-        return found
+        return list(self.call(name, "get", include=[], **where)["ids"])
 
     def drop(self, name: str) -> None:
         """Remove a collection with everything in it."""

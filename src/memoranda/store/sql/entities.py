@@ -185,8 +185,7 @@ class EntityWrites(UserRows):
 
     def _create(self, name: str, type: str) -> int:
         new = {"id": f"ent_{os.urandom(10).hex()}", "user_key": self.user}
-        key: int = self.value(CREATE, name=name, type=type, **new)
-        return key
+        return int(self.value(CREATE, name=name, type=type, **new))
 
     def rename(self, entities: Iterable[int]) -> None:
         """Choose again under which of its names an entity is shown."""

@@ -177,7 +177,7 @@ def _differences(connection: SqlConnection, database: Database) -> Iterator[str]
     known, texts = database.full_text.keys(connection), _texts(connection)
     altered = [row[2] for row in texts if content_hash(row[3]) != row[4]]
     yield from _report("rows of records whose text is not the one that was stored", altered)
-    extra = known.difference(row[0] for row in connection.all("SELECT key FROM records"))
+    extra = known.difference(row[0] for row in texts)
     yield from _report("full-text rows without a record", sorted(extra))
     through: dict[int, int] = dict(connection.all("SELECT key, terms_through FROM users"))
     # Not every index has a row for a text without terms. What came since waits, and is not there.

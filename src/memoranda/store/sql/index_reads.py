@@ -159,8 +159,6 @@ class IndexReads(SqlReads):
                 return query.IndexChanges(since, no_rows(), no_rows())
             *newest, removal, has_items = connection.one(NEWEST, {"user": user}) or NOTHING_STORED
             version = query.IndexVersion(*newest)
-            if version == since:
-                return query.IndexChanges(since, no_rows(), no_rows())
             reset = since.revision < removal or since.revision < 0
             start = query.IndexVersion(version.revision) if reset else since
             part = ITEMS if items else MEMORIES

@@ -489,7 +489,7 @@ class SqlReads:
             after=which.get("after", -1),
             beyond=BEYOND,
             last=which.get("last", BEYOND),
-            now=None if now is None else to_ms(now),
+            now=rows.optional_ms(now),
         )
         return found[::-1]
 
