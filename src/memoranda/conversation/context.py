@@ -96,20 +96,24 @@ def drop_lines(notes: str, told: Container[str]) -> str:
     return "\n".join(kept) if says else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextRequest:
-    """What a context is asked for, checked.
+@dataclass(eq=False, kw_only=True)
+class ContextBuilder:
+    """Builds a context that never exceeds its budget (requirements R9.1 to R9.5, N2.5).
 
     Attributes:
-        prompt: what the user says now.
-        beside: what else changes from turn to turn, such as the date.
+        state: the conversation at this moment.
+        policy: how its view is chosen.
         budget: most tokens the context may take, as the provider counts them.
         reserved: how many of these are left to what memory recalls.
-        form: ``openai``, ``responses`` or ``anthropic``.
         memory: what memory has to say in every context.
         tools: tokens of the definitions of tools that are sent beside the messages.
+        beside: what else changes from turn to turn, such as the date.
+        prompt: what the user says now.
+        form: ``openai``, ``responses`` or ``anthropic``.
     """
 
+    state: ConversationState
+    policy: Policy
     budget: int
     reserved: int
     memory: MemoryNotes
@@ -118,33 +122,22 @@ class ContextRequest:
     prompt: str | None = None
     form: str = "openai"
 
-
-class ContextBuilder:
-    """Builds a context that never exceeds its budget (requirements R9.1 to R9.5, N2.5).
-
-    Args:
-        state: the conversation at this moment.
-        policy: how its view is chosen.
-        request: what is asked for.
-    """
-
-    def __init__(self, state: ConversationState, policy: Policy, request: ContextRequest) -> None:
+    def __post_init__(self) -> None:
         """Fit the notes into the system prompt, each part into its share of the context.
 
         And into what the newest messages leave; a part of which nothing fits stays out. Shares are
         rounded, so that a part stays as it is while counts are calibrated.
         """
-        self._state, self._asks = state, request
-        self._meter = state.meter
-        self._whole = state.counted(request.budget)  # as tokens are counted here
+        state, self._meter = self.state, self.state.meter
+        self._whole = state.counted(self.budget)  # as tokens are counted here
         live = state.live.messages
         last = live[-1] if live and live[-1].role == "user" else None
         # Added before it was asked for: once is enough.
-        self._added = last if last and last.content == request.prompt else None
-        self._prompt = None if self._added else request.prompt
-        self._beside = self._changing("")
-        self._asked = self._beside + (self._meter.message(self._prompt) if self._prompt else 0)
-        self._given = given = SelectionInput(state.live, policy)
+        self._added = last if last and last.content == self.prompt else None
+        self._prompt = None if self._added else self.prompt
+        self._changes = self._changing("")
+        self._asked = self._changes + (self._meter.message(self._prompt) if self._prompt else 0)
+        self._given = given = SelectionInput(state.live, self.policy)
         # Of whole units: with a pinned result comes its call. An orphan is never sent.
         more = last.tokens if last and self._prompt is None and not last.pinned else 0
         self._fixed = sum(unit.tokens for unit in given.units if unit.fixed) + more
@@ -152,7 +145,7 @@ class ContextBuilder:
         system = state.info.system
         self._system = [(SYSTEM, system)] if system else []
         self._head = self._count_head()
-        says = (INSTRUCTIONS, request.memory.instructions), (NOTES, self._untold(request.memory))
+        says = (INSTRUCTIONS, self.memory.instructions), (NOTES, self._untold())
         for section, text in says:
             room = min(
                 rounded(self._whole * section.share), self._free - max(self._fixed, self._essential)
@@ -161,19 +154,20 @@ class ContextBuilder:
                 self._system.append((section, fitting))
                 self._head = self._count_head()
 
-    def _untold(self, memory: MemoryNotes) -> str:
+    def _untold(self) -> str:
         """Return the notes without what instructions and the view tell anyway.
 
         What this conversation taught stands in it: so the notes before it stay as they are.
         """
-        live = {message.record_id for message in self._state.live.messages}
+        memory = self.memory
+        live = {message.record_id for message in self.state.live.messages}
         taught = [each.content for each in memory.learned if live.issuperset(each.source_ids)]
         return drop_lines(memory.text, lines_of(memory.instructions).union(map(line_of, taught)))
 
     def _count_head(self) -> int:
         """Return the tokens of what stands before the messages, and of what opens the reply."""
         system = self._meter.message(_join(self._system)) if self._system else 0
-        return self._meter.format.reply + self._asks.tools + system
+        return self._meter.format.reply + self.tools + system
 
     @property
     def _free(self) -> int:
@@ -183,11 +177,11 @@ class ContextBuilder:
     @cached_property
     def view(self) -> ConversationView:
         """The view of the conversation, which does not depend on what memory recalls."""
-        live, whole = self._state.live, self._whole - self._head
-        beside = max(self._asked, self._asks.reserved)
-        marked = live.marked(self._meter, self._asks.budget)
+        live, whole = self.state.live, self._whole - self._head
+        beside = max(self._asked, self.reserved)
+        marked = live.marked(self._meter, self.budget)
         more = sum(unit.tokens for unit in self._given.units) + marked > whole - beside
-        if more and self._asked > self._asks.reserved:
+        if more and self._asked > self.reserved:
             # So that the view does not change with the length of each prompt.
             beside = max(beside, int(whole * PROMPT_SHARE))
         room = max(whole - beside, min(self._essential, self._free), self._fixed)
@@ -199,28 +193,28 @@ class ContextBuilder:
         It asks for what the prompt says, or else the last message of the user. Memory gets its
         share of what the view leaves: what is recalled is paid for in full with every request.
         """
-        live = reversed(self._state.live.messages)
+        live = reversed(self.state.live.messages)
         question = self._prompt or next((m.content for m in live if m.role == "user"), None)
-        most = max(self._asks.reserved, RECALL_LEAST)
+        most = max(self.reserved, RECALL_LEAST)
         room = min(self._free - self.view.tokens, most) - self._meter.message("")
         if room <= 0 or not question:
             return None
         seen = frozenset(item.record_id for item in self.view.messages if item.record_id)
         lines = lines_of("\n".join(text for _, text in self._system))
-        cleared = self._state.info.start > 0 and refers_to_earlier(question)
+        cleared = self.state.info.start > 0 and refers_to_earlier(question)
         return RecallRequest(question, room, seen, lines, self._meter.counter, cleared=cleared)
 
     def count(self, memory: Recall) -> int:
         """Return the tokens of a request with so much memory, or as much of it as there is room."""
         recalled = min(
-            self._changing(memory.text) - self._beside, max(0, self._free - self.view.tokens)
+            self._changing(memory.text) - self._changes, max(0, self._free - self.view.tokens)
         )
-        return self._state.billed(self._head + self._asked + recalled + self.view.tokens)
+        return self.state.billed(self._head + self._asked + recalled + self.view.tokens)
 
     @property
     def carried(self) -> int:
         """The tokens of what a request carries beside system prompt and messages."""
-        return self._head - (self._state.head - self._state.carried) + self._beside
+        return self._head - (self.state.head - self.state.carried) + self._changes
 
     def build(self, memory: Recall) -> Context:
         """Return the context of the conversation, with the recalled memory in it.
@@ -232,15 +226,15 @@ class ContextBuilder:
         """
         fixed = self._head + self._asked + self._fixed
         if fixed > self._whole:
-            raise BudgetTooSmall(needed=self._state.billed(fixed), budget=self._asks.budget)
+            raise BudgetTooSmall(needed=self.state.billed(fixed), budget=self.budget)
         included = self._included(memory)
         counted = sum(item.tokens for item in included)
-        tokens = self._state.billed(counted)
+        tokens = self.state.billed(counted)
         if tokens != counted:
             taught = "the provider's own counts, see calibrate"
             included.append(ReceiptLine("calibration", tokens - counted, taught))
         receipt = ContextReceipt(
-            budget=self._asks.budget,
+            budget=self.budget,
             tokens=tokens,
             exact=self._meter.counter.exact,
             included=tuple(included),
@@ -249,7 +243,7 @@ class ContextBuilder:
         )
         rendered = render(
             self.view.entries,
-            form=self._asks.form,
+            form=self.form,
             system=_join(self._system) or None,
             recalled=self._text_beside(memory.text) or None,
             prompt=self._prompt,
@@ -258,7 +252,7 @@ class ContextBuilder:
 
     def _text_beside(self, recalled: str) -> str:
         """Return what changes from turn to turn and stands with the newest message."""
-        return GLUE.join(text for text in (recalled, self._asks.beside) if text)
+        return GLUE.join(text for text in (recalled, self.beside) if text)
 
     def _changing(self, recalled: str) -> int:
         text = self._text_beside(recalled)
@@ -267,9 +261,9 @@ class ContextBuilder:
     def _left_out(self) -> list[ReceiptLine]:
         """Return what is not in the context, and why."""
         out = []
-        if self._state.expired_through >= 0:
+        if self.state.expired_through >= 0:
             out.append(ReceiptLine("expired messages", 0, EXPIRED))
-        for gap in self._state.live.gaps:
+        for gap in self.state.live.gaps:
             many = f"{gap.messages} messages" if gap.messages != 1 else "1 message"
             out.append(ReceiptLine(many, gap.tokens, f"pruned: {gap.why}", f"cut_{gap.place}"))
         return out + [_line(message, why) for message, why in self.view.left_out]
@@ -282,13 +276,13 @@ class ContextBuilder:
             tokens = self._meter.message(_join(self._system[:count]))
             included.append(ReceiptLine(section.name, tokens - taken, section.why))
             taken = tokens
-        included.append(ReceiptLine("tools", self._asks.tools, "their definitions"))
+        included.append(ReceiptLine("tools", self.tools, "their definitions"))
         included += [self._entry(entry) for entry in self.view.entries]
         answer = f"records that answer the prompt: {len(memory.hits)}"
         prompt = self._meter.message(self._prompt) if self._prompt else 0
         included += [
-            ReceiptLine("memory", self._changing(memory.text) - self._beside, answer),
-            ReceiptLine("beside", self._beside, "changes from turn to turn"),
+            ReceiptLine("memory", self._changing(memory.text) - self._changes, answer),
+            ReceiptLine("beside", self._changes, "changes from turn to turn"),
             ReceiptLine("prompt", prompt, "always kept"),
             ReceiptLine("reply", self._meter.format.reply, "opens the model's answer"),
         ]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from threading import RLock
 from typing import Any, Self, Unpack
 
-from memoranda.conversation.context import ContextBuilder, ContextRequest
+from memoranda.conversation.context import ContextBuilder
 from memoranda.conversation.explain import (
     ConversationStats,
     ViewExplanation,
@@ -220,9 +220,8 @@ class Conversation:
         memory is not asked.
         """
         with self._lock:
-            state = self._states.read()
-            builder = self._builder(state, beside=self._beside)
-            return conversation_stats(state, builder, self._limits, self._recalled)
+            builder = self._builder(self._states.read(), beside=self._beside)
+            return conversation_stats(builder, self._limits, self._recalled)
 
     def explain(self, *, budget: int | None = None) -> ViewExplanation:
         """Return why each message is in the view or not. Looking changes nothing.
@@ -236,18 +235,18 @@ class Conversation:
         with self._lock:
             state = self._states.read()
             builder = self._builder(state, budget=budget, beside=self._beside)
-            figures = conversation_stats(state, builder, self._limits, self._recalled)
+            figures = conversation_stats(builder, self._limits, self._recalled)
             messages = self._transcript.messages(cleared=True)
-        most, policy = self._budget(budget, state), self._limits.policy
+        policy, shown = self._limits.policy, builder.view
         return ViewExplanation(
             info=state.info,
-            budget=most,
+            budget=builder.budget,
             counter=state.meter.counter.name,
             figures=figures,
             strategy=policy.strategy.name,
-            told=describe_policy(policy, most),
-            lines=tuple(explain_view(state, builder.view, messages)),
-            markers=builder.view.markers,
+            told=describe_policy(policy, builder.budget),
+            lines=tuple(explain_view(shown, messages, state.info.start)),
+            markers=shown.markers,
         )
 
     # Adding
@@ -462,15 +461,15 @@ class Conversation:
         self, state: ConversationState, budget: int | None = None, **asked: Any
     ) -> ContextBuilder:
         most = self._budget(budget, state)
-        request = ContextRequest(
+        return ContextBuilder(
+            state=state,
+            policy=replace(self._limits.policy, prune_to=self._limits.settings.prune_to),
             budget=most,
             reserved=reserve_recall(most) if self._services.recall else 0,
             memory=self._services.notes(),
             tools=self._states.tools,
             **asked,
         )
-        policy = replace(self._limits.policy, prune_to=self._limits.settings.prune_to)
-        return ContextBuilder(state, policy, request)
 
     def calibrate(self, actual: object) -> None:
         """Learn from how many tokens the provider counted in the last :meth:`context`.

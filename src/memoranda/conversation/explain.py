@@ -13,7 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from memoranda.conversation.context import ContextBuilder
-from memoranda.conversation.live import ConversationState, start_of
+from memoranda.conversation.live import start_of
 from memoranda.conversation.pruning import PERCENT, Limits
 from memoranda.conversation.selection import Policy
 from memoranda.conversation.transcript import place_of
@@ -53,10 +53,10 @@ class ConversationStats:
 
 
 def conversation_stats(
-    state: ConversationState, builder: ContextBuilder, limits: Limits, memory: Recall
+    builder: ContextBuilder, limits: Limits, memory: Recall
 ) -> ConversationStats:
     """Return the figures of a conversation, of which a context is built with recalled memory."""
-    shown, tokens = builder.view, builder.count(memory)
+    state, shown, tokens = builder.state, builder.view, builder.count(memory)
     limit, scale = limits.cap(state), state.info.calibration.scale
     said = Counter[str]()
     for message in shown.messages:
@@ -139,9 +139,12 @@ class ViewExplanation:
 
 
 def explain_view(
-    state: ConversationState, shown: ConversationView, messages: Sequence[Message]
+    shown: ConversationView, messages: Sequence[Message], start: int
 ) -> Iterator[ExplainedMessage]:
-    """Yield what a view does with each of the messages of a conversation, and why."""
+    """Yield what a view does with each of the messages of a conversation, and why.
+
+    Those before the position ``start`` were cleared.
+    """
     known = {message.id: (MessageState.OUT, why) for message, why in shown.left_out}
     known |= {message.id: (MessageState.WAITING, WAITING) for message in shown.waiting}
     for message in shown.messages:
@@ -153,7 +156,7 @@ def explain_view(
         at = bisect_right(shown.markers, place, key=start_of) - 1
         marker = shown.markers[at] if at >= 0 and place <= shown.markers[at].last else None
         left = MessageState.PRUNED, f"pruned: {marker.why}" if marker else "pruned"
-        if place < state.info.start:
+        if place < start:
             left = MessageState.CLEARED, "said before the conversation was cleared"
         where, why = known.get(message.id, left)
         yield ExplainedMessage(
