@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from memoranda.facts.forms import FormFragments, FormSet, compile_form
+from memoranda.facts.forms import FormFragments, FormSet, compile_form, group_texts
 from memoranda.facts.language import RELATION, bare_words, language_of, languages_in
 from memoranda.text.patterns import LanguageData, languages_with, load
 
@@ -104,12 +104,12 @@ class _QuestionForms:
         former = self._former.search(text) is not None
         for place, form in self._forms.find(text):
             match = form.search(text)
-            groups = match.groupdict() if match else {}
-            whom = (groups.get("whom") or "").replace("\u2019s", "").replace("\u2019", "")
+            groups = group_texts(match, text) if match else {}
+            whom = groups.get("whom", "").replace("\u2019s", "").replace("\u2019", "")
             plain = bare_words(whom)
             about = " ".join(word for word in plain if word not in self._small)
             own = not about and (not plain or not self._own.isdisjoint(plain))
-            noun = (groups.get("noun") or "").casefold()
+            noun = groups.get("noun", "").casefold()
             for name in self._names[place].split() if match and (own or about) else ():
                 # "Who is my boss?" asks for the manager.
                 asked = self._language.nouns.get(noun, ("", ""))[0] if name == RELATION else name

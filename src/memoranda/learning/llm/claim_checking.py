@@ -259,8 +259,8 @@ class ClaimChecker:
         """
         before = [each.text for each in self._before(turn)]
         asked = bool(before) and before[-1].rstrip().endswith(("?", "\uff1f"))
-        ways = ["affirmation", "acceptance"] if asked else ["affirmation"]
-        agrees = any(getattr(EVIDENCE, name).match(turn.text) for name in ways)
+        accepts = asked and EVIDENCE.acceptance.match(turn.text)
+        agrees = accepts or EVIDENCE.affirmation.match(turn.text)
         whole = agrees and not EVIDENCE.reservation.search(turn.text)
         return "\n".join([own_words(turn), *(before if whole else ())])
 
