@@ -80,11 +80,10 @@ class Admin:
         except NotFound as error:
             message = f"there is no user {name!r}; {name_similar(name, self.users())}"
             raise NotFound(message) from error
-        if erase:
-            # Also what another process wrote until it learned of the deletion.
-            removed += sum(notes.remove() for notes in known)
         self.notes.open_notes.forget(name)
         if not erase:
             return done
+        # Also what another process wrote until it learned of the deletion.
+        removed += sum(notes.remove() for notes in known)
         unpurged = self.wipe()
         return replace(done, notes=removed, purged=unpurged is None, unpurged=unpurged)

@@ -49,6 +49,7 @@ PRAGMA synchronous = {};
 PRAGMA wal_autocheckpoint = 2000;
 PRAGMA journal_mode = WAL;
 """
+SIZE = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 # As many times as the record holds the term; and in one row, which takes a third of the time.
 POSTINGS = """
 SELECT (SELECT @numbers(doc) FROM records_terms WHERE term = one.value) FROM (@texts(:terms)) one
@@ -579,8 +580,7 @@ class SqliteStore(Store):
     def size(self) -> int:
         """Return the bytes of the database, without its write-ahead log."""
         with self.read() as connection:
-            raw = connection.raw
-            return int(raw.pragma("page_count")) * int(raw.pragma("page_size"))
+            return int(connection.value(SIZE))
 
     def problems(self, connection: database.SqlConnection) -> list[str]:
         """Return what is wrong with the file and its indexes."""

@@ -91,7 +91,7 @@ class AccessReads(SqlReads):
         records, changes = place
         new = self._made(scope, NEW_RECORDS, _placed, after=records)
         found = [((key, changes), change) for key, change in new]
-        records = max([records, *(key for key, _ in new)])
+        records = new[-1][0] if new else records
         done = self._made(scope, NEW_CHANGES, _placed, after=changes)
         return found + [((records, key), change) for key, change in done]
 

@@ -403,8 +403,7 @@ class Store(database.Database, TransferReads, IndexReads, AccessReads):
 
     def users(self) -> list[str]:
         """Return every user."""
-        with self.read() as connection:
-            return [row[0] for row in connection.all(USERS)]
+        return [row[0] for row in self._made(None, USERS)]
 
     def verify(self) -> list[str]:
         """Return a line for each difference between what is derived and what is canonical."""
