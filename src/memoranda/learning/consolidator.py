@@ -41,7 +41,7 @@ from memoranda.model.changes import Close, Insert, RecordAccess, RecordChange, R
 from memoranda.model.checks import clean
 from memoranda.model.models import ROLES, Kind, Record, Scope, Trust, is_active
 from memoranda.model.ports import VECTORS
-from memoranda.model.query import Filter, Order, Subset
+from memoranda.model.query import Filter, Order
 from memoranda.model.reports import StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.records.service import RecordService, session_episodes
@@ -302,16 +302,12 @@ class Consolidator:
         """
         store, scope = self.records.store, self.records.scope
         told = session_episodes(store, scope, session, after=after, limit=limit)
-        where = Filter(
-            now=self.records.now(),
-            kinds=(Kind.EPISODE,),
-            session=session,
-            beyond=after,
-            retired=True,
-            subset=Subset.OVER,
-        )
-        over = store.records(scope, where, order=Order.POSITION, limit=limit)
-        gone = (replace(each, content="") for each in over)
+        where = Filter.at_any_time(kinds=(Kind.EPISODE,), session=session, beyond=after)
+        gone = [
+            replace(each, content="")
+            for each in store.records(scope, where, order=Order.POSITION, limit=limit)
+            if not each.superseded_by
+        ]
         found = {each.position or 0: each for each in (*gone, *told)}
         return [found[place] for place in sorted(found)][:limit]
 
