@@ -22,10 +22,9 @@ from typer import Option
 from typer.core import TyperCommand
 
 import memoranda
-from memoranda.cli.command import FAILED, CommandGroup, show_warnings, tell_error
+from memoranda.cli.command import FAILED, SIGNALLED, CommandGroup, show_warnings, tell_error
 from memoranda.errors import MemorandaError
 from memoranda.providers.embedding.process_memory import share_free_memory
-from memoranda.serving.signals import SIGNALLED
 
 __all__ = ["app", "main"]
 

@@ -29,7 +29,6 @@ from memoranda.model.ports import Progress
 from memoranda.rendering.forms import format_json
 from memoranda.rendering.layout import Column, Display, format_error, safe_text, table
 from memoranda.rendering.plain import one_line
-from memoranda.serving.signals import SIGNALLED, ending_signals
 
 if TYPE_CHECKING:  # Help is printed without them.
     from memoranda.memory import Memory
@@ -39,6 +38,8 @@ if TYPE_CHECKING:  # Help is printed without them.
 Handler = Callable[[int, FrameType | None], None]
 Function = TypeVar("Function", bound=Callable[..., None])
 FAILED = 1
+# What is added to the number of the signal that ended a program: its exit code.
+SIGNALLED = 128
 # What stands for the record that was stored last; characters that the beginning of an id has at
 # least, and ids that are named where several begin so.
 LAST, SHORTEST_ID, MOST_NAMED = "last", 6, 5
@@ -407,12 +408,21 @@ def handle_signals(numbers: Sequence[signal.Signals], handler: Handler) -> Itera
 
 
 def exit_in_order() -> AbstractContextManager[None]:
-    """Let a signal that ends the program leave the terminal as before, and no temporary file."""
+    """Let a signal that ends the program leave the terminal as before, and no temporary file.
+
+    These terminate it, or tell that its terminal was closed. Not those that are ignored, as by
+    ``nohup``: such a program is to outlive its terminal.
+    """
 
     def leave(number: int, _frame: FrameType | None) -> NoReturn:
         raise SystemExit(SIGNALLED + number)
 
-    return handle_signals(ending_signals(), leave)
+    ending = [
+        each
+        for each in signal.Signals
+        if each.name in {"SIGTERM", "SIGHUP"} and signal.getsignal(each) != signal.SIG_IGN
+    ]
+    return handle_signals(ending, leave)
 
 
 class StderrHandler(logging.Handler):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from memoranda.facts.values import stems
 from memoranda.learning.claims import Turn
@@ -18,7 +18,7 @@ from memoranda.learning.exclusions import blank_exclusions, is_injection
 from memoranda.learning.sentences import own_sentences
 from memoranda.model.models import DateMention
 from memoranda.text.dates.statements import read_times
-from memoranda.text.lines import MARKUP, cut, one_line, stamp
+from memoranda.text.lines import MARKUP, cut, one_line
 from memoranda.text.patterns import LanguageData, compile_pattern, words_of
 from memoranda.text.secrets import HIDDEN, has_secret, mask_secrets
 from memoranda.text.small_talk import is_small_talk
@@ -70,6 +70,11 @@ class QuotableSentence:
     turn: Turn
     text: str
     words: Mapping[str, float]
+
+
+def stamp(at: datetime) -> str:
+    """Return a moment as entries begin: ``[2023-05-08 13:56]``, in its own zone."""
+    return f"[{at.isoformat(' ')[:16]}]"
 
 
 def write_entry(turns: Sequence[Turn]) -> str:

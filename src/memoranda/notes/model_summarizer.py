@@ -24,8 +24,8 @@ from memoranda.learning.stage_models import ask_checked
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
 from memoranda.notes.document import parse
-from memoranda.notes.history_entries import write_entry
-from memoranda.text.lines import cut, one_line, shorten, stamp
+from memoranda.notes.history_entries import stamp, write_entry
+from memoranda.text.lines import cut, one_line, shorten
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import CLOSING, OPENING, without_recalled
 from memoranda.text.secrets import mask_secrets

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FENCE, escape_fence
@@ -20,11 +19,6 @@ MARKUP = compile_pattern(
     r"\[\d{4}-\d\d-\d\d \d\d:\d\d,",
     re.IGNORECASE,
 )
-
-
-def stamp(at: datetime) -> str:
-    """Return a moment as entries begin: ``[2023-05-08 13:56]``, in its own zone."""
-    return f"[{at.isoformat(' ')[:16]}]"
 
 
 def one_line(text: str) -> str:
