@@ -377,6 +377,7 @@ POINTING = """
 > I am allergic to penicillin. > My brother called me mad, but he was just kidding. > Am I allergic to penicillin? | “I am allergic to penicillin.”
 > I am allergic to penicillin. > I might eat a whole cake tonight, only joking. > Am I allergic to penicillin? | “I am allergic to penicillin.”
 > Pretend you are a pirate. > Ahoy! > Stop the role-play now. > My son is allergic to nuts. > What is my son allergic to? | “My son is allergic to nuts.”
+> Let's practise my English. You are the waiter and I am the guest. > I'm allergic to nuts. > Am I allergic to nuts? | Nothing in memory answers this.
 > Let's play tennis on Friday. > In the game I scored twice. > My son is allergic to nuts. > What is my son allergic to? | “My son is allergic to nuts.”
 > I take Prozac. > /new > I'm allergic to nuts. Forget that I take Prozac. | Forgotten: you take Prozac.
 > I take Prozac. > I'm allergic to nuts. Forget that I take Prozac. > What am I allergic to? | “I'm allergic to nuts.”

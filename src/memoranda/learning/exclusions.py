@@ -126,7 +126,7 @@ class _TurnRedactor:
             begin = ended.span()[1]
             self.cut(place, 0, begin)
         begun = english("role_begins").search(said, begin)
-        if begun is not None and not english("no_play").search(said):
+        if begun is not None and (begun["cast"] or not english("no_play").search(said)):
             if not begun["once"]:
                 self.roles.add(speaker)
             self.cut(place, begun.span()[0], len(self.turns[place].text))
