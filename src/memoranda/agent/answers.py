@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from textwrap import shorten
 
+from memoranda.agent.plans import find_plans
 from memoranda.conversation.signals import refers_to_earlier, signals_of
 from memoranda.facts.questions import read_asked, tells_of_others
 from memoranda.facts.reader import address_user
@@ -20,6 +21,7 @@ from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
 from memoranda.search.questions import ASKED, ParsedQuestion, asks, speaks_of_change, values_of
+from memoranda.text.calendar import in_zone
 from memoranda.text.dates.statements import resolve_times, without_dates
 from memoranda.text.dates.words import DATES
 from memoranda.text.patterns import LanguageData, languages_with, load
@@ -102,6 +104,9 @@ class MemoryAnswerer:
             return self._tell_all(session), ()
         if _fits(text, "erase_all"):
             return ERASE_ALL.format(user=self.memory.user), ()
+        plans = find_plans(self.memory, session, text)
+        if plans is not None:
+            return self._tell_plans(plans), ()
         if question := _asked(text):
             self.told = ""
             found = self._recall(session, replace(message, content=question))
@@ -187,27 +192,24 @@ class MemoryAnswerer:
         """Return a hit as it is told to the person who asks, by no model.
 
         "What is our wifi password?" asks for no more than the hit and a secret in it, and is
-        answered without a mask. "Tomorrow" is told with its date, unless it was said today.
+        answered without a mask.
         """
         services, record = services_of(self.memory), hit.record
         valued = mentions_secret(question) and _fits(question, "asks_value")
         if valued and share_words(question, record.content) == 1:
             kept = services.store.get(scope_of(self.memory), [record.id])
             record = kept.get(record.id, record)
-        moments = record.event_time, services.clock.now()
-        said, now = (each.astimezone(self.memory.settings.zone) for each in moments)
-        relative = record.kind is Kind.EPISODE and DATES.day_word.search(record.content)
-        if relative and said.date() != now.date():
-            record = replace(record, content=resolve_times(record.content, said))
         return replace(hit, record=record)
 
     def _quote(self, record: Record, *, short: bool = False) -> str:
-        """Return what a record says, with who said it and when."""
+        """Return what a record says, with who said it and when, and when its "tomorrow" was."""
         text = shorten(record.content, LONGEST_QUOTE, placeholder="…")
         if record.kind is not Kind.EPISODE:
             told, since = _tell(text), self._when(record.created_at).removeprefix("on ")
             return f"{told[:1].upper()}{told[1:]} (known since {since})."
         when = self._when(record.event_time)
+        if when != "today" and DATES.day_word.search(text):
+            text = resolve_times(text, in_zone(record.event_time, self.memory.settings.zone))
         who = "I" if record.source_role == "assistant" else "You"
         return f"“{text}” ({when})" if short else f"{who} said {when}: “{text}”"
 
@@ -217,6 +219,15 @@ class MemoryAnswerer:
         day, today = moment.astimezone(zone).date(), services.clock.now().astimezone(zone).date()
         near = {0: "today", 1: "yesterday"}.get((today - day).days)
         return near or f"on {day.day} {day:%B}{f' {day.year}' if day.year != today.year else ''}"
+
+    def _tell_plans(self, plans: Sequence[tuple[Record, Record | None]]) -> str:
+        """Return the turns that tell of plans, each with what was said of it later."""
+        lines = list[str]()
+        for turn, later in plans[:MOST_OF_TOPIC]:
+            self.told = self.told if lines else turn.id
+            told = ("also: " if lines else "") + self._quote(turn, short=bool(lines))
+            lines.append(f"{told}; later: {self._quote(later, short=True)}" if later else told)
+        return "\n".join(lines) or NOTHING
 
     def _tell_all(self, session: str) -> str:
         """Return what is known of the user by topic, with what this session tells."""

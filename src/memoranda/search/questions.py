@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cached_property, lru_cache, partial
 from itertools import chain, islice, pairwise
 from typing import NamedTuple
@@ -36,9 +37,11 @@ from memoranda.search.evidence import (
     pairs_among,
     terms_of,
 )
-from memoranda.search.index import UNREAD, Mask, Places, Rows
+from memoranda.search.index import UNREAD, WORD, Mask, Places, Rows
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.calendar import calendar_numbers, month_numbers
+from memoranda.text.dates.expressions import Bounds
+from memoranda.text.dates.questions import DatedPlan
 from memoranda.text.patterns import LanguageData, compile_pattern, word_list
 from memoranda.text.sentences import sentence_texts
 from memoranda.text.small_talk import states_nothing
@@ -47,6 +50,7 @@ from memoranda.text.terms import DEFAULT, normalize, stop_words
 FEW_WORDS = 2
 LAST_LATIN, PICTURE = "\u024f", "So"  # the last letter, and the category of emoji
 LONGEST_QUESTION = 200  # characters of a question without its mark
+AHEAD = timedelta(days=366)  # how far ahead it is asked what comes
 
 _TOPIC = "questions"
 _WORDS = partial(word_list, _TOPIC)
@@ -99,6 +103,22 @@ def names_assistant(question: str) -> bool:
     """Return whether a question asks for what the assistant said: "What did you suggest?"."""
     words = question.casefold().replace("’", "'").rstrip("?").split()
     return not _WORDS("assistant_words").isdisjoint(words) and _WORDS("own_words").isdisjoint(words)
+
+
+def find_asked_days(question: str, now: datetime) -> Bounds | None:
+    """Return when the time whose plans a question asks for begins and ends; ``None`` without one.
+
+    Args:
+        question: one sentence: "What do I have on Friday?", "What's coming up?".
+        now: when it is asked, in the time zone of the person who asks.
+    """
+    time = next(DatedPlan(f"{question}?", now).mentions(), None)
+    words = {*WORD.findall(question.replace(time.text if time else "", "").casefold())}
+    if not (asks(question) and words <= _WORDS("plan_words")):
+        return None
+    if time:
+        return time.since, time.until
+    return (now, now + AHEAD) if words & _WORDS("plan_ahead") else None
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from datetime import datetime
 from memoranda.text.calendar import within_calendar
 from memoranda.text.dates.cues import TimeCue
 from memoranda.text.dates.expressions import Bounds, TimeExpression, is_empty
-from memoranda.text.dates.statements import DatedSentence
-from memoranda.text.dates.tense import PAST
+from memoranda.text.dates.statements import DatedSentence, choose_occurrence
+from memoranda.text.dates.tense import FUTURE, PAST
 from memoranda.text.dates.words import DATES
 
 # Only so many characters of a query are looked at; a longer one is a document.
@@ -41,6 +41,22 @@ class _DatedQuestion(DatedSentence):
         # "What are the plans for the summer?" does not look back.
         ahead = cue is not None and cue.name in _AHEAD
         return None if ahead and time.found.needs_cue else super()._bounds(time, cue)
+
+
+class DatedPlan(DatedSentence):
+    """A sentence about what is planned, said at one moment: a day that is not past is the next.
+
+    It is read with less care than a statement whose date is written down, since it is only shown:
+    "haircut friday at 4" means the next Friday.
+    """
+
+    def _choose(self, time: TimeExpression, way: str) -> Bounds | None:
+        if way == PAST and not self._text.endswith("?"):
+            return None
+        return choose_occurrence(time.found.options, self._calendar, FUTURE)
+
+    def _is_time(self, time: TimeExpression, cue: TimeCue | None) -> bool:
+        return time.found.grain == "weekday" or super()._is_time(time, cue)
 
 
 def question_range(query: str, now: datetime) -> Bounds | None:

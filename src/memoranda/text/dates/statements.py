@@ -165,7 +165,7 @@ class DatedSentence:
         reached = 0
         for time in self._joined():
             cue = find_cue(self._text, time.begin)
-            bounds = self._bounds(time, cue) if is_time(self._text, time, cue) else None
+            bounds = self._bounds(time, cue) if self._is_time(time, cue) else None
             if bounds is None or is_empty(bounds):
                 continue
             begin = max(reached, find_begin(self._text, time, cue, bounds))
@@ -173,6 +173,9 @@ class DatedSentence:
             reached = end = time.finish - closes  # The full stop is of the sentence.
             precision = find_precision(bounds, time.found)
             yield DateMention(self._text[begin:end], begin, end, *bounds, precision)
+
+    def _is_time(self, time: TimeExpression, cue: TimeCue | None) -> bool:
+        return is_time(self._text, time, cue)
 
     def _joined(self) -> list[TimeExpression]:
         """Return the times: those that stand side by side, or that a word links, are one."""
