@@ -101,6 +101,14 @@ def test_what_was_cleared_or_asked_is_no_plan(opened):
     assert _quoted(agent.process("what do I have on Friday?").text) == ["On Friday I see Mia."]
 
 
+def test_a_plan_shows_no_secret(say):
+    """As in every search, a secret is masked where something else was asked for."""
+    say("The wifi password for the cabin on Friday is kiwi-Tree-4471")
+    [told] = say("what do I have on Friday?")
+    assert "cabin" in told
+    assert "4471" not in told
+
+
 @each_row
 def test_plans_are_asked_for_in_other_languages(opened, said, asked, told):
     """In each language whose dates are read.

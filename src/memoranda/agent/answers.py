@@ -223,7 +223,7 @@ class MemoryAnswerer:
     def _tell_plans(self, plans: Sequence[tuple[Record, Record | None]]) -> str:
         """Return the turns that tell of plans, each with what was said of it later."""
         lines = list[str]()
-        for turn, later in plans[:MOST_OF_TOPIC]:
+        for turn, later in plans:
             self.told = self.told if lines else turn.id
             told = ("also: " if lines else "") + self._quote(turn, short=bool(lines))
             lines.append(f"{told}; later: {self._quote(later, short=True)}" if later else told)

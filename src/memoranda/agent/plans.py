@@ -22,6 +22,8 @@ from memoranda.text.sentences import sentence_texts
 LONGEST = timedelta(days=21)
 # The turns that are looked through, the latest.
 MOST_TURNS = 500
+# The plans that are told, the earliest.
+MOST_PLANS = 8
 
 
 def find_plans(
@@ -43,20 +45,22 @@ def find_plans(
     days = find_asked_days(question, in_zone(now, zone))
     if days is None:
         return None
-    hidden = services.searcher(scope).cleared_turns(session)
+    searcher = services.searcher(scope)
+    hidden = searcher.cleared_turns(session)
     where = Filter(now=now, kinds=(Kind.EPISODE,))
     latest = services.store.records(scope, where, order=Order.LATEST, limit=MOST_TURNS)
     turns = [
-        (in_zone(each.event_time, zone), each)
+        (in_zone(each.event_time, zone), searcher.show(each))
         for each in latest
         if each.trust is Trust.PERSON and each.id not in hidden and not asks(each.content)
     ]
     plans = [
-        (min(begins), at, turn, _find_later(at, turn, turns))
+        (min(begins), at, turn)
         for at, turn in turns
         if (begins := [*_days_told(turn.content, at, days)])
     ]
-    return [(turn, later) for _, _, turn, later in sorted(plans, key=itemgetter(0, 1))]
+    first = sorted(plans, key=itemgetter(0, 1))[:MOST_PLANS]
+    return [(turn, _find_later(at, turn, turns)) for _, at, turn in first]
 
 
 def _days_told(text: str, said_at: datetime, days: Bounds) -> Iterator[datetime]:
