@@ -21,7 +21,6 @@ from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
 from memoranda.search.questions import ASKED, ParsedQuestion, asks, speaks_of_change, values_of
-from memoranda.text.calendar import in_zone
 from memoranda.text.dates.statements import resolve_times, without_dates
 from memoranda.text.dates.words import DATES
 from memoranda.text.patterns import LanguageData, languages_with, load
@@ -106,7 +105,9 @@ class MemoryAnswerer:
             return ERASE_ALL.format(user=self.memory.user), ()
         plans = find_plans(self.memory, session, text)
         if plans is not None:
-            return self._tell_plans(plans), ()
+            self.told = plans[0][0].id if plans else ""
+            told = ("; later: ".join(self._quote(x, short=True) for x in plan) for plan in plans)
+            return "\n".join(told) or NOTHING, ()
         if question := _asked(text):
             self.told = ""
             found = self._recall(session, replace(message, content=question))
@@ -194,10 +195,10 @@ class MemoryAnswerer:
         "What is our wifi password?" asks for no more than the hit and a secret in it, and is
         answered without a mask.
         """
-        services, record = services_of(self.memory), hit.record
+        record = hit.record
         valued = mentions_secret(question) and _fits(question, "asks_value")
         if valued and share_words(question, record.content) == 1:
-            kept = services.store.get(scope_of(self.memory), [record.id])
+            kept = services_of(self.memory).store.get(scope_of(self.memory), [record.id])
             record = kept.get(record.id, record)
         return replace(hit, record=record)
 
@@ -209,7 +210,7 @@ class MemoryAnswerer:
             return f"{told[:1].upper()}{told[1:]} (known since {since})."
         when = self._when(record.event_time)
         if when != "today" and DATES.day_word.search(text):
-            text = resolve_times(text, in_zone(record.event_time, self.memory.settings.zone))
+            text = resolve_times(text, record.event_time.astimezone(self.memory.settings.zone))
         who = "I" if record.source_role == "assistant" else "You"
         return f"“{text}” ({when})" if short else f"{who} said {when}: “{text}”"
 
@@ -219,15 +220,6 @@ class MemoryAnswerer:
         day, today = moment.astimezone(zone).date(), services.clock.now().astimezone(zone).date()
         near = {0: "today", 1: "yesterday"}.get((today - day).days)
         return near or f"on {day.day} {day:%B}{f' {day.year}' if day.year != today.year else ''}"
-
-    def _tell_plans(self, plans: Sequence[tuple[Record, Record | None]]) -> str:
-        """Return the turns that tell of plans, each with what was said of it later."""
-        lines = list[str]()
-        for turn, later in plans:
-            self.told = self.told if lines else turn.id
-            told = ("also: " if lines else "") + self._quote(turn, short=bool(lines))
-            lines.append(f"{told}; later: {self._quote(later, short=True)}" if later else told)
-        return "\n".join(lines) or NOTHING
 
     def _tell_all(self, session: str) -> str:
         """Return what is known of the user by topic, with what this session tells."""

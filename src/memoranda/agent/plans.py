@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
-from operator import itemgetter
+from itertools import islice
 
 from memoranda.facts.requests import share_words
 from memoranda.memory import Memory, scope_of, services_of
@@ -16,7 +16,6 @@ from memoranda.text.dates.expressions import Bounds
 from memoranda.text.dates.questions import DatedPlan
 from memoranda.text.dates.words import DATES
 from memoranda.text.languages import is_english
-from memoranda.text.sentences import sentence_texts
 
 # How long a plan may last.
 LONGEST = timedelta(days=21)
@@ -26,9 +25,7 @@ MOST_TURNS = 500
 MOST_PLANS = 8
 
 
-def find_plans(
-    memory: Memory, session: str, question: str
-) -> list[tuple[Record, Record | None]] | None:
+def find_plans(memory: Memory, session: str, question: str) -> list[list[Record]] | None:
     """Return what a person told of the days that a question asks about, the earliest plan first.
 
     Args:
@@ -37,8 +34,8 @@ def find_plans(
         question: what is asked: "What do I have on Friday?".
 
     Returns:
-        The turns, each with the last that was said of its plan later; ``None`` where the question
-        does not ask for plans.
+        Of each plan the turn that tells of it, and the last that was said of it later, if any;
+        ``None`` where the question does not ask for plans.
     """
     services, scope, zone = services_of(memory), scope_of(memory), memory.settings.zone
     now = services.clock.now()
@@ -47,20 +44,23 @@ def find_plans(
         return None
     searcher = services.searcher(scope)
     hidden = searcher.cleared_turns(session)
-    where = Filter(now=now, kinds=(Kind.EPISODE,))
-    latest = services.store.records(scope, where, order=Order.LATEST, limit=MOST_TURNS)
+    latest = services.store.records(
+        scope, Filter(now=now, kinds=(Kind.EPISODE,)), order=Order.LATEST, limit=MOST_TURNS
+    )
     turns = [
         (in_zone(each.event_time, zone), searcher.show(each))
         for each in latest
         if each.trust is Trust.PERSON and each.id not in hidden and not asks(each.content)
     ]
     plans = [
-        (min(begins), at, turn)
-        for at, turn in turns
+        (min(begins), -place, turn)
+        for place, (at, turn) in enumerate(turns)
         if (begins := [*_days_told(turn.content, at, days)])
     ]
-    first = sorted(plans, key=itemgetter(0, 1))[:MOST_PLANS]
-    return [(turn, _find_later(at, turn, turns)) for _, at, turn in first]
+    return [
+        [turn, *islice(_find_later(turn, turns[:-place]), 1)]
+        for _, place, turn in sorted(plans)[:MOST_PLANS]
+    ]
 
 
 def _days_told(text: str, said_at: datetime, days: Bounds) -> Iterator[datetime]:
@@ -71,23 +71,19 @@ def _days_told(text: str, said_at: datetime, days: Bounds) -> Iterator[datetime]
         said_at: when, in the time zone of who said it.
         days: when they begin and end.
     """
-    for sentence in sentence_texts(text):
-        for time in DatedPlan(sentence, said_at).mentions():
-            ahead = said_at < time.since or DATES.part_of_today.search(time.text)
-            short = time.until - time.since <= LONGEST
-            if ahead and short and max(time.since, days[0]) < min(time.until, days[1]):
-                yield time.since
+    for time in DatedPlan(text, said_at).mentions():
+        ahead = said_at < time.since or DATES.part_of_today.search(time.text)
+        meant = max(time.since, days[0]) < min(time.until, days[1])
+        if ahead and meant and time.until - time.since <= LONGEST:
+            yield time.since
 
 
-def _find_later(
-    said_at: datetime, plan: Record, turns: Iterable[tuple[datetime, Record]]
-) -> Record | None:
-    """Return the last turn after a plan's that has a word of it, and tells a time or a change."""
+def _find_later(plan: Record, turns: list[tuple[datetime, Record]]) -> Iterator[Record]:
+    """Yield the turns that have a word of a plan beside times, and tell a time or a change."""
     for at, turn in turns:
         rest, times = turn.content, [*DatedPlan(turn.content, at).mentions()]
         for time in times:
             rest = rest.replace(time.text, "")
         tells = times or speaks_of_change(rest) or not is_english(rest)
-        if said_at < at and tells and share_words(rest, plan.content) > 0:
-            return turn
-    return None
+        if tells and share_words(rest, plan.content):
+            yield turn

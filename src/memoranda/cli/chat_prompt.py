@@ -11,6 +11,8 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.shortcuts import CompleteStyle
 
+from memoranda.cli.command import ending_signals, exit_on_signal, handle_signals
+
 KEYS = KeyBindings()
 
 
@@ -54,6 +56,28 @@ class TerminalPrompt:
 
 
 def _read_line(session: PromptSession[str]) -> str:
-    """Return what is typed; what the library warns of meanwhile is printed above the prompt."""
-    with patch_stdout():
-        return session.prompt()
+    """Return what is typed; a signal that ends the program does so once the prompt is gone.
+
+    In the middle of it, the terminal would be left as the prompt has it.
+
+    Raises:
+        SystemExit: such a signal came.
+    """
+    numbers, app = list[int](), session.app
+
+    def note(number: int, _frame: object) -> None:
+        numbers.append(number)
+        if app.loop is not None:
+            app.loop.call_soon_threadsafe(leave)
+
+    def leave() -> None:
+        if numbers and app.is_running and not app.is_done:
+            app.exit(exception=EOFError)
+
+    # What the library warns of meanwhile is printed above the prompt.
+    with handle_signals(ending_signals(), note), patch_stdout():
+        try:
+            return session.prompt(pre_run=leave)
+        finally:
+            if numbers:
+                exit_on_signal(numbers[0], None)

@@ -407,22 +407,26 @@ def handle_signals(numbers: Sequence[signal.Signals], handler: Handler) -> Itera
             signal.signal(number, handled)
 
 
-def exit_in_order() -> AbstractContextManager[None]:
-    """Let a signal that ends the program leave the terminal as before, and no temporary file.
+def ending_signals() -> Sequence[signal.Signals]:
+    """Return the signals that terminate a program, or tell that its terminal was closed.
 
-    These terminate it, or tell that its terminal was closed. Not those that are ignored, as by
-    ``nohup``: such a program is to outlive its terminal.
+    Not those that are ignored, as by ``nohup``: such a program is to outlive its terminal.
     """
-
-    def leave(number: int, _frame: FrameType | None) -> NoReturn:
-        raise SystemExit(SIGNALLED + number)
-
-    ending = [
+    return [
         each
         for each in signal.Signals
         if each.name in {"SIGTERM", "SIGHUP"} and signal.getsignal(each) != signal.SIG_IGN
     ]
-    return handle_signals(ending, leave)
+
+
+def exit_on_signal(number: int, _frame: FrameType | None) -> NoReturn:
+    """End the program as a signal would, but with all that is open left in order."""
+    raise SystemExit(SIGNALLED + number)
+
+
+def exit_in_order() -> AbstractContextManager[None]:
+    """Let a signal that ends the program leave the terminal as before, and no temporary file."""
+    return handle_signals(ending_signals(), exit_on_signal)
 
 
 class StderrHandler(logging.Handler):
