@@ -64,7 +64,7 @@ def test_a_plan_is_told_with_its_date_on_another_day(say):
     """The date of "tomorrow" stands behind it; what is told first is what "forget that" means."""
     say(*SAID, None)
     assert say("What do I have today?") == [
-        "“I have a dentist appointment tomorrow (3 March 2026) at 3pm.” (yesterday)"
+        "- “I have a dentist appointment tomorrow (3 March 2026) at 3pm.” (yesterday)"
     ]
     assert "dentist" in say("forget that")[0]
     assert say("What do I have today?") == [NOTHING]

@@ -107,7 +107,7 @@ class MemoryAnswerer:
         if plans is not None:
             self.told = plans[0][0].id if plans else ""
             told = ("; later: ".join(self._quote(x, short=True) for x in plan) for plan in plans)
-            return "\n".join(told) or NOTHING, ()
+            return "\n".join(f"- {each}" for each in told) or NOTHING, ()
         if question := _asked(text):
             self.told = ""
             found = self._recall(session, replace(message, content=question))

@@ -37,9 +37,9 @@ def find_plans(memory: Memory, session: str, question: str) -> list[list[Record]
         Of each plan the turn that tells of it, and the last that was said of it later, if any;
         ``None`` where the question does not ask for plans.
     """
-    services, scope, zone = services_of(memory), scope_of(memory), memory.settings.zone
+    services, scope = services_of(memory), scope_of(memory)
     now = services.clock.now()
-    days = find_asked_days(question, in_zone(now, zone))
+    days = find_asked_days(question, in_zone(now, services.zone))
     if days is None:
         return None
     searcher = services.searcher(scope)
@@ -48,7 +48,7 @@ def find_plans(memory: Memory, session: str, question: str) -> list[list[Record]
         scope, Filter(now=now, kinds=(Kind.EPISODE,)), order=Order.LATEST, limit=MOST_TURNS
     )
     turns = [
-        (in_zone(each.event_time, zone), searcher.show(each))
+        (in_zone(each.event_time, services.zone), searcher.show(each))
         for each in latest
         if each.trust is Trust.PERSON and each.id not in hidden and not asks(each.content)
     ]
