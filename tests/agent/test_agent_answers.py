@@ -78,7 +78,7 @@ def test_a_talk_with_memory_alone(opened):
             clock.advance(DAY)
     told = say("what do you know about me", "¿Qué sabes de mí?", "Was weißt du über mich?")
     assert told[0] == told[1] == told[2]
-    assert "\nAbout you: your name is Priya; " in told[0]
+    assert "\n- About you: your name is Priya; " in told[0]
     assert say("please forget that I swim on Mondays", "forget that I swim on Mondays") == [
         "Forgotten: “Mondays I swim at 7.” (27 November 2026).",
         "Nothing to forget: memory knows nothing about “I swim on Mondays”.",

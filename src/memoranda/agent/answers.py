@@ -231,7 +231,9 @@ class MemoryAnswerer:
         for fact in (each for each in facts if each.id not in replaced):
             heading = headings.get(str(fact.metadata.get("category")), headings["other"])
             topics[heading].append(_tell(fact.content))
-        lines = [f"{name}: {_list(told, MOST_OF_TOPIC)}." for name, told in topics.items() if told]
+        lines = [
+            f"- {name}: {_list(told, MOST_OF_TOPIC)}." for name, told in topics.items() if told
+        ]
         return "\n".join(["What I know about you:", *lines]) if lines else KNOWS_NOTHING
 
 
