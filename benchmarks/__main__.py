@@ -24,6 +24,7 @@ from benchmarks import (
     ner,
     pages,
     people,
+    plans,
     postgres,
     pruning,
     quiz,
@@ -50,6 +51,7 @@ QUALITY = (
     "postgres",
     "quiz",
     "people",
+    "plans",
     "languages",
 )
 SPEED: dict[str, Callable[..., None]] = {
@@ -122,6 +124,7 @@ def measure(name: str, asked: argparse.Namespace) -> None:
         "postgres": lambda: postgres.run(quick=quick),
         "languages": languages.run,
         "people": lambda: people.run(people.PEOPLE),
+        "plans": plans.run,
         "quiz": lambda: [quiz.run(path) for path in quiz.HISTORIES],
     }
     runs[name]()
