@@ -42,7 +42,7 @@ from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.dates.expressions import Bounds
 from memoranda.text.dates.questions import DatedPlan
-from memoranda.text.patterns import LanguageData, compile_pattern, word_list
+from memoranda.text.patterns import LanguageData, compile_pattern, languages_with, word_list
 from memoranda.text.sentences import sentence_texts
 from memoranda.text.small_talk import states_nothing
 from memoranda.text.terms import DEFAULT, normalize, stop_words
@@ -114,7 +114,8 @@ def find_asked_days(question: str, now: datetime) -> Bounds | None:
     """
     time = next(DatedPlan(f"{question}?", now).mentions(), None)
     words = {*WORD.findall(question.replace(time.text if time else "", "").casefold())}
-    if not (asks(question) and words <= _WORDS("plan_words")):
+    known = any(words <= _WORDS("plan_words", code) for code in languages_with(_TOPIC))
+    if not (known and asks(question)):
         return None
     if time:
         return time.since, time.until
