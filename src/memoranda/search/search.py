@@ -123,7 +123,8 @@ class Retriever:
         """
         until = time.monotonic() + self.wait
         said = query if prompt or asks(query) else None
-        query = shorten(query, MOST_ASKED)
+        if len(query) > MOST_ASKED:
+            query = shorten(query, MOST_ASKED)
         terms, embedded = ANALYZER.query_terms(query)[:MOST_TERMS], self._embed(query)
         if self.ranking.fusion == "rrf":
             self.derivations.finish_soon(scope, ENTITIES, self.wait)
