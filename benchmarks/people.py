@@ -12,6 +12,8 @@ import argparse
 import json
 import re
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,31 +26,47 @@ PEOPLE = Path(__file__).with_name("people.json")
 PAUSE = timedelta(minutes=1)
 
 
-def talk(person: dict[str, Any], folder: Path) -> list[list[str]]:
-    """Return the first lines of the answers to a person's questions: at once, and next day."""
-    days = person["days"]
-    clock = FrozenClock(datetime.fromisoformat(days[0]["at"] + "+00:00"))
+def say(agent: Agent, clock: FrozenClock, line: str) -> str:
+    """Return what is answered to a line that is typed a minute later."""
+    clock.advance(PAUSE)
+    return agent.process(line).text
+
+
+@contextmanager
+def tell_days(
+    days: Sequence[dict[str, Any]], folder: Path
+) -> Iterator[tuple[Memory, FrozenClock, Agent]]:
+    """Type what a person types on some days, into a memory that is open while the block runs.
+
+    Each day is a session; that of the last day goes on, with its agent.
+    """
+    first, *_ = times = [datetime.fromisoformat(day["at"] + "+00:00") for day in days]
+    clock = FrozenClock(first)
     settings = Settings(timezone="UTC")
-    answers: list[list[str]] = []
     with Memory(folder / "chat.db", user="person", clock=clock, settings=settings) as memory:
-
-        def say(agent: Agent, line: str) -> str:
-            clock.advance(PAUSE)
-            return agent.process(line).text.partition("\n")[0]
-
-        for number, day in enumerate(days):
-            clock.set(datetime.fromisoformat(day["at"] + "+00:00"))
+        for number, (day, at) in enumerate(zip(days, times, strict=True)):
+            clock.set(at)
             agent = Agent(memory, session=f"day-{number}")
             for line in day["lines"]:
-                say(agent, line)
-            if day is days[-1]:
-                answers.append([say(agent, each["ask"]) for each in person["questions"]])
-            agent.end()
+                say(agent, clock, line)
+            if day is not days[-1]:
+                agent.end()
+        yield memory, clock, agent
+
+
+def talk(person: dict[str, Any], folder: Path) -> list[list[str]]:
+    """Return the first lines of the answers to a person's questions: at once, and next day."""
+    with tell_days(person["days"], folder) as (memory, clock, agent):
+
+        def ask(agent: Agent) -> list[str]:
+            asked = (say(agent, clock, each["ask"]) for each in person["questions"])
+            return [text.partition("\n")[0] for text in asked]
+
+        at_once = ask(agent)
+        agent.end()
         clock.advance(timedelta(days=1))
         memory.maintain()
-        agent = Agent(memory, session="next-day")
-        answers.append([say(agent, each["ask"]) for each in person["questions"]])
-    return answers
+        return [at_once, ask(Agent(memory, session="next-day"))]
 
 
 def is_right(question: dict[str, Any], line: str) -> bool:

@@ -14,36 +14,19 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import show
-from memoranda import Agent, Memory, Settings
-from memoranda.testing.clocks import FrozenClock
+from benchmarks.people import say, tell_days
 
 TALKS = Path(__file__).with_name("plans.json")
-PAUSE = timedelta(minutes=1)
 
 
 def talk(told: dict[str, Any], folder: Path) -> list[str]:
     """Return the answers to the questions of a talk."""
-    clock = FrozenClock(datetime.fromisoformat(told["days"][0]["at"] + "+00:00"))
-    settings = Settings(timezone="UTC")
-    with Memory(folder / "chat.db", user="person", clock=clock, settings=settings) as memory:
-
-        def say(agent: Agent, line: str) -> str:
-            clock.advance(PAUSE)
-            return agent.process(line).text
-
-        for number, day in enumerate(told["days"]):
-            clock.set(datetime.fromisoformat(day["at"] + "+00:00"))
-            agent = Agent(memory, session=f"day-{number}")
-            for line in day["lines"]:
-                say(agent, line)
-            if day is not told["days"][-1]:
-                agent.end()
-        return [say(agent, each["ask"]) for each in told["questions"]]
+    with tell_days(told["days"], folder) as (_, clock, agent):
+        return [say(agent, clock, each["ask"]) for each in told["questions"]]
 
 
 def matches(patterns: Sequence[str], answer: str) -> list[bool]:

@@ -8,12 +8,12 @@ from itertools import islice
 
 from memoranda.facts.requests import share_words
 from memoranda.memory import Memory, scope_of, services_of
-from memoranda.model.models import Kind, Record, Trust
+from memoranda.model.models import DateMention, Kind, Record, Trust
 from memoranda.model.query import Filter, Order
 from memoranda.search.questions import asks, find_asked_days, speaks_of_change
 from memoranda.text.calendar import in_zone
 from memoranda.text.dates.expressions import Bounds
-from memoranda.text.dates.questions import DatedPlan
+from memoranda.text.dates.questions import PlanSentence
 from memoranda.text.dates.words import DATES
 from memoranda.text.languages import is_english
 
@@ -47,41 +47,31 @@ def find_plans(memory: Memory, session: str, question: str) -> list[list[Record]
     latest = services.store.records(
         scope, Filter(now=now, kinds=(Kind.EPISODE,)), order=Order.LATEST, limit=MOST_TURNS
     )
-    turns = [
-        (in_zone(each.event_time, services.zone), searcher.show(each))
-        for each in latest
-        if each.trust is Trust.PERSON and each.id not in hidden and not asks(each.content)
-    ]
-    plans = [
-        (min(begins), -place, turn)
-        for place, (at, turn) in enumerate(turns)
-        if (begins := [*_days_told(turn.content, at, days)])
-    ]
+    plans, turns = [], []  # each turn with its times, the latest first
+    for turn in latest:
+        if turn.trust is Trust.PERSON and turn.id not in hidden and not asks(turn.content):
+            at = in_zone(turn.event_time, services.zone)
+            times = [*PlanSentence(turn.content, at).mentions()]
+            turns.append((turn, times))
+            if begins := [each.since for each in times if _is_planned(each, at, days)]:
+                plans.append((min(begins), 1 - len(turns), turn))
     return [
-        [turn, *islice(_find_later(turn, turns[:-place]), 1)]
+        [*map(searcher.show, (turn, *islice(_find_later(turn, turns[:-place]), 1)))]
         for _, place, turn in sorted(plans)[:MOST_PLANS]
     ]
 
 
-def _days_told(text: str, said_at: datetime, days: Bounds) -> Iterator[datetime]:
-    """Yield when, within some days, a text says that something is planned.
-
-    Args:
-        text: what was said.
-        said_at: when, in the time zone of who said it.
-        days: when they begin and end.
-    """
-    for time in DatedPlan(text, said_at).mentions():
-        ahead = said_at < time.since or DATES.part_of_today.search(time.text)
-        meant = max(time.since, days[0]) < min(time.until, days[1])
-        if ahead and meant and time.until - time.since <= LONGEST:
-            yield time.since
+def _is_planned(time: DateMention, said_at: datetime, days: Bounds) -> bool:
+    """Return whether a time lay ahead when it was told, is no long one, and reaches into days."""
+    ahead = said_at < time.since or DATES.part_of_today.search(time.text)
+    meant = max(time.since, days[0]) < min(time.until, days[1])
+    return bool(ahead) and meant and time.until - time.since <= LONGEST
 
 
-def _find_later(plan: Record, turns: list[tuple[datetime, Record]]) -> Iterator[Record]:
+def _find_later(plan: Record, turns: list[tuple[Record, list[DateMention]]]) -> Iterator[Record]:
     """Yield the turns that have a word of a plan beside times, and tell a time or a change."""
-    for at, turn in turns:
-        rest, times = turn.content, [*DatedPlan(turn.content, at).mentions()]
+    for turn, times in turns:
+        rest = turn.content
         for time in times:
             rest = rest.replace(time.text, "")
         tells = times or speaks_of_change(rest) or not is_english(rest)

@@ -41,7 +41,7 @@ from memoranda.search.index import UNREAD, WORD, Mask, Places, Rows
 from memoranda.store.sql.index_reads import KINDS
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.dates.expressions import Bounds
-from memoranda.text.dates.questions import DatedPlan
+from memoranda.text.dates.questions import PlanSentence
 from memoranda.text.patterns import LanguageData, compile_pattern, languages_with, word_list
 from memoranda.text.sentences import sentence_texts
 from memoranda.text.small_talk import states_nothing
@@ -112,10 +112,11 @@ def find_asked_days(question: str, now: datetime) -> Bounds | None:
         question: one sentence: "What do I have on Friday?", "What's coming up?".
         now: when it is asked, in the time zone of the person who asks.
     """
-    time = next(DatedPlan(f"{question}?", now).mentions(), None)
+    if not asks(question):
+        return None
+    time = next(PlanSentence(f"{question}?", now).mentions(), None)
     words = {*WORD.findall(question.replace(time.text if time else "", "").casefold())}
-    known = any(words <= _WORDS("plan_words", code) for code in languages_with(_TOPIC))
-    if not (known and asks(question)):
+    if not any(words <= _WORDS("plan_words", code) for code in languages_with(_TOPIC)):
         return None
     if time:
         return time.since, time.until

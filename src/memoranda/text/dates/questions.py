@@ -43,7 +43,7 @@ class _DatedQuestion(DatedSentence):
         return None if ahead and time.found.needs_cue else super()._bounds(time, cue)
 
 
-class DatedPlan(DatedSentence):
+class PlanSentence(DatedSentence):
     """A sentence about what is planned, said at one moment: a day that is not past is the next.
 
     It is read with less care than a statement whose date is written down, since it is only shown:
