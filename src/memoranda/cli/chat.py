@@ -28,7 +28,8 @@ from memoranda.cli.command import (
     Model,
     Session,
     command,
-    exit_in_order,
+    ending_signals,
+    exit_on_signal,
     handle_signals,
     make_console,
     read_input,
@@ -75,7 +76,7 @@ def chat(session: Session, *, in_session: ChatName = "chat", model: Model = None
         echo "what does Ana eat?" | memoranda chat --json
     """
     opened = Memory(session.db, user=session.user, settings=session.settings, llm=model)
-    with exit_in_order(), opened as memory:
+    with handle_signals(ending_signals(), exit_on_signal), opened as memory:
         talk = chats.ChatSession(memory, session=in_session, own=MEANINGS)
         live = sys.stdin.isatty() and session.out.is_terminal and not session.as_json
         face = TerminalChat(session, talk, open_prompt(talk) if live else None)

@@ -11,7 +11,7 @@ import logging
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property, partial
 from types import FrameType
@@ -420,13 +420,8 @@ def ending_signals() -> Sequence[signal.Signals]:
 
 
 def exit_on_signal(number: int, _frame: FrameType | None) -> NoReturn:
-    """End the program as a signal would, but with all that is open left in order."""
+    """End the program as a signal would, but with the terminal as before and no temporary file."""
     raise SystemExit(SIGNALLED + number)
-
-
-def exit_in_order() -> AbstractContextManager[None]:
-    """Let a signal that ends the program leave the terminal as before, and no temporary file."""
-    return handle_signals(ending_signals(), exit_on_signal)
 
 
 class StderrHandler(logging.Handler):

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 from typer import Option
 
-from memoranda.cli.command import ChatName, Model, Session, command, exit_in_order
+from memoranda.cli.command import ChatName, Model, Session, command
 from memoranda.errors import InvalidInput, MissingExtra
 from memoranda.serving.addresses import ListenAddress
 
@@ -94,9 +94,8 @@ def tui(session: Session, *, in_session: ChatName = "chat", model: Model = None)
     # Textual draws on standard error, and leaves standard output to programs.
     if not (sys.stdin.isatty() and session.out.is_terminal and sys.stderr.isatty()):
         raise InvalidInput("this needs a terminal; in a pipe use memoranda chat")
-    with exit_in_order():
-        import_module(TUI).run(
-            user=session.user,
-            session=in_session,
-            given=session.given | {"llm.model": ("--model", model)},
-        )
+    import_module(TUI).run(
+        user=session.user,
+        session=in_session,
+        given=session.given | {"llm.model": ("--model", model)},
+    )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
+import signal
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -61,6 +64,11 @@ class MemorandaApp(App[None]):
     def on_mount(self) -> None:
         """Begin with the chat."""
         logging.getLogger("memoranda").addHandler(self._notices)
+        if sys.platform != "win32":  # There the loop knows no signals.
+            for each in (signal.SIGTERM, signal.SIGHUP):
+                if signal.getsignal(each) != signal.SIG_IGN:  # As by ``nohup``.
+                    end = partial(self.exit, return_code=128 + each)
+                    asyncio.get_running_loop().add_signal_handler(each, end)
         self.push_screen(self.chat)
 
     def on_unmount(self) -> None:
@@ -93,5 +101,5 @@ def run(*, user: str, session: str, given: Mapping[str, tuple[str, str | None]])
         app.run()
     finally:
         runtime.memory.close()
-    if app.return_code:  # A fault ended it.
+    if app.return_code:  # A signal ended it, or a fault.
         raise SystemExit(app.return_code)
