@@ -79,7 +79,7 @@ VALUES = [
     ("users delete nobody --yes", "'nobody'", "there is 'default'"),
     # files
     ("import absent.json", "absent.json cannot be read", "check the path"),
-    ("import poem.txt", "poem.txt is of a kind that is not read", ".json, .jsonl, .csv, .md"),
+    ("import poem.txt", "poem.txt is of a kind that is not read", ".json, .jsonl, .md"),
     ("import broken.json", "broken.json: not valid JSON", "correct it, or name another format"),
     ("import odd.json", "odd.json, line 1", "memoranda import --help lists"),
     ("import talk.json --format nonesuch", "format='nonesuch'", "use one of memoranda, openai"),

@@ -128,7 +128,6 @@ POINT = {"id": "8", "payload": {"data": "Injected", "hash": "h", "user_id": "cle
         ("m.json", json.dumps([OTHER])),
         ("m.json", json.dumps({"results": [OTHER, {**OTHER, "agent_id": "poet"}]})),
         ("m.jsonl", json.dumps(POINT)),
-        ("m.csv", "id,memory,user_id\n7,Injected,cleo\n"),
         ("m.zip", zipped(json.dumps([OTHER]))),
     ],
 )

@@ -153,8 +153,13 @@ def test_a_file_that_is_no_export_is_refused(plain, tmp_path):
     (tmp_path / "bad.zip").write_bytes(b"PK\x05\x06" + bytes(18))
     with pytest.raises(InvalidInput, match=r"bad\.zip holds nothing that can be imported"):
         plain.import_(tmp_path / "bad.zip")
-    with pytest.raises(InvalidInput, match="the format is unknown"):
-        plain.import_(zipped(tmp_path / "x.zip", "conversations.json", [{"a": 1}]))
+    for value in (
+        {"a": 1},
+        {"inserted_at": AT, "mapping": {"1": {"message": {"fragments": []}}}},
+        {"name": "Trip", "createdAt": 1785578400000, "messages": [{"versions": []}]},
+    ):
+        with pytest.raises(InvalidInput, match=r"the format is unknown.* import --help lists"):
+            plain.import_(zipped(tmp_path / "x.zip", "conversations.json", [value]))
     assert plain.conversations() == []
 
 
@@ -195,54 +200,6 @@ OF_LIBRECHAT = [
         "content": [{"type": "think", "think": "hm"}, {"type": "text", "text": ANSWERED}],
     },
 ]
-OF_DEEPSEEK = {
-    "0": {"id": "0", "parent": None, "message": None},
-    "1": {
-        "id": "1",
-        "parent": "0",
-        "message": {"inserted_at": AT, "fragments": [{"type": "REQUEST", "content": ASKED}]},
-    },
-    "2": {
-        "id": "2",
-        "parent": "1",
-        "message": {
-            "fragments": [
-                {"type": "THINK", "content": "hm"},
-                {"type": "RESPONSE", "content": ANSWERED},
-            ]
-        },
-    },
-}
-OF_DEEPSEEK_BEFORE = OF_DEEPSEEK | {
-    "1": {"id": "1", "parent": "0", "message": {"role": "USER", "content": ASKED}},
-    "2": {"id": "2", "parent": "1", "message": {"role": "ASSISTANT", "content": ANSWERED}},
-}
-OF_LM_STUDIO = [
-    {
-        "versions": [
-            {"type": "singleStep", "role": "user", "content": [text("First try")]},
-            {"type": "singleStep", "role": "user", "content": [text(ASKED)]},
-        ],
-        "currentlySelected": 1,
-    },
-    {
-        "versions": [
-            {
-                "type": "multiStep",
-                "role": "assistant",
-                "steps": [
-                    {
-                        "type": "contentBlock",
-                        "content": [text("hm")],
-                        "style": {"type": "thinking"},
-                    },
-                    {"type": "contentBlock", "content": [text(ANSWERED)]},
-                    {"type": "debugInfoBlock", "debugInfo": "x"},
-                ],
-            }
-        ]
-    },
-]
 OF_SILLYTAVERN = [
     {"user_name": "Ana", "character_name": "Seraph"},
     {"name": "Ana", "is_user": True, "send_date": "August 1, 2026 10:00am", "mes": ASKED},
@@ -250,12 +207,6 @@ OF_SILLYTAVERN = [
     {"name": "System", "is_user": False, "is_system": True, "mes": "Hidden"},
 ]
 ACTIVITY = {"header": "Gemini Apps", "products": ["Gemini Apps"], "time": AT}
-OF_COPILOT = {
-    "requestId": "r1",
-    "message": {"text": ASKED, "parts": []},
-    "response": [{"value": ANSWERED}, {"kind": "inlineReference", "value": "x"}],
-    "timestamp": 1785578400000,
-}
 # The forms that each program's files have or had, all with the same talk.
 SHAPES = [
     (
@@ -294,9 +245,6 @@ SHAPES = [
             ],
         },
     ),
-    ("deepseek", [{"id": "c", "inserted_at": AT, "mapping": OF_DEEPSEEK}]),
-    ("deepseek", [{"id": "c", "inserted_at": AT, "mapping": OF_DEEPSEEK_BEFORE}]),
-    ("lm-studio", {"name": "Trip", "createdAt": 1785578400000, "messages": OF_LM_STUDIO}),
     ("sillytavern", "\n".join(map(json.dumps, OF_SILLYTAVERN))),
     *(
         (
@@ -320,17 +268,6 @@ SHAPES = [
             ACTIVITY | {"title": f"Prompted {ASKED}", "safeHtmlItem": [{"html": "<p>Nice.</p>"}]},
             ACTIVITY | {"title": "Used an Assistant feature"},
         ],
-    ),
-    ("copilot", {"responderUsername": "GitHub Copilot", "requests": [OF_COPILOT]}),
-    (
-        "copilot",
-        "\r\n".join(
-            (
-                "Conversation,Time,Author,Message",
-                f"Trip,2026-08-01T10:00:05,AI,{ANSWERED}",
-                f"Trip,2026-08-01T10:00:00,Human,{ASKED}",
-            )
-        ),
     ),
     ("claude", [claude(wrote(1, "human", ASKED), wrote(2, "assistant", ANSWERED))]),
     (
@@ -364,8 +301,7 @@ SHAPES = [
 def test_each_shape_of_a_file_gives_its_talk(opened, tmp_path, wordless, form, content):
     """Words, roles and the time are read, the branch that was shown last, and nothing twice."""
     memory = opened(embedder=None, settings=wordless)
-    is_csv = isinstance(content, str) and content.startswith("Conv")
-    path = tmp_path / ("talk.csv" if is_csv else "talk.json")
+    path = tmp_path / "talk.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     report = memory.import_(path)
     assert (report.format, report.conversations, report.messages) == (form, 1, 2)
@@ -377,8 +313,9 @@ def test_each_shape_of_a_file_gives_its_talk(opened, tmp_path, wordless, form, c
 
 
 def test_ids_of_messages_may_be_those_of_another_conversation(plain, tmp_path):
-    """As in exports of DeepSeek, which number the messages of each conversation."""
-    talks = [{"id": name, "inserted_at": AT, "mapping": OF_DEEPSEEK} for name in ("c", "d")]
+    """As in exports that number the messages of each conversation."""
+    nodes = node("1", None, ASKED), node("2", "1", ANSWERED, role="assistant")
+    talks = [chatgpt(*nodes, current="2", conversation_id=name) for name in ("c", "d")]
     path = written(tmp_path / "conversations.json", talks)
     assert plain.import_(path).messages == 4
     assert said(plain, "c") == said(plain, "d")

@@ -45,24 +45,23 @@ from memoranda.transfer.sources import (
 # The names of each thing; the first that says something is taken.
 NAME = ("conversation_id", "uuid", "conversationId", "id")
 TITLE = ("title", "name")
-MESSAGES = ("mapping", "chat_messages", "messages", "messagesTree", "requests")
+MESSAGES = ("mapping", "chat_messages", "messages", "messagesTree")
 KEY = ("uuid", "messageId", "id")
 # Shorter ids of messages may be those of other conversations, too.
 LENGTH_OF_UNIQUE = 16
 PARENT = ("parent", "parentId", "parentMessageId")
-ROLE = ("role", "sender", "Author")
-WORDS = ("content", "fragments", "steps", "parts", "text", "value", "mes", "Message", "output")
-KIND = ("type", "content_type", "kind")
+ROLE = ("role", "sender")
+WORDS = ("content", "parts", "text", "value", "mes", "output")
+KIND = ("type", "content_type")
 TIME = (
-    "create_time", "created_at", "createdAt", "timestamp", "inserted_at", "send_date", "Time",
+    "create_time", "created_at", "createdAt", "timestamp", "send_date", "Time",
     "update_time", "updated_at",
 )  # fmt: skip
 FILES = ("attachments", "files", "files_v2")
 BY_USER = ("is_user", "isCreatedByUser")
 # What has words of somebody, and may have more of such parts.
 SAID = frozenset({
-    "", "text", "multimodal_text", "output_text", "audio_transcription", "REQUEST", "RESPONSE",
-    "message", "singleStep", "multiStep", "contentBlock",
+    "", "text", "multimodal_text", "output_text", "audio_transcription", "message",
 })  # fmt: skip
 HIDDEN = "is_visually_hidden_from_conversation"
 # A reference to a source, in characters for private use; what a model thought or ran.
@@ -80,7 +79,7 @@ def _first(value: object, names: Iterable[str]) -> Any:
 
 def read_chats(path: File, target: ImportTarget) -> Iterator[ForeignConversation]:
     """Yield the conversations of a file; one without a name has that of the file."""
-    stem, counts = path.stem.removesuffix(".conversation"), target.counts
+    stem, counts = path.stem, target.counts
     for place, talk in _gather(read_values(path, counts), stem, counts):
         with counts.reading(place):
             name, messages = str(_first(talk, NAME) or stem), list[ForeignMessage]()
@@ -107,8 +106,8 @@ def read_chats(path: File, target: ImportTarget) -> Iterator[ForeignConversation
 def _gather(values: Iterable[JsonItem], stem: str, counts: ImportCounts) -> Iterator[JsonItem]:
     """Yield conversations, also of files whose values are single messages.
 
-    Those are the rows of Copilot, the lines of SillyTavern, and the activities of Gemini, which
-    tell of no conversations: each day is one.
+    Those are the items of a ``SQLiteSession``, the lines of SillyTavern, and the activities of
+    Gemini, which tell of no conversations: each day is one.
     """
     talks = defaultdict[str, list[Any]](list)
     for place, value in values:
@@ -117,8 +116,10 @@ def _gather(values: Iterable[JsonItem], stem: str, counts: ImportCounts) -> Iter
                 if title.startswith(PROMPTED):
                     shown = joined(words_of(it, "html") for it in list_of(value, "safeHtmlItem"))
                     answer = html.unescape(TAG.sub("", shown.replace("</p>", "\n")))
-                    asked = title.removeprefix(PROMPTED)
-                    talks[f"gemini {at[:10]}"] += _two_messages(asked, answer, {"Time": at})
+                    talks[f"gemini {at[:10]}"] += (
+                        {"role": "user", "content": title.removeprefix(PROMPTED), "Time": at},
+                        {"role": "assistant", "content": answer, "Time": at},
+                    )
                 else:
                     counts.leave_out("activities that are no prompts")
             case {"Conversation": str(name)}:
@@ -132,11 +133,6 @@ def _gather(values: Iterable[JsonItem], stem: str, counts: ImportCounts) -> Iter
     for name, messages in talks.items():
         messages.sort(key=lambda it: words_of(it, "Time"))
         yield JsonItem(stem, {"id": name, "title": name, "messages": messages})
-
-
-def _two_messages(asked: Any, answer: Any, time: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    said = (("user", asked), ("assistant", answer))
-    return [{"role": role, "content": content, **time} for role, content in said]
 
 
 def _branch(talk: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -163,17 +159,10 @@ def _branch(talk: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _nodes(messages: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield id, id of the one before, and message of each; of several versions the chosen one."""
+    """Yield id, id of the one before, and message of each."""
     for it in messages.values() if isinstance(messages, Mapping) else messages or ():
-        if requested := value_of(it, "requestId"):
-            both = _two_messages(it.get("message"), it.get("response"), it)
-            yield from ((f"{requested} {each['role']}", None, each) for each in both)
-            continue
-        message = it
-        if versions := value_of(it, "versions"):
-            message = versions[it.get("currentlySelected") or 0]
-        elif isinstance(it, Mapping) and "parent" in it:
-            message = it.get("message")
+        is_node = isinstance(it, Mapping) and "parent" in it
+        message = it.get("message") if is_node else it
         yield str(_first(it, KEY) or ""), _first(it, PARENT), message
         below = value_of(it, "children") or ()
         yield from _nodes([each for each in below if isinstance(each, Mapping)])
@@ -199,8 +188,6 @@ def _role(message: Any) -> str:
     for name in BY_USER:
         if isinstance(by_user := value_of(message, name), bool):
             return "user" if by_user else "assistant"
-    if fragments := value_of(message, "fragments"):
-        return "user" if value_of(fragments[0], "type") == "REQUEST" else "assistant"
     return words_of(value_of(message, "author"), "role") or str(_first(message, ROLE) or "")
 
 
@@ -213,7 +200,7 @@ def _words(value: Any, counts: ImportCounts) -> Iterator[str]:
             yield from _words(each, counts)
     elif isinstance(value, Mapping):
         kind = str(_first(value, KIND) or "")
-        if kind in SAID and words_of(value.get("style"), "type") != "thinking":
+        if kind in SAID:
             yield from _words(_first(value, WORDS), counts)
         else:
             counts.leave_out(f"parts of the type {kind}")

@@ -7,7 +7,6 @@ again by its id, and importing again adds nothing.
 
 from __future__ import annotations
 
-import csv
 import json
 import pickle
 import tomllib
@@ -22,7 +21,7 @@ from enum import StrEnum
 from functools import cached_property
 from hashlib import blake2b
 from importlib.resources import files
-from io import BytesIO, TextIOWrapper
+from io import BytesIO
 from itertools import chain, islice
 from os import fsencode
 from pathlib import Path
@@ -64,29 +63,25 @@ class FileFormat(StrEnum):
     OPEN_WEBUI = "open-webui"
     LIBRECHAT = "librechat"
     SILLYTAVERN = "sillytavern"
-    LM_STUDIO = "lm-studio"
-    DEEPSEEK = "deepseek"
     GEMINI = "gemini"
-    COPILOT = "copilot"
     OPENAI_AGENTS = "openai-agents"
     MIF = "mif"
 
 
-# What a value of a format has: the types of some of its keys. The first that fits is taken.
-SHAPES: tuple[tuple[FileFormat, Mapping[str, type]], ...] = (
+# What a value of a format has: the types of some of its keys. The first that fits is taken. What is
+# of no format, DeepSeek's and LM Studio's, is like ChatGPT's and OpenAI's, and is not read.
+SHAPES: tuple[tuple[FileFormat | None, Mapping[str, type]], ...] = (
     (FileFormat.CLAUDE_CODE, {"type": str, "sessionId": str}),
-    (FileFormat.DEEPSEEK, {"mapping": dict, "inserted_at": str}),
+    (None, {"mapping": dict, "inserted_at": str}),
+    (None, {"name": str, "createdAt": object, "messages": list}),
     (FileFormat.CHATGPT, {"mapping": dict}),
     (FileFormat.CLAUDE, {"chat_messages": list}),
     (FileFormat.OPEN_WEBUI, {"chat": dict}),
     (FileFormat.LIBRECHAT, {"conversationId": str, "messages": list}),
     (FileFormat.LIBRECHAT, {"conversationId": str, "messagesTree": list}),
-    (FileFormat.LM_STUDIO, {"name": str, "createdAt": object, "messages": list}),
     (FileFormat.SILLYTAVERN, {"user_name": str, "character_name": str}),
     (FileFormat.SILLYTAVERN, {"is_user": bool, "mes": str}),
     (FileFormat.GEMINI, {"header": str, "title": str, "products": list}),
-    (FileFormat.COPILOT, {"responderUsername": str, "requests": list}),
-    (FileFormat.COPILOT, {"Conversation": str, "Author": str, "Message": str}),
     (FileFormat.OPENAI_AGENTS, {"Conversation": str, "Time": str}),
     (FileFormat.MEM0, {"id": object, "memory": str}),
     (FileFormat.MEM0, {"id": object, "payload": dict}),
@@ -103,7 +98,7 @@ NAMES: Mapping[str, Any] = tomllib.loads(
     (files("memoranda.transfer") / "formats.toml").read_text("utf-8")
 )
 # Files of text that are read end with these.
-TEXTS = (".json", ".jsonl", ".csv")
+TEXTS = (".json", ".jsonl")
 DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 VISIBLE = compile_pattern(r"\S")
 # How JSON writes NUL and the halves of a character.
@@ -292,8 +287,8 @@ def read_values(
 ) -> Iterator[JsonItem]:
     """Yield the values of a file: of each line or element of an array, or the only one.
 
-    JSON Lines are read line by line, and never held as a whole. The rows of a CSV file are objects.
-    Characters that no store can hold are replaced.
+    JSON Lines are read line by line, and never held as a whole. Characters that no store can hold
+    are replaced.
 
     Args:
         path: a file.
@@ -308,11 +303,6 @@ def read_values(
             yield from _stored_items(Path(str(path)), counts)
             return
         file.seek(0)
-        if path.suffix.lower() == ".csv":
-            rows = csv.DictReader(TextIOWrapper(file, "utf-8-sig", newline=""))
-            for number, row in enumerate(rows, 1):
-                yield JsonItem(f"{path}, row {number}", plain_value(row))
-            return
         for place, raw in _texts(path, file):
             values: list[Any] = []
             with counts.reading(place):
