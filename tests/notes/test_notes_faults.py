@@ -276,7 +276,7 @@ def test_what_may_not_be_read(foreign, hidden):
         path.chmod(0o000)
     with unprivileged(0o755 if hidden == "file" else 0o000):
         for call in (notes.read_memory, notes.history):
-            with pytest.raises(StoreError, match=r"cannot be read.*check its permissions"):
+            with pytest.raises(StoreError, match=r"cannot be read.*Check the permissions"):
                 call()
         with pytest.raises(StoreError, match=r"permissions"):
             notes.write_memory("new")

@@ -190,7 +190,7 @@ def test_a_file_in_the_place_of_the_folder(tmp_path):
     """A file where the folder, or one above it, should be is named, and stays."""
     (tmp_path / "file").write_text("kept", "utf-8")
     for folder in ("file", "file/below"):
-        with pytest.raises(StoreError, match=rf"{tmp_path}/file.*check .* what is there"):
+        with pytest.raises(StoreError, match=rf"{tmp_path}/file.*Check .* what is there"):
             Notes(tmp_path / folder).append_history("new")
     assert (tmp_path / "file").read_text("utf-8") == "kept"
 

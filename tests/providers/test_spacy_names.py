@@ -11,7 +11,7 @@ import pytest
 
 from memoranda.entities.pipeline import EntityPipeline
 from memoranda.entities.rules import RuleExtractor
-from memoranda.errors import ConfigError, MemorandaError, MissingExtra
+from memoranda.errors import ConfigError, MissingExtra
 from memoranda.model.models import Mention
 from memoranda.model.ports import EntityExtractor
 from memoranda.providers import spacy_names
@@ -142,14 +142,15 @@ def test_threads_may_share_it(folder):
     assert answers == [SpacyNames(str(folder)).extract(TEXT)] * 32
 
 
-def test_a_failure_on_a_text_is_ours(ruled):
-    """What a component raises leaves the room as an error of ours, and the next text is read."""
+def test_a_failure_on_a_text_is_logged_and_the_next_text_is_read(ruled, caplog):
+    """What a component raises costs the names of this text alone."""
     extractor = ruled(("PERSON", "Bo"))
-    assert extractor.extract("Bo")
+    pipeline = EntityPipeline({"spacy": extractor}, {"fast": ["spacy"]})
+    assert pipeline.extract("Bo")
     extractor._pipeline.max_length = 3
-    with pytest.raises(MemorandaError, match="failed with ValueError"):
-        extractor.extract("Bo Bo Bo")
-    assert extractor.extract("Bo")
+    assert pipeline.read("fast", "Bo Bo Bo").failed == ("spacy",)
+    assert "spacy failed on a text of 8 characters" in caplog.text
+    assert pipeline.extract("Bo")
 
 
 def test_it_adds_to_the_rules(folder):

@@ -161,8 +161,9 @@ class Mem0Memory:
             if show_expired:  # What was deleted has ended, too.
                 held = {each.id for each in _facts(handle, expired=True)}
             facts = Filter(now=services.clock.now(), kinds=(Kind.FACT,), retired=show_expired)
-            how: Any = {"limit": MOST_FOUND, "min_score": least}
-            found = services.retriever.search(scope_of(handle), asked, facts, **how)
+            found = services.retriever.search(
+                scope_of(handle), asked, facts, limit=MOST_FOUND, min_score=least
+            )
             hits += [
                 replace(hit, record=show_record(hit.record, handle.settings.secrets.search))
                 for hit in found
@@ -311,8 +312,10 @@ def _facts(
 ) -> Iterator[Record]:
     """Yield what is known of a user: also what has expired, and what was deleted or replaced."""
     services, subset = services_of(handle), Subset.STANDING if expired and not deleted else None
-    where = Filter(now=services.clock.now(), kinds=(Kind.FACT,), subset=subset, **conditions)
-    where, after = replace(where, retired=expired), None
+    where = Filter(
+        now=services.clock.now(), retired=expired, kinds=(Kind.FACT,), subset=subset, **conditions
+    )
+    after = None
     while page := services.store.records(scope_of(handle), where, limit=PAGE, after=after):
         yield from page
         after = page[-1].id

@@ -90,7 +90,7 @@ class ModelNames:
         except UnusableAnswer as error:
             log.warning("the names in a text are left to the other providers: %s", error)
             return []
-        return resolve_overlaps(read, [_mentions(read, reply.value)])
+        return resolve_overlaps([_mentions(read, reply.value)])
 
 
 def _mentions(text: str, answer: NamedThings) -> Iterator[Mention]:

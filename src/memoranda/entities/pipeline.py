@@ -7,8 +7,9 @@ A provider that fails costs its own names only.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from memoranda.entities.rules import RuleExtractor
@@ -76,15 +77,14 @@ class EntityPipeline:
         """Put ``providers`` in the order of each of the ``strategies``.
 
         Args:
-            providers: by name: ``regex``, ``spacy``, ``llm`` or any other.
-            strategies: provider names by strategy. Names that are not among the providers
+            providers: by name: ``regex``, ``spacy``, ``llm``.
+            strategies: provider names by strategy. Those that are not among the providers
                 are passed over and listed in :attr:`missing`.
         """
         self._providers = dict(providers)
-        known = ", ".join(REMEDIES)
         self._strategies = {name: tuple(order) for name, order in strategies.items()}
         self.missing = {
-            name: REMEDIES.get(name, f"no provider has the name {name!r}; use {known}")
+            name: REMEDIES[name]
             for order in self._strategies.values()
             for name in order
             if name not in self._providers
@@ -114,7 +114,7 @@ class EntityPipeline:
         """
         found = {name: self._ask(name, text) for name in self.strategies[strategy]}
         failed = tuple(name for name, mentions in found.items() if mentions is None)
-        mentions = resolve_overlaps(text, [each or () for each in found.values()])
+        mentions = resolve_overlaps(filter(None, found.values()))
         return EntityReading(mentions, failed)
 
     def _ask(self, name: str, text: str) -> list[Mention] | None:
@@ -134,27 +134,18 @@ class EntityPipeline:
         return None
 
 
-def resolve_overlaps(text: str, found: Sequence[Iterable[Mention]]) -> list[Mention]:
+def resolve_overlaps(found: Iterable[Iterable[Mention]]) -> list[Mention]:
     """Return the mentions of all providers, ordered and free of overlaps.
 
     Where mentions overlap, the highest confidence wins, then the longest span, then the
-    earlier provider. What does not hold what the text says at its place is dropped, as is a
-    confidence that is none. The result is the same in whatever order a provider names them.
+    earlier provider.
 
     Args:
-        text: the text that was read.
         found: what each provider found, the preferred provider first.
     """
-    sound = [
-        each
-        for mentions in found
-        for each in sorted(mentions, key=lambda each: (each.start, each.type))
-        if 0 <= each.start < each.end <= len(text)
-        and text[each.start : each.end] == each.text
-        and 0 <= each.confidence <= 1
-    ]
     kept: list[Mention] = []
-    for each in sorted(sound, key=lambda each: (-each.confidence, each.start - each.end)):
+    every = chain.from_iterable(found)
+    for each in sorted(every, key=lambda each: (-each.confidence, each.start - each.end)):
         if all(each.end <= other.start or other.end <= each.start for other in kept):
             kept.append(each)
     return sorted(kept, key=lambda mention: mention.start)

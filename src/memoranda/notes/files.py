@@ -192,29 +192,21 @@ def _translated(path: Path, *, writing: bool) -> Iterator[None]:
     """
     try:
         yield
-    except OSError as error:
-        raise _meaning(error, path, writing=writing) from error
-
-
-def _meaning(error: OSError, path: Path, *, writing: bool) -> errors.MemorandaError:
-    if isinstance(error, Timeout):
+    except Timeout as error:
         message = f"the notes in {path} stayed locked by another writer beyond the timeout"
-        return errors.StoreBusy(f"{message}; try again when it is done")
-    if error.errno in files.FULL:
-        return errors.StoreFull(
-            f"no space left to write {path}; free some, nothing written was lost"
-        )
-    place = error.filename or path
-    if writing and error.errno in files.FORBIDDEN:
-        return errors.StoreReadOnly(
-            f"{path} cannot be written ({place}: {error.strerror}); nothing was changed. "
-            f"Check the permissions of the file and its folder, or name another folder"
-        )
-    verb = "written" if writing else "read"
-    problem = error.strerror or error
-    return errors.StoreError(
-        f"{path} cannot be {verb} ({place}: {problem}); check its permissions and what is there"
-    )
+        raise errors.StoreBusy(f"{message}; try again when it is done") from error
+    except OSError as error:
+        if error.errno in files.FULL:
+            message = f"no space left to write {path}; free some, nothing written was lost"
+            raise errors.StoreFull(message) from error
+        kind = errors.StoreError
+        if writing and error.errno in files.FORBIDDEN:
+            kind = errors.StoreReadOnly
+        problem = f"{error.filename or path}: {error.strerror or error}"
+        raise kind(
+            f"{path} cannot be {'written' if writing else 'read'} ({problem}); nothing was "
+            f"changed. Check the permissions and what is there, or name another folder"
+        ) from error
 
 
 def _read(path: Path) -> bytes:

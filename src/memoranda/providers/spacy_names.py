@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from memoranda.errors import ConfigError, MemorandaError, MissingExtra
+from memoranda.errors import ConfigError, MissingExtra
 from memoranda.model.models import Mention
 from memoranda.model.processes import follow_forks
 from memoranda.text.entity_labels import entity_type
@@ -62,20 +62,12 @@ class SpacyNames:
 
         Raises:
             ConfigError: the pipeline cannot be loaded, or finds no names at all.
-            MemorandaError: it failed on this text.
         """
         read = encodable(text[:MOST_READ])
         with self._lock:
             if self._pipeline is None:
                 self._pipeline = _loaded(self._model)
-            try:
-                document = self._pipeline(read)
-                found = [(e.start_char, e.end_char, e.label_) for e in document.ents]
-            except Exception as error:
-                raise MemorandaError(
-                    f"the spaCy pipeline {self._model} failed with {type(error).__name__}: "
-                    f"{error}; try another one (entities.spacy_model)"
-                ) from error
+            found = [(e.start_char, e.end_char, e.label_) for e in self._pipeline(read).ents]
         mentions = (_mention(text, *each) for each in sorted(found))
         return [mention for mention in mentions if mention is not None]
 

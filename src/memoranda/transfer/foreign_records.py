@@ -31,10 +31,10 @@ from memoranda.notes.document import parse
 from memoranda.records.drafts import Draft, parse_kind
 from memoranda.store.locations import foreign_memories
 from memoranda.store.sql.store import ForeignMemory
+from memoranda.text.entity_labels import entity_type
 from memoranda.text.json_values import list_of, object_of, value_of, words_of
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.transfer.sources import (
-    NAMES,
     File,
     ForeignRecord,
     ImportCounts,
@@ -116,25 +116,19 @@ def _end(value: object, zone: tzinfo) -> datetime | None:
     return moment_of(value, "expiration_date")
 
 
-TYPE_OF = {
-    word: kind for kind, words in NAMES["mcp_memory"]["types"].items() for word in words.split()
-}
-OTHER = "other"
-
-
 def read_mcp_memory(path: File, target: ImportTarget) -> Iterator[ForeignRecord]:
     """Yield a fact for each observation and each relation; entities come before relations."""
-    scope, counts, types = target.scope, target.counts, dict[str, str]()
+    scope, counts, types = target.scope, target.counts, dict[str, str | None]()
 
     def mention(name: str, start: int = 0) -> Mention:
-        return Mention(name, types.get(name, OTHER), start, start + len(name))
+        return Mention(name, types.get(name) or "other", start, start + len(name))
 
     for place, value in read_values(path, counts, ["entities", "relations"]):
         with counts.reading(place):
             match object_of(value):
                 case {"observations": _}:
                     name, kind = text_of(value, "name"), words_of(value, "entityType")
-                    types[name] = TYPE_OF.get(kind.strip().lower(), OTHER)
+                    types[name] = entity_type(kind)
                     for draft in _observations(value, name, kind, counts):
                         yield ForeignRecord(place, scope, draft, (mention(name),), once=True)
                 case {"relationType": _}:

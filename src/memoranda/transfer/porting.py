@@ -24,7 +24,7 @@ from memoranda.model.checks import clean, parse_moment, refuse_unknown, several
 from memoranda.model.models import ConversationInfo, Kind, Message
 from memoranda.model.notes import NotesContent
 from memoranda.model.query import Filter
-from memoranda.records.drafts import Draft, admit_draft, holds_secret, parse_draft
+from memoranda.records.drafts import Draft, SecretPolicy, admit_draft, holds_secret, parse_draft
 from memoranda.store.sql.store import Store
 from memoranda.text.files import explain_unwritable, file_path, write_whole
 from memoranda.text.json_values import value_of
@@ -342,17 +342,23 @@ def _admitted(target: ImportTarget, found: Iterator[Any]) -> Iterator[Any]:
 
 def _import_records(target: ImportTarget, format: FileFormat, batch: list[ForeignRecord]) -> None:
     # Secrets that other programs keep stay where they are.
-    policy = target.secrets if format is FileFormat.MEMORANDA else "refuse"
+    policy: SecretPolicy = target.secrets if format is FileFormat.MEMORANDA else "refuse"
     new, once, total = dict[str, Insert](), set[str](), 0
     for each in batch:
         with target.counts.reading(each.place):
             if policy == "refuse" and holds_secret(each.draft):
                 target.counts.leave_out("records that hold secrets")
                 continue
-            draft = each.draft if policy == "refuse" else admit_draft(each.draft, policy)
-            insert = _plan(target, format, each, draft)
-            new.setdefault(insert.record.id, insert)
-            once |= {insert.record.content_hash} if each.once else set()
+            # Its id follows from its key.
+            draft: Draft = {**admit_draft(each.draft, policy), "origin": f"import:{format}"}
+            insert = target.records.plan(draft, reason="imported", unless_known=True)
+            record = insert.record
+            at = None if each.once and record.kind is Kind.FACT else draft.get("event_time")
+            key = each.key or f"{at}\n{record.content}"
+            name = target.id_of(record.kind.prefix, format, key, at)
+            stored_as = replace(record, id=name)
+            new.setdefault(name, replace(insert, record=stored_as, mentions=each.mentions))
+            once |= {record.content_hash} if each.once else set()
             total += 1
     with target.store.write(target.scope) as tx:
         kinds = tuple({each.record.kind for each in new.values()})
@@ -369,16 +375,6 @@ def _import_records(target: ImportTarget, format: FileFormat, batch: list[Foreig
     added = [each.record for each in stored if each.is_new]
     facts = sum(record.kind is Kind.FACT for record in added)
     target.counts.add(target.scope, total, records=len(added), facts=facts)
-
-
-def _plan(target: ImportTarget, format: FileFormat, found: ForeignRecord, draft: Draft) -> Insert:
-    """Return what stores a draft, under the id that follows from its key."""
-    draft = {**draft, "origin": f"import:{format}"}
-    insert = target.records.plan(draft, reason="imported", unless_known=True)
-    record = insert.record
-    at = None if found.once and record.kind is Kind.FACT else draft.get("event_time")
-    name = target.id_of(record.kind.prefix, format, found.key or f"{at}\n{record.content}", at)
-    return replace(insert, record=replace(record, id=name), mentions=found.mentions)
 
 
 def _import_conversation(

@@ -202,7 +202,6 @@ class LocalEmbedder(ABC):
 
         Raises:
             ModelUnavailable: the files are not there or not the published ones.
-            EmbeddingError: the runtime failed.
         """
 
     def after_fork(self) -> None:
@@ -243,8 +242,10 @@ class LocalEmbedder(ABC):
         except MemorandaError:
             raise
         except Exception as error:
-            message = f"{self.name} could not embed {len(texts)} texts: {error}"
-            raise EmbeddingError(message) from error
+            raise EmbeddingError(
+                f"{self.name} could not embed {len(texts)} texts: {error}; bring its runtime up "
+                f"to date: pip install --upgrade 'memoranda[{self.extra}]'"
+            ) from error
 
     def close(self) -> None:
         """Let the model go. It is loaded again by the next ``embed``, if there is one."""
@@ -263,13 +264,9 @@ class LocalEmbedder(ABC):
 
 
 def open_session(
-    graph: Path, threads: int, extra: str, add: Callable[[onnxruntime.SessionOptions], None]
+    graph: Path, threads: int, add: Callable[[onnxruntime.SessionOptions], None]
 ) -> onnxruntime.InferenceSession:
-    """Return a network on the CPU; ``add`` tells it where its weights are.
-
-    Raises:
-        EmbeddingError: the runtime failed.
-    """
+    """Return a network on the CPU; ``add`` tells it where its weights are."""
     # The runtime counts its uses and keeps an id of the device, from its import on; nobody asked.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime  # noqa: PLC0415 - whoever embeds nothing does not wait for it
@@ -279,16 +276,10 @@ def open_session(
     options.inter_op_num_threads = 1
     # An arena keeps for good what the longest text of each thread once took.
     options.enable_cpu_mem_arena = False
-    try:
-        add(options)
-        return onnxruntime.InferenceSession(
-            graph.read_bytes(), options, providers=["CPUExecutionProvider"]
-        )
-    except Exception as error:
-        raise EmbeddingError(
-            f"the runtime could not load {graph.stem}: {error}; "
-            f"bring it up to date: pip install --upgrade 'memoranda[{extra}]'"
-        ) from error
+    add(options)
+    return onnxruntime.InferenceSession(
+        graph.read_bytes(), options, providers=["CPUExecutionProvider"]
+    )
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:

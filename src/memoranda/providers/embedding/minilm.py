@@ -82,7 +82,8 @@ class MiniLM(LocalEmbedder):
 
         weights = quantized_weights(folder / model_files.WEIGHTS.name)
         session = open_session(
-            *(GRAPH, threads, cls.extra),
+            GRAPH,
+            threads,
             lambda options: options.add_session_config_entry(WEIGHTS_FOLDER, str(weights)),
         )
         tokenizer = Tokenizer.from_file(str(folder / model_files.TOKENIZER.name))

@@ -143,7 +143,7 @@ class LoadedMultilingual(LoadedModel):
         self._words, self._tensors = file.words, dict(file.tensors())
         self._vocabulary = Vocabulary(file.pieces, file.ends, file.scores, UNKNOWN)
         self.opening = (BEGIN, *(token.id for token in self._vocabulary.tokens(PREFIX)))
-        super().__init__(open_session(graph, threads, EXTRA, self._give), threads)
+        super().__init__(open_session(graph, threads, self._give), threads)
 
     def _give(self, options: onnxruntime.SessionOptions) -> None:
         from onnxruntime import OrtValue  # noqa: PLC0415 - see open_session
