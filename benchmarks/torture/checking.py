@@ -171,11 +171,8 @@ class _Stored:
 def _all_records(memory: Memory) -> dict[str, str]:
     """Return the texts of all records, also of those that are no longer believed."""
     store, scope = services_of(memory).store, scope_of(memory)
-    every, found, after = Filter.at_any_time(kinds=tuple(Kind)), {}, None
-    while page := store.records(scope, every, limit=PAGE, after=after):
-        found.update({each.id: each.content for each in page})
-        after = page[-1].id
-    return found
+    every = store.pages(scope, Filter.at_any_time(kinds=tuple(Kind)))
+    return {each.id: each.content for page in every for each in page}
 
 
 def problems(memory: Memory) -> list[str]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from math import isfinite
+from threading import Event
 from typing import Any
 
 from memoranda.errors import (
@@ -101,7 +102,7 @@ class DerivationWorker:
         """Have locks that nobody holds, as in a process that was forked."""
         # One batch at a time: the thread and a search must not derive the same twice.
         self._locks = {work: threading.RLock() for work in BATCH}
-        self._added = threading.Event()
+        self._added = Event()
 
     @property
     def has_tokens(self) -> bool:
@@ -173,11 +174,11 @@ class DerivationWorker:
                 self.notify()
                 return
 
-    def work_off(self, stop: Callable[[], bool], *, works: Iterable[str] = (VECTORS,)) -> None:
+    def work_off(self, stop: Event, works: Iterable[str] = (VECTORS,)) -> None:
         """Derive what waits of all users, as far as no other process has claimed it.
 
         Args:
-            stop: asked before each batch whether to begin no more.
+            stop: begin no more batches once it is set.
             works: the kinds of work.
 
         Raises:
@@ -185,8 +186,29 @@ class DerivationWorker:
         """
         self.check_model()
         for work in works:
-            while not stop() and self._derive_batch(None, work):
+            while not stop.is_set() and self._derive_batch(None, work):
                 pass
+
+    def keep_up(
+        self, stop: Event, await_more: Callable[[], object], works: Iterable[str] = (VECTORS,)
+    ) -> None:
+        """Derive what waits, again and again, until ``stop`` is set or the store is closed.
+
+        Args:
+            stop: begin no more batches once it is set.
+            await_more: returns once more may wait.
+            works: the kinds of work.
+        """
+        while not stop.is_set():
+            try:
+                self.work_off(stop, works)
+                await_more()
+            except StoreClosed:
+                return
+            except MemorandaError as error:
+                if not stop.is_set():
+                    log.warning("%s; trying again later", error)
+                stop.wait(CLAIM.total_seconds())  # As long as the batch is claimed.
 
     def waiting(self, scope: Scope | None, work: str = VECTORS) -> int:
         """Return how many records wait for one kind of work, of one user or of all."""
@@ -323,22 +345,13 @@ class DerivationWorker:
         self._added.set()
 
     def _work(self) -> None:
-        while self._await_calm():
-            try:
-                self.work_off(self._thread.ending.is_set)
-            except StoreClosed:
-                return
-            except MemorandaError as error:
-                if not self._thread.ending.is_set():
-                    log.warning("%s; trying again later", error)
-                self._thread.ending.wait(CLAIM.total_seconds())
-                self._added.set()
+        self._await_calm()
+        self.keep_up(self._thread.ending, self._await_calm)
 
-    def _await_calm(self) -> bool:
-        """Wait for an addition, and then for a moment without one; return whether to go on."""
+    def _await_calm(self) -> None:
+        """Wait for an addition, and then for a moment without one."""
         self._added.wait()
         start = time.monotonic()
         while self._added.is_set() and time.monotonic() - start < LONGEST_BURST:
             self._added.clear()
             self._thread.ending.wait(CALM)
-        return not self._thread.ending.is_set()

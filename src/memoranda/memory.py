@@ -783,7 +783,6 @@ class Memory:
             raise InvalidInput(f"{name!r} and {other!r} are one entity already; name two entities")
         with self._services.store.write(self._scope) as tx:
             tx.merge_entities(first.name, second.name)
-        self._services.forget_index()
         return self._entity(name)
 
     def split_entity(self, name: str, others: Iterable[str]) -> Entity:
@@ -804,7 +803,6 @@ class Memory:
             raise InvalidInput("others names nothing; name what was merged")
         with self._services.store.write(self._scope) as tx:
             tx.split_entity(entity.name, given)
-        self._services.forget_index()
         return self._entity(given[0])
 
     def _entity(self, name: str) -> Entity:
@@ -893,9 +891,7 @@ class Memory:
 
     def rebuild(self) -> list[str]:
         """Derive index and counts anew, queue vectors and names; return what was different."""
-        found = self._services.store.rebuild()
-        self._services.forget_index()
-        return found
+        return self._services.store.rebuild()
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Give vectors to all records of the store that wait for them; return how many did."""
@@ -905,7 +901,6 @@ class Memory:
         """Make every vector of the store anew with the present model; return how many."""
         checks.required_callable(progress, "progress")
         self._services.derivations.start_over()
-        self._services.forget_index()
         return self._services.derivations.finish(None, progress=progress)
 
     def export(

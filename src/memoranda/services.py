@@ -22,7 +22,7 @@ from memoranda.learning.stage_models import StageModels
 from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
-from memoranda.model.models import Record, Scope
+from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import ENTITIES, Embedder, LanguageModel
 from memoranda.model.processes import BackgroundThread
 from memoranda.model.reports import StageReport
@@ -30,7 +30,7 @@ from memoranda.providers.opening import open_embedder, open_language_model, requ
 from memoranda.records.drafts import RecordPlanner, Retention, show_text
 from memoranda.records.erasing import Eraser
 from memoranda.records.service import RecordService
-from memoranda.settings.parsing import names
+from memoranda.settings.parsing import names, parse_span
 from memoranda.store.locations import medium, open_store
 
 if TYPE_CHECKING:
@@ -89,9 +89,14 @@ class Services:
         self.zone = chosen.zone
         self.events = Events(*EVENTS)
         self.clock = CheckedClock(clock or SystemClock())
-        retention = Retention.of_settings(chosen)
-        ids = IdFactory(self.clock)
-        self.planner = RecordPlanner(ids=ids, clock=self.clock, retention=retention)
+        spans = {
+            Kind(kind): None if value == "day" else parse_span(value)
+            for kind, value in chosen.retention.model_dump(exclude={"remove"}).items()
+            if value != "forever"
+        }
+        self.planner = RecordPlanner(
+            ids=IdFactory(self.clock), clock=self.clock, retention=Retention(chosen.zone, spans)
+        )
         language_model = open_language_model(chosen.llm, llm)
         self.providers = open_entity_providers(chosen.entities)
         quick, accurate = names(chosen.entities.fast), names(chosen.entities.accurate)
@@ -153,11 +158,6 @@ class Services:
         from memoranda.notes.service import OpenNotes  # noqa: PLC0415 - see the module
 
         return OpenNotes()
-
-    def forget_index(self) -> None:
-        """Drop the index that ranking holds in memory."""
-        if "retriever" in vars(self):
-            self.retriever.cache.clear()
 
     # Records, search and conversations
 
@@ -427,7 +427,8 @@ class Services:
         """Remove erased text from what is in memory and from free space; say why it could not."""
         if self.embedder is not None:
             self.embedder.clear()
-        self.forget_index()
+        if "retriever" in vars(self):
+            self.retriever.cache.clear()
         return self.store.purge()
 
     def wipe_erased(self) -> str | None:

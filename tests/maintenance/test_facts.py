@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from memoranda import Memory, Settings
-from memoranda.maintenance import facts
+from memoranda.store.sql import reads
 from memoranda.testing.clocks import START, FrozenClock
 
 
@@ -14,7 +14,7 @@ def told(found):
 
 def test_facts_are_read_by_pages_whatever_their_number(monkeypatch):
     """Each page the last said first; with what each replaced, also where that is elsewhere."""
-    monkeypatch.setattr(facts, "PAGE", 3)
+    monkeypatch.setattr(reads, "AT_ONCE", 3)
     clock, settings = FrozenClock(), Settings(timezone="UTC", embedding={"model": "none"})
     with Memory(":memory:", user="ana", settings=settings, clock=clock) as memory:
         first = memory.remember("Ana drinks tea.")

@@ -97,7 +97,7 @@ def test_a_new_record_is_stored_by_one_statement(location):
         def added(scope, text):
             new = plan(Draft(content=text))
             with store._lend() as connection:
-                values = values_of(scope, new, store._analyzer)
+                values = values_of(scope, new, store.analyzer)
                 return connection.change(ADD, values), new.record.id
 
         scope = store.scope("ana")

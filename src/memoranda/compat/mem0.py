@@ -27,7 +27,6 @@ from memoranda.model.checks import clean, limited, number, refuse_unknown
 from memoranda.model.models import UNSET, ChangeAction, Hit, Kind, NewMessage, Record, Unset
 from memoranda.model.query import Filter, Subset
 from memoranda.records.drafts import Draft, admit_draft, draft_correction, show_record
-from memoranda.records.service import PAGE
 from memoranda.text.json_values import object_of, value_of
 from memoranda.text.patterns import compile_pattern
 
@@ -315,10 +314,7 @@ def _facts(
     where = Filter(
         now=services.clock.now(), retired=expired, kinds=(Kind.FACT,), subset=subset, **conditions
     )
-    after = None
-    while page := services.store.records(scope_of(handle), where, limit=PAGE, after=after):
-        yield from page
-        after = page[-1].id
+    return chain.from_iterable(services.store.pages(scope_of(handle), where))
 
 
 def _passing(handle: OwnMemory, filters: Mapping[str, Any], *, expired: bool) -> Iterator[Record]:

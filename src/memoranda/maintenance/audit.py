@@ -9,14 +9,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import combinations
+from itertools import chain, combinations
 
 from memoranda.learning.claims import Relation
 from memoranda.learning.judge import judge_fact, judge_text
 from memoranda.learning.known_facts import stated_facts, with_attribute
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
+from memoranda.model.query import Filter
 from memoranda.records.drafts import excerpt
-from memoranda.records.service import record_pages
 from memoranda.store.sql.store import Store
 from memoranda.text.patterns import LanguageData
 from memoranda.text.recalled import lines, without_recalled
@@ -116,8 +116,8 @@ def audit_store(
     store: Store, scopes: Iterable[Scope], now: datetime, *, foreign: bool = False
 ) -> Audit:
     """Return what is wrong with the active records of some scopes (see :func:`audit`)."""
-    pages = (page for scope in scopes for page in record_pages(store, scope, now))
-    found = [record for page in pages for record in page]
+    pages = (page for scope in scopes for page in store.pages(scope, Filter.at_any_time()))
+    found = [*chain.from_iterable(pages)]
     held = [record for record in found if is_active(record, now)]
     return audit(held, now=now, present={record.id for record in found}, foreign=foreign)
 
@@ -185,8 +185,6 @@ def _judge(old: Record, new: Record) -> Relation:
     """Return how the newer of two records stands to the older."""
     stated = stated_facts(new.content, new.user)
     relation = judge_fact(with_attribute(old), stated[0]) if len(stated) == 1 else None
-    if relation is Relation.UPDATE:
-        return relation
     return relation or judge_text(old.content, new.content)
 
 

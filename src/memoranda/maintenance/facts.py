@@ -22,8 +22,6 @@ CATEGORY = "category"
 BELIEVED, SUPERSEDED, ENDED, WAITING = "believed", "superseded", "ended", "waiting"
 # Hits beyond the limit that are asked for, as some of them may be superseded.
 SPARE = 20
-# Facts that are read at once.
-PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +125,13 @@ class FactService:
 
     def _latest(self, where: Filter) -> Iterator[Record]:
         """Yield facts, the last said first among as many as are read at once."""
-        store, scope, after = self._records.store, self._records.scope, None
-        while page := store.records(scope, where, order=Order.LATEST, limit=PAGE, after=after):
-            after = page[-1].id
+        for page in self._records.store.pages(self._records.scope, where, Order.LATEST):
             yield from sorted(page, key=lambda each: (when_said(each), each.id), reverse=True)
 
     def find(self, query: str | None, *, everything: bool, limit: int) -> list[Fact]:
         """Return facts: those that answer ``query``, best first; without one the last said first.
 
-        That is so among the last :data:`PAGE` that were stored; what was stored before, such as an
+        That is so among the last thousand that were stored; what was stored before, such as an
         import of old talks, comes after them.
 
         Raises:

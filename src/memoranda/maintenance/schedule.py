@@ -28,7 +28,7 @@ from typing import Any
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
-from memoranda.derivations import BATCH, CLAIM, DerivationWorker
+from memoranda.derivations import BATCH, DerivationWorker
 from memoranda.errors import ConfigError, MemorandaError, StoreClosed
 from memoranda.maintenance.service import STAGES
 from memoranda.model.checks import EPOCH
@@ -88,23 +88,18 @@ def parse_times(text: str, zone: tzinfo) -> Times | None:
     if given == OFF:
         return None
     try:
-        times = _every(given) if SPAN.fullmatch(given) else _cron(given, zone)
+        if SPAN.fullmatch(given):
+            seconds = int(parse_span(given).total_seconds())
+            times: Times = IntervalTrigger(seconds=seconds, start_date=EPOCH, timezone=UTC)
+        else:
+            fields, _, days = given.rpartition(" ")
+            named = DAY.sub(lambda found: found[1] + DAYS[int(found[2])], days)
+            times = CronTrigger.from_crontab(f"{fields} {named}", timezone=zone)
         if next_time(times, EPOCH) is None:
             raise ConfigError(REFUSED.format(text, "no such time ever comes"))
     except ValueError as error:
         raise ConfigError(REFUSED.format(text, error)) from error
     return times
-
-
-def _every(text: str) -> Times:
-    seconds = int(parse_span(text).total_seconds())
-    return IntervalTrigger(seconds=seconds, start_date=EPOCH, timezone=UTC)
-
-
-def _cron(text: str, zone: tzinfo) -> Times:
-    fields, _, days = text.rpartition(" ")
-    named = DAY.sub(lambda found: found[1] + DAYS[int(found[2])], days)
-    return CronTrigger.from_crontab(f"{fields} {named}", timezone=zone)
 
 
 def next_time(times: Times, after: datetime) -> datetime | None:
@@ -287,10 +282,12 @@ class StoreWorker:
 
     def run(self) -> None:
         """Work until it is stopped, or the store is closed."""
+        stop = self.schedule.stop
+        derive = partial(self.derivations.keep_up, stop, partial(stop.wait, LOOK), BATCH)
         with ThreadPoolExecutor(2) as threads:
-            both = [threads.submit(each) for each in (self._derive, self.schedule.run)]
+            both = [threads.submit(each) for each in (derive, self.schedule.run)]
             wait(both, return_when=FIRST_COMPLETED)  # However one half ends, the other does, too.
-            self.schedule.stop.set()
+            stop.set()
         for each in both:
             each.result()
 
@@ -300,22 +297,8 @@ class StoreWorker:
         Raises:
             MemorandaError: the store failed, or the model.
         """
-        self._work_off()
+        work_off = partial(self.derivations.work_off, self.schedule.stop, BATCH)
+        work_off()
         ran = self.schedule.step()
-        self._work_off()  # Also of what was learned just now.
+        work_off()  # Also of what was learned just now.
         return ran
-
-    def _derive(self) -> None:
-        while not self.schedule.stop.is_set():
-            pause = LOOK
-            try:
-                self._work_off()
-            except StoreClosed:
-                return
-            except MemorandaError as error:
-                log.warning("%s; trying again later", error)
-                pause = CLAIM.total_seconds()  # As long as the batch is claimed.
-            self.schedule.stop.wait(pause)
-
-    def _work_off(self) -> None:
-        self.derivations.work_off(self.schedule.stop.is_set, works=BATCH)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from functools import partial
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Any
 
 from memoranda.entities.pipeline import ACCURATE, EntityPipeline, EntityReading
 from memoranda.errors import MemorandaError, StoreClosed, UserDeleted
@@ -45,13 +45,13 @@ BATCH = 500
 # Lines of a report.
 MOST_LINES = 200
 # What is enriched.
-ENRICHED: Final = (Kind.FACT, Kind.EPISODE)
+ENRICHED = (Kind.FACT, Kind.EPISODE)
 # Entities that a record has at most to be read again.
-FEW: Final = 2
+FEW = 2
 # Records of one run.
-A_NIGHT: Final = 50
-REMOVED: Final = "expired or forgotten, and removed for good (retention.remove)"
-UNAVAILABLE: Final = "no accurate provider of names is set up (spacy or llm)"
+A_NIGHT = 50
+REMOVED = "expired or forgotten, and removed for good (retention.remove)"
+UNAVAILABLE = "no accurate provider of names is set up (spacy or llm)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ The docstrings are the specification.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, runtime_checkable
 
@@ -175,11 +175,9 @@ class RecallRequest:
         return drawn or line_of(record.content) in self.lines
 
 
-class Progress(Protocol):
-    """A callback for the progress of a long operation."""
-
-    def __call__(self, done: int, total: int) -> None:
-        """``done`` of ``total`` units are finished; a total of 0 is not known before."""
+# Called with how many units of a long operation are done, and of how many; of 0, where that is not
+# known before.
+Progress = Callable[[int, int], object]
 
 
 class ConversationOptions(TypedDict, total=False):

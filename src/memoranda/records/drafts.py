@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta, tzinfo
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, cast
+from typing import Any, Literal, Required, TypedDict, cast
 
 from memoranda.errors import InvalidInput
 from memoranda.model import checks
@@ -19,11 +19,7 @@ from memoranda.model.changes import PROPOSED, Insert
 from memoranda.model.clock import Clock, IdFactory
 from memoranda.model.models import Kind, Record, Scope, Trust
 from memoranda.model.query import Filter, parse_metadata_filter
-from memoranda.settings.parsing import parse_span
 from memoranda.text.secrets import HIDDEN, has_secret, mask_secrets, secret_kind
-
-if TYPE_CHECKING:
-    from memoranda.settings.settings import Settings
 
 # Other names of kinds (requirements S1.04, S1.07).
 ALIASES = {
@@ -136,17 +132,6 @@ class Retention:
 
     zone: tzinfo
     spans: Mapping[Kind, timedelta | None]
-
-    @classmethod
-    def of_settings(cls, settings: Settings) -> Retention:
-        """Return the retention policy of the settings."""
-        chosen = settings.retention.model_dump(exclude={"remove"})
-        spans = {
-            Kind(kind): None if value == "day" else parse_span(value)
-            for kind, value in chosen.items()
-            if value != "forever"
-        }
-        return cls(settings.zone, spans)
 
     def end(self, kind: Kind, start: datetime) -> datetime | None:
         """Return when a record made at ``start`` expires; ``None`` is never."""

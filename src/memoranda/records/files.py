@@ -270,8 +270,8 @@ class Files:
             message = f"{path!r:.80} has {size:,} bytes; a file may have {LARGEST_FILE:,}: split it"
             raise InvalidInput(message)
         namespace, key = self._address(path)
-        where = Draft(content=content, kind="item", namespace=namespace, key=key)
-        return self.admit({**where, "metadata": metadata})
+        draft = Draft(content=content, kind="item", namespace=namespace, key=key, metadata=metadata)
+        return self.admit(draft)
 
     def _operation(
         self, operation: FileOperation | str | None, *arguments: object

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -193,12 +193,10 @@ class RecordService:
         """
         named = None if ids is None else tuple(clean(each, "id") for each in ids)
         if erase:
-            self._require_version(self.store, named[0] if named else "", version)
-            found = self._meeting(self.store, named, where)
+            found = self._meeting(self.store, named, where, version)
             return self.erase(found) if found else ForgetReceipt(id="", erased=True)
         with self.store.write(self.scope) as tx:
-            self._require_version(tx, named[0] if named else "", version)
-            found = self._meeting(tx, named, where)
+            found = self._meeting(tx, named, where, version)
             done = tx.forget(found, at=self.now(), reason="forgotten")
         if found:
             self.events.emit("forgotten", done)
@@ -211,9 +209,14 @@ class RecordService:
         return receipt
 
     def _meeting(
-        self, reads: SqlReads, ids: Sequence[str] | None, where: Filter | None
+        self,
+        reads: SqlReads,
+        ids: Sequence[str] | None,
+        where: Filter | None,
+        version: str | None = None,
     ) -> list[str]:
         """Return the ids of the records that are named, or of those that meet a filter."""
+        self._require_version(reads, ids[0] if ids else "", version)
         if where is None:
             found = list(dict.fromkeys(ids or ()))
             missing = set(found).difference(reads.get(self.scope, found))
@@ -300,23 +303,6 @@ def _refuse_item(record: Record) -> None:
             f"namespace={record.namespace!r}, key={record.key!r})"
         )
         raise InvalidInput(message)
-
-
-# Records of one page.
-PAGE = 500
-
-
-def record_pages(
-    store: Store, scope: Scope, now: datetime, kinds: tuple[Kind, ...] = ()
-) -> Iterator[list[Record]]:
-    """Yield the records of the scope, active or not, in the order they were recorded.
-
-    All memory, or only records of ``kinds``.
-    """
-    where, after = Filter(now=now, retired=True, kinds=kinds), None
-    while page := store.records(scope, where, limit=PAGE, after=after):
-        after = page[-1].id
-        yield page
 
 
 def session_episodes(

@@ -174,7 +174,7 @@ class PostgresConnection(database.SqlConnection):
 
     def record_keys(self, count: int) -> Sequence[int]:
         """Return keys for new records, each higher than any that a record has or had."""
-        return [key for (key,) in self.all(NEXT_KEYS, {"count": count})]
+        return self.column(NEXT_KEYS, {"count": count})
 
     def keep_last_key(self) -> None:
         """Do nothing: a sequence gives no number twice."""
@@ -353,7 +353,7 @@ class PostgresStore(Store):
         """
         match changes:
             case [Insert(stands_alone=True) as new] if scope.owns(new.record):
-                values = postgres_terms.values_of(scope, new, self._analyzer)
+                values = postgres_terms.values_of(scope, new, self.analyzer)
                 with self._lend() as connection:
                     if connection.change(postgres_terms.ADD, values):
                         return [StoredRecord(new.record, is_new=True)]

@@ -78,7 +78,7 @@ class TermCounts:
 
     def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:
         """Take records of a user out."""
-        connection.run(REMOVE, {"user": user, "keys": dump(list(keys))})
+        connection.run(REMOVE, {"user": user, "keys": dump(keys)})
 
     def clear(self, connection: SqlConnection) -> None:
         """Take all records out."""
@@ -95,7 +95,7 @@ class TermCounts:
 
     def keys(self, connection: SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""
-        return {row[0] for row in connection.all("SELECT DISTINCT record_key FROM record_terms")}
+        return {*connection.column("SELECT DISTINCT record_key FROM record_terms")}
 
 
 def joined_terms(terms: str) -> str:

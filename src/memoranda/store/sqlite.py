@@ -193,10 +193,6 @@ class SqliteConnection(database.SqlConnection):
         """Return every row."""
         return self.raw.execute(in_sqlite(sql), values).fetchall()
 
-    def run(self, sql: str, values: database.Values = database.NONE) -> None:
-        """Carry out a statement."""
-        self.raw.execute(in_sqlite(sql), values)
-
     def change(self, sql: str, values: database.Values = database.NONE) -> int:
         """Carry out a statement and return how many rows it changed."""
         self.raw.execute(in_sqlite(sql), values)
@@ -251,7 +247,7 @@ class Fts5:
 
     def keys(self, connection: database.SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""
-        return {row[0] for row in connection.all("SELECT rowid FROM records_fts")}
+        return {*connection.column("SELECT rowid FROM records_fts")}
 
 
 def _token(user: int, term: str) -> str:
@@ -588,7 +584,7 @@ class SqliteStore(Store):
         # FTS5 checks itself against the structure it last read; a query makes it read again.
         for name, sql in ((INDEX, QUERY_INDEX), (DAMAGE, "PRAGMA integrity_check")):
             try:
-                lines = [row[0] for row in connection.all(sql) if row[0] not in {"ok", 1}]
+                lines = [line for line in connection.column(sql) if line not in {"ok", 1}]
             except apsw.CorruptError as error:
                 lines = [f"cannot be checked ({error})"]
             found += [f"{INDEX if 'fts' in line.lower() else name}: {line}" for line in lines]

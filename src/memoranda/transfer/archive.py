@@ -28,7 +28,6 @@ from memoranda.model.models import ConversationInfo, Kind, Message, Pruning, Rec
 from memoranda.model.notes import NOTES_FILES, NotesContent
 from memoranda.model.query import Filter, Subset
 from memoranda.model.sessions import AgentSession, ErasedRecord, UserMetadata
-from memoranda.records.service import record_pages
 from memoranda.store.sql.store import Store, Transaction
 from memoranda.text.json_values import list_of, object_of, parse_as, to_object, words_of
 from memoranda.transfer.sources import FileFormat, ImportTarget, JsonItem, batched
@@ -80,7 +79,7 @@ def archive_lines(
     yield "header", _dump(head | {"exported_at": iso(now)})
     for name, target in store.decisions(scope).items():
         yield _line("decision", NameDecision(name, target))
-    for page in record_pages(store, scope, now, tuple(Kind)):
+    for page in store.pages(scope, Filter.at_any_time(kinds=tuple(Kind))):
         trails = store.trails(scope, [record.id for record in page])
         for record in (each for each in page if each.id in trails):
             yield _line("record", record, trails[record.id])

@@ -19,8 +19,8 @@ from uuid import NAMESPACE_URL, uuid5
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import iso
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
+from memoranda.model.query import Filter
 from memoranda.records.drafts import Draft
-from memoranda.records.service import record_pages
 from memoranda.store.sql.store import Store
 from memoranda.text.json_values import list_of, object_of, to_object, value_of, words_of
 from memoranda.transfer import sources
@@ -45,7 +45,7 @@ def document_lines(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield a document of what the scope knows; count that, and what is left out."""
     memories, own, rest = list[dict[str, Any]](), dict[str, Any](), dict[str, Any]()
-    for page in record_pages(store, scope, now, tuple(Kind)):
+    for page in store.pages(scope, Filter.at_any_time(kinds=tuple(Kind))):
         for record in (each for each in page if is_active(each, now)):
             if record.namespace == (REST,):
                 rest |= record.metadata

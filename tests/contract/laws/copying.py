@@ -36,7 +36,8 @@ class CopyContract(Contract):
         trails = {each.id: trail_of(each) for each in (turn, next_turn)}
         trails[item.id] = trail_of(item, retired=True)
         kept = [turn, next_turn, item]
-        ana.apply(*(do.Insert(each, trail=trails[each.id]) for each in kept))
+        told = zip(kept, trails.values(), strict=True)
+        ana.apply(*(do.Insert(each, reason=trail.reason, trail=trail) for each, trail in told))
         assert ana.trails([each.id for each in kept]) == trails
         assert [ana.found(each).position for each in kept] == [7, 8, None]
         assert ana.history(turn.id)[1:] == list(trails[turn.id].changes)

@@ -82,7 +82,7 @@ class Memories:
             zeros = np.zeros(dimensions, np.float32)
             foreign = self.foreign.items()
             self._add([(key, text, held or None, zeros) for key, (text, held) in foreign])
-            changed = [row[0] for row in connection.all(ACTIVE)]
+            changed = connection.column(ACTIVE)
         # A row that is written over would keep metadata that the record has no longer.
         self.remove([each for each in changed if each in self._held])
         rows = connection.all(ROWS, {"ids": json.dumps([*changed])})
@@ -110,7 +110,7 @@ class Memories:
             connection: has the records.
             changed: the records that may be there as they were.
         """
-        active = {row[0] for row in connection.all(ACTIVE)}
+        active = {*connection.column(ACTIVE)}
         self._held = {*self._folder.ids(MEMORIES)}
         wrong = active - self._held
         rows = {row[0]: row for row in connection.all(ROWS, {"ids": json.dumps([*changed])})}

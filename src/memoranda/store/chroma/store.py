@@ -65,7 +65,7 @@ class ChromaStore(SqliteStore):
             super().__init__(MEMORY, analyzer=analyzer, names=names)
             self.queue_newest()
             with self._lend_writer() as connection, connection.raw:
-                reindex(connection, self, analyzer)  # Of this index, nothing is in the journal.
+                reindex(connection, self)  # Of this index, nothing is in the journal.
         except BaseException:
             self.folder.close()
             raise
@@ -111,7 +111,7 @@ class ChromaStore(SqliteStore):
             read = read_version(raw, self.location)
             self._upgrade(raw, newest)
             raw.execute("COMMIT")
-            changed = [row[0] for row in connection.all(CHANGED)]
+            changed = connection.column(CHANGED)
             raw.execute(FORGET_CHANGED)
             self._mirror(connection, self._memories.compare(connection, changed))
             if read not in {0, newest}:
@@ -161,8 +161,7 @@ class ChromaStore(SqliteStore):
 
     def _mirror(self, connection: SqliteConnection, also: Collection[str] = ()) -> None:
         """Write to the memories what was committed and is not there yet, and these records."""
-        changed = {row[0] for row in connection.all(CHANGED)}
-        self._memories.write(connection, changed.union(also))
+        self._memories.write(connection, {*connection.column(CHANGED), *also})
         connection.run(FORGET_CHANGED)
 
     def _everything(self, connection: SqliteConnection) -> tuple[int, bytes, bool]:
@@ -185,7 +184,7 @@ class ChromaStore(SqliteStore):
     def rebuild(self) -> list[str]:
         """Rebuild as every store does, and write the memories as they should be."""
         with self._lend_writer() as connection:
-            every = [row[0] for row in connection.all(ACTIVE)]
+            every = connection.column(ACTIVE)
             self._mirror(connection, self._memories.compare(connection, every))
             return super().rebuild()
 

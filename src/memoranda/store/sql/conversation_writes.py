@@ -237,7 +237,7 @@ class ConversationWrites(RecordWrites):
         """
         conversation = self.conversation(id)
         if ids:
-            found = self.all(NAMED, conversation=conversation, ids=rows.dump(list(ids)))
+            found = self.all(NAMED, conversation=conversation, ids=rows.dump(ids))
             gone = [rows.MESSAGES.make(row) for row in found]
         else:
             gone = self.messages(self.scope, id, last=newest)

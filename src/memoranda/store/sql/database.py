@@ -26,6 +26,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from memoranda.errors import SchemaTooNew, StoreClosed, StoreError
+from memoranda.model.models import Scope
+from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.query import Postings
 from memoranda.store.sql.rows import DAMAGE, insertion
 
@@ -184,14 +186,18 @@ class SqlConnection(ABC):
         """Return the row of a query for a user, whose other writers wait from now on, if any."""
         return self.one(sql, values)
 
+    def column(self, sql: str, values: Values = NONE) -> list[Any]:
+        """Return the first value of every row."""
+        return [row[0] for row in self.all(sql, values)]
+
     def value(self, sql: str, values: Values = NONE) -> Any:
         """Return the first value of the first row, or ``None``."""
-        found = self.all(sql, values)
-        return found[0][0] if found else None
+        found = self.column(sql, values)
+        return found[0] if found else None
 
-    @abstractmethod
     def run(self, sql: str, values: Values = NONE) -> None:
         """Carry out a statement; a server may do so when it is asked for something next."""
+        self.change(sql, values)
 
     @abstractmethod
     def change(self, sql: str, values: Values = NONE) -> int:
@@ -214,6 +220,36 @@ class SqlConnection(ABC):
         self.run(SET_META, {"name": "last_key", "value": str(self.value(LAST_KEY))})
 
 
+STATE_OF_USER = "key, deletions, deleted, name, revision, terms_through, terms_waiting"
+
+
+@dataclass
+class UserState:
+    """The row of a user that a write begins from and ends with: the columns ``STATE_OF_USER``.
+
+    Attributes:
+        key: of the user; 0 before anything of theirs is stored.
+        deletions: how often the user was deleted.
+        deleted: 1, if nothing was stored since.
+        name: ``None``, once the user was erased.
+        revision: the number of the last write.
+        terms_through: the last record whose terms are indexed.
+        terms_waiting: how many came since, at most; a long one counts as several.
+    """
+
+    key: int = 0
+    deletions: int = 0
+    deleted: int = 0
+    name: str | None = None
+    revision: int = 0
+    terms_through: int = 0
+    terms_waiting: int = 0
+
+
+# A connection to rows of a user, or of all, and what is kept of the user.
+UserConnection = tuple[SqlConnection, UserState]
+
+
 @dataclass
 class UserRows:
     """The rows of one user in an open transaction.
@@ -223,15 +259,19 @@ class UserRows:
     Attributes:
         connection: the transaction.
         user: the key of the user.
+        scope: whose the transaction is.
+        state: what is kept of the user.
     """
 
     connection: SqlConnection
     user: int
+    scope: Scope
+    state: UserState
 
     @property
     def own(self) -> dict[str, Any]:
-        """The parameters that limit a statement to the user."""
-        return {"user": self.user}
+        """The parameters that limit a statement to the scope; and the number of this write."""
+        return {"user": self.user, "agent": self.scope.agent, "revision": self.state.revision + 1}
 
     def run(self, sql: str, /, **values: Any) -> None:
         """Carry out a statement."""
@@ -244,6 +284,10 @@ class UserRows:
     def all(self, sql: str, /, **values: Any) -> list[Row]:
         """Return the rows of a statement."""
         return self.connection.all(sql, self.own | values)
+
+    def column(self, sql: str, /, **values: Any) -> list[Any]:
+        """Return the first value of every row of a statement."""
+        return self.connection.column(sql, self.own | values)
 
     def value(self, sql: str, /, **values: Any) -> Any:
         """Return the first value of the first row of a statement, or ``None``."""
@@ -304,6 +348,8 @@ class Database(ABC):
     Attributes:
         location: where it is, without secrets.
         full_text: its index of terms.
+        analyzer: makes the terms of a text.
+        names: decides which names are one entity.
         reads_at_once: whether a small read waits for nobody, neither a writer nor a server.
         writers: how many threads of a process can write at once.
         damage: what its driver raises where what is derived is damaged.
@@ -311,6 +357,8 @@ class Database(ABC):
 
     BEGIN_SNAPSHOT: ClassVar[str]
     full_text: FullText
+    analyzer: Analyzer
+    names: NameMatcher
     reads_at_once = False
     writers = 1
     damage: ClassVar[tuple[type[Exception], ...]]

@@ -151,7 +151,7 @@ class EntityWrites(UserRows):
             raise InvalidInput(f"a decision needs two names, got {name!r} and {other!r}")
         target = self.value(TARGET, folded=leader) or leader
         entity, merged = (self.value(KNOWN, folded=each) for each in (leader, folded))
-        spelled = [row[0] for row in self.all(SPELLINGS, entity=merged)]
+        spelled = self.column(SPELLINGS, entity=merged)
         for each in dict.fromkeys((folded, *spelled)):
             if each != target:
                 self.run(GIVE_ON, folded=each, target=target)
@@ -169,7 +169,7 @@ class EntityWrites(UserRows):
         """
         leader, folded = self.names.fold(name), [self.names.fold(each) for each in others]
         target = self.value(TARGET, folded=leader) or leader
-        given = {row[0] for row in self.all(GIVEN, target=target)}
+        given = self.column(GIVEN, target=target)
         for each, key in zip(others, folded, strict=True):
             if key not in given:
                 raise InvalidInput(f"{each!r} was not merged with {name!r}, and is not split off")
@@ -195,7 +195,7 @@ class EntityWrites(UserRows):
     def unlink(self, records: Iterable[int]) -> None:
         """Drop the links of records, the spellings that no other uses, and entities without any."""
         keys = dump(list(records))
-        entities = [row[0] for row in self.all(OF_RECORDS, keys=keys)]
+        entities = self.column(OF_RECORDS, keys=keys)
         self.run(DROP_LINKS, keys=keys)
         for entity in entities:
             for sql in (*DROP_UNUSED, DROP_UNLINKED):

@@ -166,21 +166,19 @@ class ErasingWrites(ConversationWrites):
             messages=messages,
         )
 
-    def remove(self, ids: Sequence[str], *, at: datetime, reason: str) -> ForgetReceipt:
+    def remove(self, ids: Sequence[str], *, at: datetime, reason: str) -> None:
         """Remove records for good with their messages; what was learned from them stays.
 
         What is gone already is passed over.
         """
-        found = [*self.get(self.scope, list(ids))]
-        if not found:
-            return ForgetReceipt(id="", erased=True)
-        messages = self._remove(found, at, reason, expired=True)
-        return ForgetReceipt(id=found[0], records=len(found), messages=messages, erased=True)
+        found = [*self.get(self.scope, ids)]
+        if found:
+            self._remove(found, at, reason, expired=True)
 
     def delete_conversation(self, id: str, *, at: datetime, erase: bool) -> ForgetReceipt:
         """Take a conversation off every list; remove it for good where that is wanted."""
         values = {"key": self.conversation(id, deleted=erase), "session": id, "at": to_ms(at)}
-        episodes = [row[0] for row in self.all(EPISODES, **values)]
+        episodes = self.column(EPISODES, **values)
         learned = self.learned_from(self.scope.whole_user, episodes)
         every = [*episodes, *learned]
         messages, _ = self.all(f"{COUNT_CONVERSATIONS} AND key = :key", **values)[0]
@@ -237,7 +235,7 @@ class ErasingWrites(ConversationWrites):
         self.removes_rows = self.changes_facts = True
         messages = self._erase_messages(ids, expired=expired)
         self.full_text.remove(self.connection, self.user, keys)
-        values = {"ids": dump(list(ids)), "keys": dump(keys)}
+        values = {"ids": dump(ids), "keys": dump(keys)}
         self.connection.keep_last_key()
         self.drop_derived(keys)
         for key, text in self.all(CITING, **values):

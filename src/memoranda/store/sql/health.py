@@ -6,12 +6,11 @@ that nothing derives is ever mended: a wrong one is a fault to be told of, not t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any
 
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind
-from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.sql import rows
 from memoranda.store.sql.database import SET_META, Database, Row, SqlConnection
 from memoranda.store.sql.record_writes import CHANGE_ALL, PURGE, QUEUE, index_terms
@@ -42,7 +41,7 @@ WRONG_LENGTH = """
     (SELECT value FROM meta WHERE name = 'embedding_dimensions'))
 """
 # What finds each kind of difference: a query for the names of the rows.
-CROSS_CHECKS: Final[Mapping[str, str]] = {
+CROSS_CHECKS = {
     "rows filed under another user": """
 SELECT DISTINCT 'message ' || m.id FROM messages m
     JOIN conversations c ON c.key = m.conversation_key WHERE c.user_key <> m.user_key
@@ -71,7 +70,7 @@ WHERE c.message_count <> coalesce(m.held, 0) OR c.next_position <= coalesce(m.la
 }
 # What a rebuild does beside index and sources: what is right of vectors and links stays, and all
 # records wait for names, and for vectors that they lack, as new ones do.
-DERIVE: Final = (
+DERIVE = (
     f"DELETE FROM vectors AS d WHERE {OUTDATED} OR {WRONG_LENGTH}",
     "DELETE FROM token_vectors WHERE record_key NOT IN (SELECT record_key FROM vectors)",
     "DELETE FROM derivations",
@@ -97,7 +96,7 @@ UPDATE conversations SET message_count = (
 
 
 # The column that names a row of each table, and those of its columns that have to be decoded.
-DECODED: Final[Mapping[str, tuple[str, Mapping[str, rows.Codec]]]] = {
+DECODED = {
     "records": ("id", rows.RECORDS.codecs),
     "messages": ("id", rows.MESSAGES.codecs),
     "conversations": ("id", rows.CONVERSATIONS.codecs),
@@ -119,27 +118,28 @@ def damaged_rows(connection: SqlConnection, table: str) -> Iterator[str]:
             yield f"{row[0]}: {error}"
 
 
-def follow_analyzer(database: Database, analyzer: Analyzer, names: NameMatcher) -> None:
+def follow_analyzer(database: Database) -> None:
     """Make the index anew where another analyzer made it, and the keys of names where none are."""
+    analyzer = database.analyzer.name
     with database.read() as connection:
-        if meta(connection, ANALYZER) == analyzer.name and not connection.value(UNKEYED):
+        if meta(connection, ANALYZER) == analyzer and not connection.value(UNKEYED):
             return
     with database.transact_alone() as connection:
-        if meta(connection, ANALYZER) != analyzer.name:
-            reindex(connection, database, analyzer)
-            connection.run(SET_META, {"name": ANALYZER, "value": analyzer.name})
+        if meta(connection, ANALYZER) != analyzer:
+            reindex(connection, database)
+            connection.run(SET_META, {"name": ANALYZER, "value": analyzer})
         if connection.value(UNKEYED):
-            _add_name_keys(connection, names)
+            _add_name_keys(connection, database)
 
 
-def reindex(connection: SqlConnection, database: Database, analyzer: Analyzer) -> None:
+def reindex(connection: SqlConnection, database: Database) -> None:
     """Make the full-text index anew, a user at a time."""
     database.full_text.clear(connection)
-    for (user,) in connection.all("SELECT DISTINCT user_key FROM records"):
+    for user in connection.column("SELECT DISTINCT user_key FROM records"):
         entries: list[tuple[int, int, str]] = []
         counts: list[tuple[int, int, int]] = []
         for key, _, _, content, _, kind, _ in _texts(connection, user):
-            terms = index_terms(analyzer.terms, content, is_item=kind == Kind.ITEM)
+            terms = index_terms(database.analyzer.terms, content, is_item=kind == Kind.ITEM)
             entries.append((key, user, terms))
             counts.append((len(terms.split()), user, key))
         database.full_text.add(connection, entries)
@@ -173,7 +173,7 @@ def _differences(connection: SqlConnection, database: Database) -> Iterator[str]
         damaged = [*damaged_rows(connection, table)]
         yield from _report(f"rows of {table} that cannot be read", damaged)
     for name, sql in CROSS_CHECKS.items():
-        yield from _report(name, [row[0] for row in connection.all(sql)])
+        yield from _report(name, connection.column(sql))
     known, texts = database.full_text.keys(connection), _texts(connection)
     altered = [row[2] for row in texts if content_hash(row[3]) != row[4]]
     yield from _report("rows of records whose text is not the one that was stored", altered)
@@ -197,7 +197,7 @@ def _report(name: str, found: list[Any]) -> list[str]:
     return [f"{name}: {len(found)} ({', '.join(map(str, found[:MOST_NAMED]))}{more})"]
 
 
-def rebuild(database: Database, analyzer: Analyzer, names: NameMatcher) -> list[str]:
+def rebuild(database: Database) -> list[str]:
     """Make the derived rows anew, or queue them, and touch no other; return what was wrong before.
 
     What is right of what is dear to make (vectors), or was told by a person or a file (entities),
@@ -207,16 +207,16 @@ def rebuild(database: Database, analyzer: Analyzer, names: NameMatcher) -> list[
     with database.transact_alone() as connection:
         for sql in DERIVE:
             connection.run(sql)
-        reindex(connection, database, analyzer)
+        reindex(connection, database)
         connection.run_many(ADD_SOURCE, _sources(connection))
-        _add_name_keys(connection, names)
+        _add_name_keys(connection, database)
     return problems
 
 
-def _add_name_keys(connection: SqlConnection, names: NameMatcher) -> None:
+def _add_name_keys(connection: SqlConnection, database: Database) -> None:
     """Store under which keys each name is found; there are none yet."""
     named = connection.all("SELECT user_key, entity_key, folded, name FROM entity_names")
-    keyed = [(*whose, key) for *whose, text in named for key in names.keys(text)[0]]
+    keyed = [(*whose, key) for *whose, text in named for key in database.names.keys(text)[0]]
     connection.run_many(ADD_NAME_KEY, keyed)
 
 

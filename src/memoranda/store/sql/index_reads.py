@@ -12,7 +12,7 @@ from memoranda.model import query
 from memoranda.model.models import Kind, Scope
 from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.reads import SqlReads
-from memoranda.store.sql.rows import STORED_FLOAT, Row, dump
+from memoranda.store.sql.rows import STORED_FLOAT, Row, dump, first_value
 
 MODEL = "embedding_model"
 DIMENSIONS = "embedding_dimensions"
@@ -154,16 +154,17 @@ class IndexReads(SqlReads):
         partition for each user: 1.1 kB a record instead of 1.9 (10 users with 5,000 records) or
         32 (2,000 users with 50), and once read, a tenth of vec0's time for a search.
         """
-        with self.snapshot(), self._reading(scope) as (connection, user):
-            if since.revision == self._revision(scope):
+        with self.snapshot(), self._reading(scope) as (connection, state):
+            if since.revision == state.revision:
                 return query.IndexChanges(since, no_rows(), no_rows())
-            *newest, removal, has_items = connection.one(NEWEST, {"user": user}) or NOTHING_STORED
+            user = {"user": state.key}
+            *newest, removal, has_items = connection.one(NEWEST, user) or NOTHING_STORED
             version = query.IndexVersion(*newest)
             reset = since.revision < removal or since.revision < 0
             start = query.IndexVersion(version.revision) if reset else since
             part = ITEMS if items else MEMORIES
             others = f" AND {OF_THESE.format(which=part)}" if items or has_items else ""
-            values = {"user": user, "revision": start.revision}
+            values = {**user, "revision": start.revision}
             reader = IndexReader(connection, values, NO_NAMES if reset else names)
             rows = reader.rows(part, start.ordinal, version.ordinal)
             revised = reader.rows(f"{REVISED} AND {part}", 0, start.ordinal)
@@ -199,7 +200,7 @@ class IndexReads(SqlReads):
         """Return how many of a user's records the model cannot read: their vectors are zeros."""
         _, dimensions = self.vector_model() or ("", 0)
         zeros = bytes(2 * dimensions)  # of float16
-        return int(sum(count for (count,) in self._made(scope, UNREAD, zeros=zeros)))
+        return sum(self._made(scope, UNREAD, first_value, zeros=zeros))
 
     def vector_model(self) -> tuple[str, int] | None:
         """Return name and dimensions of the stored vectors' model."""

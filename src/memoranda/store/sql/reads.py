@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
@@ -28,8 +28,8 @@ from memoranda.model.query import (
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage, Usage
 from memoranda.store.sql import rows
-from memoranda.store.sql.database import FOLDER, SqlConnection
-from memoranda.store.sql.rows import Row, dump
+from memoranda.store.sql.database import FOLDER, UserConnection
+from memoranda.store.sql.rows import Row, dump, first_value
 
 BELOW = "r.namespace >= :namespace AND r.namespace < :beyond_namespace"
 VALID = "(r.valid_until IS NULL OR r.valid_until > :now)"
@@ -116,6 +116,8 @@ SELECT (SELECT name FROM users WHERE key = r.user_key), {rows.RECORD} FROM {{rec
 WHERE {{mine}} {{beyond}} ORDER BY {{order}} LIMIT :limit OFFSET :offset
 """
 AFTER = "AND r.key > (SELECT key FROM records WHERE user_key = :user AND id = :after)"
+# Records that are read at once, where all are read.
+AT_ONCE = 1_000
 # More than any position or number of rows.
 BEYOND = 1 << 62
 # Word for word as the partial indexes of the schema have it. The sign has SQLite look for the
@@ -261,12 +263,8 @@ class SqlReads:
 
     names: NameMatcher
 
-    def _reading(self, scope: Scope | None) -> AbstractContextManager[tuple[SqlConnection, int]]:
-        """Lend a connection with the rows of a user (``None``: of all), and the user's key."""
-        raise NotImplementedError(scope)
-
-    def _revision(self, scope: Scope) -> int | None:
-        """Return the number of the user's last write, if this thread has looked at it just now."""
+    def _reading(self, scope: Scope | None) -> AbstractContextManager[UserConnection]:
+        """Lend a connection with the rows of a user; with those of all users for ``None``."""
         raise NotImplementedError(scope)
 
     def snapshot(self) -> AbstractContextManager[None]:
@@ -294,7 +292,8 @@ class SqlReads:
             where: which records count.
             **values: parameters of the query.
         """
-        with self._reading(scope) as (connection, user):
+        with self._reading(scope) as (connection, state):
+            user = state.key
             mine = owned(scope, user, owner) if where is None else matching(scope, user, where)
             sql = sql.replace("{records}", mine.source).replace("{mine}", mine.sql)
             return connection.made(make, sql, mine.values | values)
@@ -340,6 +339,15 @@ class SqlReads:
         page["limit"] = BEYOND if limit is None else limit
         return self._made(scope, sql, rows.owned_record, where=where, **page)
 
+    def pages(
+        self, scope: Scope, where: Filter, order: Order = Order.RECORDED
+    ) -> Iterator[list[Record]]:
+        """Yield the matching records, as many at once as are read at once."""
+        after = None
+        while page := self.records(scope, where, order=order, limit=AT_ONCE, after=after):
+            after = page[-1].id
+            yield page
+
     def item(
         self, scope: Scope, namespace: Sequence[str], key: str, *, now: datetime
     ) -> Record | None:
@@ -358,7 +366,7 @@ class SqlReads:
         sql = """SELECT r.id FROM records r WHERE {mine}
             AND substr(r.id, 1, CAST(:length AS integer)) = :beginning ORDER BY r.id LIMIT :limit"""
         given: dict[str, Any] = {"length": len(beginning), "beginning": beginning, "limit": limit}
-        return self._made(scope, sql, lambda row: row[0], **given)
+        return self._made(scope, sql, first_value, **given)
 
     def count(self, scope: Scope | None, where: Filter) -> dict[Kind, int]:
         """Return how many records match, by kind."""
@@ -374,17 +382,17 @@ class SqlReads:
 
     def ordinals(self, scope: Scope, where: Filter) -> list[int]:
         """Return the ordinals of the matching records."""
-        found = self._made(scope, "SELECT r.key FROM {records} WHERE {mine}", where=where)
-        return [row[0] for row in found]
+        sql = "SELECT r.key FROM {records} WHERE {mine}"
+        return self._made(scope, sql, first_value, where=where)
 
     def related(self, scope: Scope, ids: Sequence[str], relation: RecordRelation) -> list[str]:
         """Return the other records that stand in a relation to ``ids``, oldest first."""
         sql = OTHERS.replace("{related}", FILTERS["relations"][relation])
-        return [row[0] for row in self._made(scope, sql, ids=dump(list(ids)))]
+        return self._made(scope, sql, first_value, ids=dump(ids))
 
     def last_said(self, scope: Scope, ids: Sequence[str]) -> dict[str, datetime]:
         """Return when the latest source of each of some records happened, where it has any."""
-        wanted: dict[str, Any] = {"owner": "s", "ids": dump(list(ids))}
+        wanted: dict[str, Any] = {"owner": "s", "ids": dump(ids)}
         return dict(self._made(scope, LAST_SAID, lambda row: (row[0], from_ms(row[1])), **wanted))
 
     def learned_from(self, scope: Scope, ids: Sequence[str]) -> list[str]:
@@ -504,7 +512,7 @@ class SqlReads:
 
     def message_ids(self, scope: Scope, id: str) -> set[str]:
         """Return the ids of the messages that a conversation has, or that were removed from it."""
-        return {row[0] for row in self._made(scope, MESSAGE_IDS, owner="c", id=id)}
+        return {*self._made(scope, MESSAGE_IDS, first_value, owner="c", id=id)}
 
     def kept_texts(self, scope: Scope) -> list[KeptText]:
         """Return every text of the user, in records and beside them."""

@@ -18,15 +18,12 @@ from memoranda.model.checks import content_hash, from_ms, to_ms
 from memoranda.model.erasure import ERASED
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer
 from memoranda.store.sql import rows
-from memoranda.store.sql.database import FullText, Row, SqlConnection, indexed
+from memoranda.store.sql.database import STATE_OF_USER, FullText, UserConnection, UserState, indexed
 from memoranda.store.sql.entities import EntityWrites
 from memoranda.store.sql.reads import BEYOND, SqlReads
-from memoranda.store.sql.rows import RECORD, RECORDS, dump, insertion
+from memoranda.store.sql.rows import RECORD, RECORDS, Row, dump, insertion
 
 PURGE = "purge_pending"
-# The key of a user who has nothing.
-NOBODY = 0
-STATE_OF_USER = "key, deletions, deleted, name, revision, terms_through, terms_waiting"
 # Another may have registered the user just before, where writers of different users do not wait.
 REGISTER_USER = f"""
 INSERT INTO users (name) VALUES (:name)
@@ -191,16 +188,6 @@ def waiting_terms(analyzer: Analyzer, texts: Iterable[Row]) -> list[tuple[int, s
     return [(key, index_terms(analyzer.terms, text, is_item=item)) for key, text, item in texts]
 
 
-def record_row(new: Insert, item: models.Record, terms: str, key: int, user: int) -> Row:
-    """Return the values of ``INSERT`` for a record, which has got its position, with its terms."""
-    trail = new.trail
-    # Nothing but its terms is derived from what nobody believes yet.
-    state: tuple[str, int | None, int] = new.reason, None, int(not new.is_proposal)
-    if trail is not None:
-        state = trail.reason, rows.optional_ms(trail.closed_at), int(not trail.retired)
-    return (*RECORDS.row(item), len(terms.split()), key, user, *state)
-
-
 class TargetRecord(NamedTuple):
     """The record that a change is about."""
 
@@ -211,43 +198,16 @@ class TargetRecord(NamedTuple):
 
 
 @dataclass
-class UserState:
-    """The row of a user that a write begins from and ends with: the columns ``STATE_OF_USER``.
-
-    Attributes:
-        key: of the user; ``NOBODY`` before anything of theirs is stored.
-        deletions: how often the user was deleted.
-        deleted: 1, if nothing was stored since.
-        name: ``None``, once the user was erased.
-        revision: the number of the last write.
-        terms_through: the last record whose terms are indexed.
-        terms_waiting: how many came since, at most; a long one counts as several.
-    """
-
-    key: int = NOBODY
-    deletions: int = 0
-    deleted: int = 0
-    name: str | None = None
-    revision: int = 0
-    terms_through: int = 0
-    terms_waiting: int = 0
-
-
-@dataclass
 class RecordWrites(EntityWrites, SqlReads):
     """Changes the records of a user in an open transaction.
 
     Attributes:
-        scope: whose the transaction is.
-        state: what is kept of the user.
         analyzer: makes the terms of a text.
         full_text: the index of terms.
         removes_rows: whether rows that readers know have gone, or changed altogether.
         changes_facts: whether other facts are active than before.
     """
 
-    scope: models.Scope
-    state: UserState
     analyzer: Analyzer
     full_text: FullText
     removes_rows: bool = False
@@ -256,14 +216,9 @@ class RecordWrites(EntityWrites, SqlReads):
     # What all verbs share
 
     @contextmanager
-    def _reading(self, scope: models.Scope | None) -> Iterator[tuple[SqlConnection, int]]:
+    def _reading(self, scope: models.Scope | None) -> Iterator[UserConnection]:
         del scope
-        yield self.connection, self.user
-
-    @property
-    def own(self) -> dict[str, Any]:
-        """The parameters that limit a statement to the scope; and the number of this write."""
-        return {"user": self.user, "agent": self.scope.agent, "revision": self.state.revision + 1}
+        yield self.connection, self.state
 
     def register(self, *, begins: bool = True) -> None:
         """Give the user a key, if they have none yet.
@@ -271,7 +226,7 @@ class RecordWrites(EntityWrites, SqlReads):
         Args:
             begins: whether what is stored next puts a user who was deleted on the list again.
         """
-        if self.user == NOBODY:
+        if not self.user:
             for row in self.connection.all(REGISTER_USER, {"name": self.scope.user}):
                 self.state = UserState(*row)
             self.user = self.state.key
@@ -300,7 +255,7 @@ class RecordWrites(EntityWrites, SqlReads):
 
     def targets(self, ids: Sequence[str]) -> list[TargetRecord]:
         """Return records that the scope may see, in order; raise ``NotFound`` if one is missing."""
-        found = {row[1]: TargetRecord(*row) for row in self.all(TARGETS, ids=dump(list(ids)))}
+        found = {row[1]: TargetRecord(*row) for row in self.all(TARGETS, ids=dump(ids))}
         for each in ids:
             if each not in found:
                 raise self.missing("record", each)
@@ -308,7 +263,7 @@ class RecordWrites(EntityWrites, SqlReads):
 
     def erased(self, ids: Iterable[str]) -> list[str]:
         """Return which records of the user are gone for good: nothing may rest on them."""
-        return [row[0] for row in self.all(GONE, ids=dump(list(ids)))]
+        return self.column(GONE, ids=dump(list(ids)))
 
     def drop(self, table: str, records: Collection[int]) -> None:
         """Delete the rows of records in a table of what is derived from them."""
@@ -401,7 +356,7 @@ class RecordWrites(EntityWrites, SqlReads):
         new: list[Insert] = []
         texts = {each.record.content_hash for each in changes if each.unless_known}
         if len(texts) > 1:  # A single one is looked for at once.
-            texts = {row[0] for row in self.all(SAME_TEXTS, hashes=dump([*texts]))}
+            texts = {*self.column(SAME_TEXTS, hashes=dump([*texts]))}
 
         def store_new() -> None:
             if new:
@@ -472,14 +427,19 @@ class RecordWrites(EntityWrites, SqlReads):
         stored, texts, lines = [], [], []
         keys = self.connection.record_keys(len(changes))
         for key, change in zip(keys, changes, strict=True):
-            item, keep = change.record, change.trail is not None
+            item, trail = change.record, change.trail
             if item.session_id is not None:
-                item = replace(item, position=self._position(item, last, keep=keep))
+                position = self._position(item, last, keep=trail is not None)
+                item = replace(item, position=position)
             stored.append(item)
             is_item = item.kind is models.Kind.ITEM
             terms = index_terms(self.analyzer.terms, item.content, is_item=is_item)
             texts.append((key, terms))
-            lines.append(record_row(change, item, terms, key, self.user))
+            # Nothing but its terms is derived from what nobody believes yet.
+            retired = change.is_proposal if trail is None else trail.retired
+            closed_at = None if trail is None else rows.optional_ms(trail.closed_at)
+            state = len(terms.split()), key, self.user, change.reason, closed_at, int(not retired)
+            lines.append((*RECORDS.row(item), *state))
             self.changes_facts |= item.kind is models.Kind.FACT
         self.connection.run_many(INSERT, lines)
         waiting = self.state.terms_waiting + sum([1 + len(each) // LONG for _, each in texts])
@@ -544,7 +504,7 @@ class RecordWrites(EntityWrites, SqlReads):
         if not cited:
             return
         gone = {*self.erased(cited)}
-        blank = {row[0] for row in self.all(REPLACED, ids=dump(cited), erased=ERASED)} | gone
+        blank = gone.union(self.column(REPLACED, ids=dump(cited), erased=ERASED))
         for item, trail in ((each.record, each.trail) for each in changes):
             learned = trail is None and item.origin == LEARNED and blank.issuperset(item.source_ids)
             lost = [source for source in item.source_ids if source in gone or learned]
@@ -579,7 +539,7 @@ class RecordWrites(EntityWrites, SqlReads):
         self, ids: Sequence[str], at: datetime, reason: str, by: str | None = None
     ) -> list[str]:
         """End the validity of these records for good; return those that had not been ended so."""
-        found = self.all(END, ids=dump(list(ids)), at=to_ms(at), by=by)
+        found = self.all(END, ids=dump(ids), at=to_ms(at), by=by)
         targets = [TargetRecord(*row) for row in sorted(found)]
         detail = {"superseded_by": by} if by else {}
         self.log(targets, at, models.ChangeAction.CLOSE, reason, **detail)
@@ -644,7 +604,7 @@ class RecordWrites(EntityWrites, SqlReads):
     def record_access(self, change: planned.RecordAccess) -> None:
         """Count one recall of each record, whose confidence goes back to its full strength."""
         at = to_ms(change.at)
-        for (key,) in self.all(RECALL, at=at, ids=dump(list(change.ids))):
+        for key in self.column(RECALL, at=at, ids=dump(change.ids)):
             if change.session is not None:
                 self.run(REMEMBER_RECALL, session=change.session, record=key, at=at)
 

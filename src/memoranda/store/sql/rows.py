@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, fields
 from datetime import datetime
 from enum import StrEnum
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from memoranda.model import models
 from memoranda.model.checks import from_ms, to_ms
@@ -20,7 +20,7 @@ from memoranda.model.usage import Usage
 Row = Sequence[Any]
 
 # What is raised where a value is made of a damaged row.
-DAMAGE: Final = (ValueError, TypeError, LookupError, OverflowError, RecursionError)
+DAMAGE = (ValueError, TypeError, LookupError, OverflowError, RecursionError)
 
 # How the numbers of a vector are kept.
 STORED_FLOAT = "<f2"
@@ -32,7 +32,7 @@ EMPTY_OBJECT = "{}"
 
 
 # Compact JSON with sorted keys, so that equal values are equal text.
-dump: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -46,6 +46,10 @@ def load(text: str) -> Any:
     if end != len(text):
         raise ValueError(f"JSON ends at {end}, and something is behind it")
     return value
+
+
+# Returns the first value of a row.
+first_value = itemgetter(0)
 
 
 def optional_ms(moment: datetime | None) -> int | None:

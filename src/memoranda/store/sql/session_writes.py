@@ -97,7 +97,7 @@ class TransferReads(SqlReads):
 
     def trails(self, scope: Scope, ids: Sequence[str]) -> dict[str, AuditTrail]:
         """Return what was done to each of these records, as far as they exist."""
-        listed = dump(list(ids))
+        listed = dump(ids)
         changes: defaultdict[str, list[Change]] = defaultdict(list)
         recalls: defaultdict[str, list[SessionRecall]] = defaultdict(list)
 
@@ -125,7 +125,7 @@ class TransferReads(SqlReads):
                 sessions=tuple(self._made(scope, READ_SESSIONS, SESSIONS.make)),
                 erased=tuple(self._made(scope, READ_ERASED, ERASED.make, owner="h")),
                 owners=dict(self._made(scope, READ_OWNERS)),
-                deleted=tuple(row[0] for row in self._made(scope, READ_DELETED)),
+                deleted=tuple(self._made(scope, READ_DELETED, rows.first_value)),
             )
 
 

@@ -33,9 +33,9 @@ WHERE u.deleted = 0 AND (EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
     OR EXISTS (SELECT 1 FROM conversations WHERE user_key = u.key AND deleted_at IS NULL))
 ORDER BY name
 """
-KNOWN_USER = f"SELECT {record_writes.STATE_OF_USER} FROM users WHERE name = :name"
+KNOWN_USER = f"SELECT {database.STATE_OF_USER} FROM users WHERE name = :name"
 # By the digest of the name, once they were erased.
-ERASED_USER = f"SELECT {record_writes.STATE_OF_USER} FROM users WHERE digest = :digest"
+ERASED_USER = f"SELECT {database.STATE_OF_USER} FROM users WHERE digest = :digest"
 UNQUEUE_ALL = "DELETE FROM derivations WHERE work = 'vectors'"
 QUEUE_ALL = """
 INSERT INTO derivations (work, record_key, user_key)
@@ -142,7 +142,7 @@ class Transaction(ErasingWrites, SessionWrites, AccessWrites):
 
 def known_user(
     read: Callable[[str, database.Values], database.Row | None], scope: Scope
-) -> record_writes.UserState:
+) -> database.UserState:
     """Return the user of a scope.
 
     Args:
@@ -155,7 +155,7 @@ def known_user(
     row = read(KNOWN_USER, {"name": scope.user})
     if row is None:
         row = read(ERASED_USER, {"digest": record_writes.name_digest(scope.user)})
-    known = record_writes.UserState() if row is None else record_writes.UserState(*row)
+    known = database.UserState(*row or ())
     if scope.deletions not in {None, known.deletions}:
         message = f"the user {scope.user!r} was deleted; open the memory again to begin anew"
         raise UserDeleted(message)
@@ -179,9 +179,6 @@ class Store(database.Database, TransferReads, IndexReads, AccessReads):
     - A claim, on a lease or on records, is one short transaction and lasts until a time: when its
       holder is killed, the next one who asks gets it.
     """
-
-    _analyzer: Analyzer
-    full_text: database.FullText
 
     def foreign_memories(self) -> list[ForeignMemory]:
         """Return nothing: no other program writes memories into an SQL database."""
@@ -213,8 +210,8 @@ class Store(database.Database, TransferReads, IndexReads, AccessReads):
         """
         with self.transact(patience) as connection:
             state = known_user(connection.lock_one, scope)
-            parts = self.names, scope, state, self._analyzer, self.full_text
-            tx = Transaction(connection, state.key, *parts)
+            parts = self.names, self.analyzer, self.full_text
+            tx = Transaction(connection, state.key, scope, state, *parts)
             yield tx
             tx.raise_revision()
 
@@ -245,16 +242,15 @@ class Store(database.Database, TransferReads, IndexReads, AccessReads):
         """Return by term which records hold it."""
         import numpy as np  # noqa: PLC0415 - it takes long to load
 
-        with self.snapshot(), self._reading(scope) as (connection, user):
+        with self.snapshot(), self._reading(scope) as (connection, state):
             wanted = database.indexed(terms, items=items)
-            postings = self.full_text.postings(connection, user, wanted)
-            state = self.known.get(scope)
-            if self.full_text.waits and (state is None or state.terms_waiting):
-                whose = {"user": user, "through": 0, "before": BEYOND}
+            postings = self.full_text.postings(connection, state.key, wanted)
+            if self.full_text.waits and state.terms_waiting:
+                whose = {"user": state.key, "through": 0, "before": BEYOND}
                 found = connection.all(record_writes.WAITING, whose)
                 texts = [
                     (key, Counter(each.split()))
-                    for key, each in record_writes.waiting_terms(self._analyzer, found)
+                    for key, each in record_writes.waiting_terms(self.analyzer, found)
                 ]
                 for place, term in enumerate(wanted if texts else ()):
                     held = [(key, count[term]) for key, count in texts if count[term]]
@@ -273,27 +269,23 @@ class Store(database.Database, TransferReads, IndexReads, AccessReads):
             analyzer: makes the terms of the full-text index.
             names: decides which names are one entity.
         """
-        self._analyzer, self.names = analyzer, names
+        self.analyzer, self.names = analyzer, names
         try:
             self._migrate()
-            health.follow_analyzer(self, analyzer, names)
+            health.follow_analyzer(self)
         except BaseException:
             with suppress(StoreError):
                 self.close()
             raise
 
     @contextmanager
-    def _reading(self, scope: Scope | None) -> Iterator[tuple[database.SqlConnection, int]]:
+    def _reading(self, scope: Scope | None) -> Iterator[database.UserConnection]:
         with self.read() as connection:
             known = self.known
             state = known.get(scope)
             if state is None and scope is not None:
                 state = known[scope] = known_user(connection.one, scope)
-            yield connection, record_writes.NOBODY if state is None else state.key
-
-    def _revision(self, scope: Scope) -> int | None:
-        state: record_writes.UserState | None = self.known.get(scope)
-        return None if state is None else state.revision
+            yield connection, state or database.UserState()
 
     def claim(
         self, name: str, holder: str, *, now: datetime, until: datetime, due: datetime | None = None
@@ -403,7 +395,7 @@ class Store(database.Database, TransferReads, IndexReads, AccessReads):
 
     def users(self) -> list[str]:
         """Return every user."""
-        return [row[0] for row in self._made(None, USERS)]
+        return self._made(None, USERS, rows.first_value)
 
     def verify(self) -> list[str]:
         """Return a line for each difference between what is derived and what is canonical."""
@@ -411,4 +403,4 @@ class Store(database.Database, TransferReads, IndexReads, AccessReads):
 
     def rebuild(self) -> list[str]:
         """Make index, sources and counts anew, queue the rest; return what was different."""
-        return health.rebuild(self, self._analyzer, self.names)
+        return health.rebuild(self)
