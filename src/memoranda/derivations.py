@@ -305,10 +305,7 @@ class DerivationWorker:
         A caller's own model may raise anything, and no search may fail because of it.
         """
         try:
-            if self._tokens:
-                made = embedder.embed_tokens(texts, query=query, hurry=hurry)
-            else:
-                made = [EmbeddedText(each) for each in embedder.embed(texts, hurry=hurry)]
+            made = embedder.embed(texts, tokens=self._tokens, query=query, hurry=hurry)
             width = (embedder.dimensions,)
             if any(it.vector.shape != width or not isfinite(abs(it.vector).max()) for it in made):
                 raise ValueError(  # noqa: TRY301 - as what a model raises itself

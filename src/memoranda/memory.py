@@ -880,7 +880,7 @@ class Memory:
                 MEMORY,
                 user="canary",
                 settings=services.settings,
-                embedder=services.embedder,
+                embedder=getattr(services.embedder, "inner", None),
                 clock=services.clock,
             ),
         ).examine()
@@ -979,8 +979,9 @@ class Memory:
 
         names = porting.existing_users(services.store, users)
         settings = self.settings.with_values(embedding={"background": False})
+        embedder = getattr(services.embedder, "inner", None)
         with closing(
-            Services(location, settings, embedder=services.embedder, llm=None, clock=services.clock)
+            Services(location, settings, embedder=embedder, llm=None, clock=services.clock)
         ) as other:
             if len({realpath(each.store.location) for each in (services, other)}) == 1:
                 raise InvalidInput(f"{location} is the store that is copied; name another one")

@@ -132,5 +132,5 @@ def test_threads_and_megabytes_are_those_of_the_settings():
     """How many threads the local model takes, and how much memory the indexes of users."""
     chosen = {"embedding": {"model": "local", "threads": 2}, "retrieval": {"cache_size": 3}}
     with Memory(":memory:", settings=Settings(**chosen)) as memory:
-        assert memory._services.embedder._inner._threads == 2
+        assert memory._services.embedder.inner._threads == 2
         assert memory._services.retriever.cache._limit == 3 * MEGABYTE

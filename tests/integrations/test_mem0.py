@@ -311,6 +311,7 @@ def test_a_memory_ends_with_its_last_day():
         assert memory.get_all(filters=ANA) == memory.search("Porto", filters=ANA) == {"results": []}
         shown = memory.get_all(filters=ANA, show_expired=True)["results"]
         assert [each["expiration_date"] for each in shown] == [day.isoformat()]
+        memory.delete(memory.add("Porto is far", user_id="ana", infer=False)["results"][0]["id"])
         assert len(memory.search("Porto", filters=ANA, show_expired=True)["results"]) == 1
 
 

@@ -152,7 +152,7 @@ def test_a_word_is_found_by_one_that_means_the_same(open_memory):
     assert "tokens" in hit.why.arms
     model = memory._services.embedder
     (plain,) = memory.remember_many(["Ana keeps bees on the roof."])
-    vector = model.embed([plain.content])[0]
+    vector = model.embed([plain.content])[0].vector
     put = [do.put_vectors(model.name, [(plain, EmbeddedText(vector))])]
     carry_out(memory._services.store, memory._scope, put)
     assert memory.search("Who keeps bees?", limit=1)[0].record == plain

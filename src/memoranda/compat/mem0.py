@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from functools import partial
 from hashlib import md5
 from itertools import chain, islice
@@ -29,6 +29,7 @@ from memoranda.model.query import Filter, Subset
 from memoranda.records.drafts import Draft, admit_draft, draft_correction, show_record
 from memoranda.text.json_values import object_of, value_of
 from memoranda.text.patterns import compile_pattern
+from memoranda.transfer.foreign_records import parse_end
 
 # What mem0 says of a memory stands in the metadata under these names, as an import keeps it.
 PREFIX = "mem0_"
@@ -100,7 +101,7 @@ class Mem0Memory:
         for each in (it for it in said if it.content.strip()):
             own = kept | ({ACTOR: each.name} if each.name else {})
             draft = Draft(content=each.content, role=each.role, metadata=own, origin="mem0")
-            draft |= {"decay_rate": 0.0, "valid_until": end_of_day(day)}
+            draft |= {"decay_rate": 0.0, "valid_until": parse_end(day, UTC)}
             plans.append(records.plan(admit_draft(draft, handle.settings.secrets.remember)))
         return {
             "results": [
@@ -202,7 +203,7 @@ class Mem0Memory:
         kept |= {ID: str(memory_id), UPDATED: now.isoformat()}
         if not isinstance(expiration_date, Unset):
             kept[ENDS] = parse_day(expiration_date)
-            until = end_of_day(kept[ENDS])
+            until = parse_end(kept[ENDS], UTC)
         draft = draft_correction(record, given or record.content)
         draft |= {"metadata": kept, "valid_until": until, "trust": record.trust}
         admitted = admit_draft(draft, handle.settings.secrets.remember)
@@ -301,7 +302,7 @@ def _learn(
     done = handle.consolidate(chat.id).actions
     facts = [each.record for each in done if isinstance(each, Insert)]
     for fact in facts if kept else ():
-        until = end_of_day(kept.get(ENDS)) or fact.valid_until
+        until = parse_end(kept.get(ENDS), UTC) or fact.valid_until
         handle.update(fact.id, metadata={**fact.metadata, **kept}, valid_until=until)
     return [{"id": each.id, "memory": each.content, "event": "ADD"} for each in facts]
 
@@ -409,11 +410,6 @@ def parse_day(value: object) -> str | None:
     except ValueError as error:
         message = f"expiration_date={value!r:.80} is no day; write it as 2026-03-31"
         raise InvalidInput(message) from error
-
-
-def end_of_day(day: str | None) -> datetime | None:
-    """Return the moment after a day, which ends for mem0 as in UTC."""
-    return datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(days=1) if day else None
 
 
 # Filters

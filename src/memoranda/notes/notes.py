@@ -75,10 +75,6 @@ class Notes:
         self._clock = clock or SystemClock()
         self.max_memory_size = limited(max_memory_size, "max_memory_size")
 
-    def __repr__(self) -> str:
-        """Return where they are."""
-        return f"Notes(folder={str(self.folder)!r})"
-
     def locked(self) -> AbstractContextManager[None]:
         """Keep other writers out for a while, for what takes several steps. May be nested."""
         return self._files.locked()
@@ -247,11 +243,10 @@ def _moment(written: str) -> datetime | None:
         return None
 
 
-def _absolute(folder: object) -> Path:
-    if not isinstance(folder, str | os.PathLike) or not str(folder).strip():
-        raise InvalidInput(f"folder must be a path, such as 'notes', got {folder!r:.80}")
+def _absolute(folder: str | Path) -> Path:
     try:
-        return Path(folder).expanduser().resolve()  # The same one, wherever the process goes later.
+        # The same one, wherever the process goes later.
+        return Path(clean(os.fspath(folder), "folder")).expanduser().resolve()
     except (OSError, ValueError, RuntimeError, TypeError) as error:
-        message = f"{str(folder)!r:.200} is not a path of a folder ({error}); choose another"
+        message = f"folder={folder!r:.200} is not a path of a folder ({error}); write 'notes', say"
         raise InvalidInput(message) from error

@@ -88,16 +88,16 @@ class NotesService:
         folder, opened = self._lasting(scope), self.open_notes[scope].folder
         if folder is None and opened is not None:
             folder = Path(opened.name)
-        return None if folder is None else self.at(scope, str(folder))
+        return None if folder is None else self.at(scope, folder)
 
     def open(self, scope: Scope) -> SyncedNotes:
         """Return the notes of ``scope``; of a memory without a file, in a temporary folder."""
-        folder, state = self._lasting(scope), self.open_notes[scope]
-        if folder is None:
-            with state.lock:
-                state.folder = state.folder or TemporaryDirectory(prefix="memoranda-notes-")
-                folder = Path(state.folder.name)
-        return self.at(scope, str(folder))
+        if found := self.find(scope):
+            return found
+        state = self.open_notes[scope]
+        with state.lock:
+            state.folder = state.folder or TemporaryDirectory(prefix="memoranda-notes-")
+            return self.at(scope, state.folder.name)
 
     def every(self, scope: Scope) -> list[SyncedNotes]:
         """Return the notes of a scope, and of all agents of a whole user, where there is a folder.
@@ -177,7 +177,7 @@ class NotesService:
             return f"{WRONG} {error}"
         return f"{notes.folder} ({MEMORY_FILE}: {size:,} of {notes.max_memory_size:,} bytes)"
 
-    def at(self, scope: Scope, folder: str) -> SyncedNotes:
+    def at(self, scope: Scope, folder: str | Path) -> SyncedNotes:
         """Return the notes of ``scope`` that are in a folder."""
         records, state = self.records_of(scope), self.open_notes[scope]
         return SyncedNotes(records, Path(folder), settings=self.settings, state=state)

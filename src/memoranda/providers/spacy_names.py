@@ -48,7 +48,17 @@ class SpacyNames:
         """
         if find_spec("spacy") is None:
             raise MissingExtra(f"the spaCy pipeline {model}", "spacy")
-        self._model = _located(model)
+        try:
+            distribution(model)
+        except (PackageNotFoundError, ValueError):
+            folder = Path(model).expanduser()
+            if not (model and (folder / "config.cfg").is_file()):
+                raise ConfigError(
+                    f"entities.spacy_model={model!r} is neither an installed spaCy pipeline nor "
+                    f"the folder of one; install it (python -m spacy download NAME) or correct it"
+                ) from None
+            model = str(folder)
+        self._model = model
         self.after_fork()
         follow_forks(self)
         self._pipeline: Language | None = None
@@ -70,21 +80,6 @@ class SpacyNames:
             found = [(e.start_char, e.end_char, e.label_) for e in self._pipeline(read).ents]
         mentions = (_mention(text, *each) for each in sorted(found))
         return [mention for mention in mentions if mention is not None]
-
-
-def _located(model: str) -> str:
-    """Return the package or the folder; the pipeline in it is not loaded yet."""
-    try:
-        distribution(model)
-    except (PackageNotFoundError, ValueError):
-        folder = Path(model).expanduser()
-        if model and (folder / "config.cfg").is_file():
-            return str(folder)
-        raise ConfigError(
-            f"entities.spacy_model={model!r} is neither an installed spaCy pipeline nor the "
-            f"folder of one; install it (python -m spacy download NAME) or correct the name"
-        ) from None
-    return model
 
 
 def _loaded(model: str) -> Language:

@@ -14,7 +14,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any
 
 from memoranda.conversation.formats.parse import parse_message, unread_parts
@@ -64,15 +63,15 @@ def read_conversations(
     Raises:
         InvalidInput: it is no transcript.
     """
-    first = islice(sources.read_values(path, sources.ImportCounts()), sources.MOST_LOOKED_AT)
-    if sources.FileFormat.CLAUDE_CODE not in {sources.recognise(each.value) for each in first}:
-        raise InvalidInput(f"{path} is not a transcript of Claude Code: no line has a sessionId")
     sessions = defaultdict[str, list[sources.ForeignMessage]](list)
-    reading = _TranscriptState(target.counts)
+    reading, is_transcript = _TranscriptState(target.counts), False
     for place, value in sources.read_values(path, target.counts):
         with target.counts.reading(place):
             line = _typed_meanwhile(object_of(value), reading)
+            is_transcript |= "sessionId" in line
             sessions[str(line.get("sessionId") or path.stem)] += _messages(line, reading)
+    if not is_transcript:
+        raise InvalidInput(f"{path} is not a transcript of Claude Code: no line has a sessionId")
     for name, talk in sessions.items():
         if talk:
             begun = talk[0].said.timestamp or target.records.now()

@@ -102,14 +102,18 @@ def _mem0_draft(memory: Mapping[str, Any], zone: tzinfo) -> Draft:
         tags=tags_of(memory, "categories"),
         metadata={**(own if isinstance(own, Mapping) else {}), **kept},
         event_time=moment_of(memory.get("created_at"), "created_at"),
-        valid_until=_end(next(filter(None, ends), None), zone),
+        valid_until=parse_end(next(filter(None, ends), None), zone),
         role=words_of(memory, "role").strip() or None,
         trust=Trust.AGENT,
     )
 
 
-def _end(value: object, zone: tzinfo) -> datetime | None:
-    """Return when a memory ends: a moment, or the end of a day in a time zone."""
+def parse_end(value: object, zone: tzinfo) -> datetime | None:
+    """Return when a memory ends: a moment, or the end of a day in a time zone.
+
+    Raises:
+        InvalidInput: it is neither.
+    """
     with suppress(ValueError, TypeError):
         day = datetime.strptime(value, "%Y-%m-%d")  # type: ignore[arg-type]  # noqa: DTZ007
         return (day + timedelta(days=1)).replace(tzinfo=zone)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from io import TextIOBase
 from itertools import groupby
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from memoranda.conversation.conversation_store import name_similar
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
@@ -54,8 +54,6 @@ log = logging.getLogger("memoranda.import")
 
 # What may be imported ends with these; of a ZIP archive, with the first of them.
 SUFFIXES = (*TEXTS, ".zip", ".db", ".sqlite", ".sqlite3")
-# Files of a folder that are named as not read.
-MOST_UNREAD = 20
 UNREAD = "files that were not read"
 # What an export counts of its lines; of one conversation, the first line is its own.
 EXPORTED = {"record": "records", "message": "messages"} | dict.fromkeys(
@@ -129,19 +127,18 @@ def write_export(to: str | Path | BinaryIO, chunks: Iterable[bytes]) -> None:
     Raises:
         InvalidInput: the file exists already, or cannot be written.
     """
-    is_open = hasattr(to, "writelines") and not isinstance(to, TextIOBase)
-    path = None if is_open else file_path(to)
-    if path is not None and path.exists():
-        raise InvalidInput(f"{path} exists already; choose a new name for the export")
     try:
-        if path is None:
-            cast("BinaryIO", to).writelines(chunks)
-        else:
-            write_whole(path, chunks)
+        if hasattr(to, "writelines") and not isinstance(to, TextIOBase):
+            to.writelines(chunks)
+            return
+        path = file_path(to)
+        if path.exists():
+            raise InvalidInput(f"{path} exists already; choose a new name for the export")
+        write_whole(path, chunks)
     except (MemorandaError, BrokenPipeError):
         raise
     except (OSError, ValueError) as error:
-        raise InvalidInput(explain_unwritable(str(path), error)) from error
+        raise InvalidInput(explain_unwritable(str(to), error)) from error
 
 
 # In
@@ -183,13 +180,13 @@ def _import_folder(target: ImportTarget, root: File, known: FileFormat | None) -
             if isinstance(file, Path) and zipfile.is_zipfile(file):
                 _import_folder(target, zipfile.Path(file), known)
             elif known and _format_of(file) is not known:
-                target.counts.pass_over(f"{file} is not a file of {known}", UNREAD, MOST_UNREAD)
+                target.counts.pass_over(f"{file} is not a file of {known}", UNREAD)
             else:
                 _import_one(target, file, known)
         except InvalidInput as error:
             if target.counts.strict:
                 raise
-            target.counts.pass_over(str(error), UNREAD, MOST_UNREAD)
+            target.counts.pass_over(str(error), UNREAD)
 
 
 def _import_one(target: ImportTarget, path: File, known: FileFormat | None) -> None:
@@ -242,7 +239,7 @@ def _files_of(folder: File, counts: ImportCounts, above: str = "") -> Iterator[F
         elif each.is_dir() or kind in kinds or foreign_records.NAMED.fullmatch(name):
             yield each
         elif kind == ".md":
-            counts.pass_over(f"{each} has no name of a memory", UNREAD, MOST_UNREAD)
+            counts.pass_over(f"{each} has no name of a memory", UNREAD)
         else:
             counts.leave_out(f"files that are not read ({kind or each.name})")
 

@@ -23,7 +23,6 @@ from hashlib import blake2b
 from importlib.resources import files
 from io import BytesIO
 from itertools import chain, islice
-from os import fsencode
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, NamedTuple, TypeVar
@@ -103,13 +102,12 @@ DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 VISIBLE = compile_pattern(r"\S")
 # How JSON writes NUL and the halves of a character.
 UNSTORABLE = compile_pattern(r"\\u(?:0000|[dD][89a-fA-F])")
-CHAT = frozenset(ROLES)
 # Arguments of ``remember`` that no chat message has.
 OWN_ARGUMENTS = frozenset(DRAFT_KEYS) - {"content", "role"}
 # The keys of the lists around what other programs keep.
 LISTS = ("results", "memories", "conversations")
-# Values of a file that are looked at to know it; lines that cannot be read that are named.
-MOST_LOOKED_AT, MOST_NAMED = 100, 5
+# Values of a file that are looked at to know it; of what cannot be read, lines or files named.
+MOST_LOOKED_AT, MOST_NAMED = 100, 20
 DATABASE = b"SQLite format 3\0"
 # How programs write times that are not as ISO 8601 has them, apart from milliseconds.
 DATES = ("%B %d, %Y %I:%M%p", "%Y-%m-%d@%Hh%Mm%Ss", "%Y-%m-%d @%Hh %Mm %Ss")
@@ -175,10 +173,6 @@ class PortingReport:
     files: tuple[ImportedFile, ...] = ()
 
 
-# Bytes of the name of a file.
-LONGEST_NAME = 255
-
-
 def import_received(
     content: bytes, name: str, read: Callable[[Path], PortingReport]
 ) -> PortingReport:
@@ -188,11 +182,13 @@ def import_received(
         InvalidInput: no file can have the name, or nothing of it can be read.
     """
     own = Path(name).name or "import"
-    if own == ".." or "\0" in own or len(fsencode(own)) > LONGEST_NAME:
-        raise InvalidInput(f"name={name!r:.80} cannot be the name of a file; send another one")
     with TemporaryDirectory() as folder:
         file = Path(folder, own)
-        file.write_bytes(content)
+        try:
+            file.write_bytes(content)
+        except (OSError, ValueError) as error:
+            message = f"name={name!r:.80} cannot be the name of a file ({error}); send another one"
+            raise InvalidInput(message) from error
         above = str(file).removesuffix(own)
         try:
             report = read(file)
@@ -245,10 +241,10 @@ class ImportCounts:
         """Add a line on what is left out."""
         self._lines[line] = None
 
-    def pass_over(self, line: str, kind: str, most: int = MOST_NAMED) -> None:
-        """Count one more that is left out of ``kind``; add a line on each of the first ``most``."""
+    def pass_over(self, line: str, kind: str) -> None:
+        """Count one more that is left out of ``kind``; add a line on each of the first 20."""
         self.leave_out(kind)
-        if self._left_out[kind] <= most:
+        if self._left_out[kind] <= MOST_NAMED:
             self.tell(line)
 
     @contextmanager
@@ -434,7 +430,7 @@ def recognise(value: object) -> FileFormat | None:
     for form, shape in SHAPES:
         if all(name in value and isinstance(value[name], kind) for name, kind in shape.items()):
             return form
-    if str(value.get("role")) in CHAT and OWN_ARGUMENTS.isdisjoint(value):
+    if str(value.get("role")) in ROLES and OWN_ARGUMENTS.isdisjoint(value):
         return FileFormat.OPENAI
     return FileFormat.MEMORANDA if "content" in value else None
 

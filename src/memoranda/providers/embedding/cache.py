@@ -17,6 +17,9 @@ from memoranda.providers.circuit_breaker import CircuitBreaker
 
 KEPT = 1_024  # vectors
 
+# The hash of a text, whether its tokens get vectors, and whether it is a question.
+TextKey = tuple[str, bool, bool]
+
 
 def well_formed(texts: Sequence[str]) -> list[str]:
     """Return ``texts`` as UTF-8 can hold them: a lone surrogate becomes ``?``.
@@ -57,14 +60,6 @@ def unit_rows(rows: Any, *, count: int, dimensions: int, model: str) -> Vectors:
     return units
 
 
-def stack_vectors(embedded: Sequence[EmbeddedText], dimensions: int) -> Vectors:
-    """Return the vectors of texts as a float32 array of shape ``(len(embedded), dimensions)``."""
-    import numpy as np  # noqa: PLC0415 - it takes long to load
-
-    empty = np.empty((0, dimensions), dtype=np.float32)
-    return np.stack([each.vector for each in embedded]) if embedded else empty
-
-
 class CachedEmbedder:
     """An embedder that keeps the last vectors of another one in memory.
 
@@ -72,6 +67,7 @@ class CachedEmbedder:
     embed the same new text twice.
 
     Attributes:
+        inner: the embedder that is asked.
         name: the model of the inner embedder.
         dimensions: how many numbers a vector has.
         tokens: whether the inner embedder gives vectors of tokens, too.
@@ -87,33 +83,42 @@ class CachedEmbedder:
             owned: whether ``inner`` ends with this one.
             breaker: through which ``inner`` is asked, where it is a server.
         """
-        self._inner = inner
+        self.inner = inner
         self.name, self.dimensions = inner.name, inner.dimensions
-        self._reader = inner if isinstance(inner, TokenEmbedder) else None
-        self.tokens = self._reader is not None
+        self.tokens = isinstance(inner, TokenEmbedder)
         self._owned = owned
         self._breaker = breaker
-        self._rows: dict[tuple[str, str], EmbeddedText] = {}
+        self._rows: dict[TextKey, EmbeddedText] = {}
 
-    def embed(self, texts: Sequence[str], *, hurry: bool = False) -> Vectors:
-        """Return unit rows as the inner embedder does; it gets only texts it has not seen.
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        tokens: bool = False,
+        query: bool = False,
+        hurry: bool = False,
+    ) -> list[EmbeddedText]:
+        """Return what the inner embedder says of texts; it gets only those it has not seen.
 
         These go to it in one call, each once.
 
         Args:
             texts: what to embed.
+            tokens: whether their tokens get vectors, too, where the inner embedder gives some.
+            query: whether they are questions.
             hurry: whether somebody waits at a prompt: then a server has little time.
 
         Raises:
             EmbeddingError: the inner model failed; nothing is kept of the call.
         """
-        return stack_vectors(self._found(texts, "text", hurry=hurry), self.dimensions)
-
-    def embed_tokens(
-        self, texts: Sequence[str], *, query: bool = False, hurry: bool = False
-    ) -> list[EmbeddedText]:
-        """Return what the inner embedder says of texts and, if it does, of their tokens."""
-        return self._found(texts, "query" if query else "tokens", hurry=hurry)
+        cleaned = well_formed(texts)
+        keys = [(content_hash(text), tokens, query) for text in cleaned]
+        known = {key: row for key in keys if (row := self._rows.get(key)) is not None}
+        missing = {key: text for key, text in zip(keys, cleaned, strict=True) if key not in known}
+        if missing:
+            make = partial(self._make, missing, tokens=tokens, query=query)
+            known |= self._breaker.call(make, hurry=hurry) if self._breaker else make()
+        return [known[key] for key in keys]
 
     def clear(self) -> None:
         """Forget every vector."""
@@ -124,29 +129,19 @@ class CachedEmbedder:
         self.clear()
         if self._breaker is not None:
             self._breaker.close()
-        close = getattr(self._inner, "close", None)
+        close = getattr(self.inner, "close", None)
         if self._owned and close is not None:
             close()
 
-    def _found(self, texts: Sequence[str], kind: str, *, hurry: bool) -> list[EmbeddedText]:
-        cleaned = well_formed(texts)
-        keys = [(content_hash(text), kind) for text in cleaned]
-        known = {key: row for key in keys if (row := self._rows.get(key)) is not None}
-        missing = {key: text for key, text in zip(keys, cleaned, strict=True) if key not in known}
-        if missing:
-            make = partial(self._make, missing, kind)
-            known |= self._breaker.call(make, hurry=hurry) if self._breaker else make()
-        return [known[key] for key in keys]
-
     def _make(
-        self, missing: Mapping[tuple[str, str], str], kind: str
-    ) -> dict[tuple[str, str], EmbeddedText]:
+        self, missing: Mapping[TextKey, str], *, tokens: bool, query: bool
+    ) -> dict[TextKey, EmbeddedText]:
         """Return what the inner embedder says, and keep it, also if it comes too late."""
-        texts = list(missing.values())
-        if self._reader is None or kind == "text":
-            made = [EmbeddedText(row) for row in self._inner.embed(texts)]
+        texts, inner = list(missing.values()), self.inner
+        if tokens and isinstance(inner, TokenEmbedder):
+            made = inner.embed_tokens(texts, query=query)
         else:
-            made = self._reader.embed_tokens(texts, query=kind == "query")
+            made = [EmbeddedText(row) for row in inner.embed(texts)]
         # Copies, because a view of one row would keep the whole batch in memory.
         copies = (EmbeddedText(each.vector.copy(), each.tokens, each.spans) for each in made)
         fresh = dict(zip(missing, copies, strict=True))

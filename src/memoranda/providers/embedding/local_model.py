@@ -28,7 +28,7 @@ from weakref import WeakValueDictionary
 from memoranda.errors import EmbeddingError, MemorandaError, MissingExtra
 from memoranda.model.processes import follow_forks
 from memoranda.model.query import EmbeddedText, TokenVectors, Vectors
-from memoranda.providers.embedding.cache import stack_vectors, unit_rows, well_formed
+from memoranda.providers.embedding.cache import unit_rows, well_formed
 from memoranda.providers.embedding.process_memory import release_memory
 from memoranda.text.terms import DEFAULT, stop_words
 
@@ -221,7 +221,10 @@ class LocalEmbedder(ABC):
             ModelUnavailable: the files are not there or not the published ones.
             EmbeddingError: the runtime failed.
         """
-        return stack_vectors(self.embed_tokens(texts), DIMENSIONS)
+        import numpy as np  # noqa: PLC0415 - it takes long to load
+
+        rows = [each.vector for each in self.embed_tokens(texts)]
+        return np.array(rows, dtype=np.float32).reshape(-1, DIMENSIONS)
 
     def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[EmbeddedText]:
         """Return of each text its vector, and one for each of its first 128 telling tokens.

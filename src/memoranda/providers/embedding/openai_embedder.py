@@ -106,22 +106,19 @@ class OpenAIEmbedder:
                 f"start the server, or correct base_url"
             ) from error
         except openai.APIStatusError as error:
-            raise self._refused(error) from error
+            status = error.status_code
+            is_busy = (
+                status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+            )
+            kind = ModelUnavailable if is_busy else EmbeddingError
+            said = f"{self._server} answered {status}: {error.message[:EXCERPT]}"
+            raise kind(f"{said}; {WAIT if is_busy else CHECK}") from error
         # Bodies that are no JSON come out of the SDK as whatever its parser raises, and it checks
         # no types: an answer of another shape arrives as it is.
         except Exception as error:
             message = f"{self._server} gave no embeddings for {self._model}: {error}"
             raise EmbeddingError(message) from error
         return unit_rows(rows, count=len(batch), dimensions=self.dimensions, model=self._model)
-
-    def _refused(self, error: openai.APIStatusError) -> EmbeddingError:
-        status = error.status_code
-        is_busy = (
-            status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        )
-        kind = ModelUnavailable if is_busy else EmbeddingError
-        said = f"{self._server} answered {status}: {error.message[:EXCERPT]}"
-        return kind(f"{said}; {WAIT if is_busy else CHECK}")
 
 
 def _client(base_url: str | None, api_key: str | None, timeout: float) -> openai.OpenAI:
