@@ -258,7 +258,7 @@ class DerivationWorker:
                 records = self._store.claim_records(work, now=now, until=now + CLAIM, limit=limit)
             else:
                 self._store.queue_newest(scope, PATIENCE if hurry else None)
-                limit = min(HURRIED, BATCH[work]) if hurry else BATCH[work]
+                limit = HURRIED if hurry else BATCH[work]
                 records = self._store.records(scope, WAITING[work], limit=limit)
             self._derive(records, work, hurry=hurry)
         except InvalidInput:

@@ -45,6 +45,7 @@ from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage
 from memoranda.records.drafts import (
     DEFAULTS,
+    PARSERS,
     Draft,
     RecordDetails,
     RecordFilters,
@@ -55,7 +56,6 @@ from memoranda.records.drafts import (
     parse_draft,
     parse_filters,
     parse_namespace,
-    parse_tags,
 )
 from memoranda.records.service import RecordService
 from memoranda.services import Services
@@ -318,16 +318,11 @@ class Memory:
             Conflict: it has another version.
             InvalidInput: it is no longer believed, or a value cannot be stored.
         """
-        asked: dict[str, Any] = {"metadata": metadata, "tags": tags, "valid_until": valid_until}
+        labels = () if tags is None else tags
+        asked = {"metadata": metadata, "tags": labels, "valid_until": valid_until}
         given = {name: value for name, value in asked.items() if value is not UNSET}
-        labels = () if given.get("tags") is None else given["tags"]
-        new = self._admit(Draft(content="", metadata=given.get("metadata"), tags=labels))
-        parsed = {
-            "metadata": checks.parse_metadata(new["metadata"]),
-            "tags": parse_tags(new["tags"]),
-            "valid_until": checks.known(given.get("valid_until"), "valid_until"),
-        }
-        changes = {name: parsed[name] for name in given}
+        draft: Any = self._admit(parse_draft({"content": "", **given}, "update"))
+        changes = {name: PARSERS[name](draft[name], name) for name in given}
         return self._records.update(id, version=expected_version, **changes)
 
     def forget(

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import datetime
 from functools import partial
 from itertools import chain, islice
 from typing import Any
@@ -29,7 +29,7 @@ from memoranda.entities.pipeline import ACCURATE, EntityPipeline, EntityReading
 from memoranda.errors import MemorandaError, StoreClosed, UserDeleted
 from memoranda.maintenance import decay
 from memoranda.model.changes import Enrich, Fade, RecordChange, Retire
-from memoranda.model.checks import refuse_unknown, require_aware, several
+from memoranda.model.checks import MILLISECOND, refuse_unknown, several
 from memoranda.model.models import Kind, Record, Scope, is_active
 from memoranda.model.query import Filter, Order, Subset
 from memoranda.model.reports import MaintenanceReport, StageReport
@@ -246,13 +246,9 @@ def cutoffs(retention: Retention, now: datetime) -> dict[Kind, datetime]:
     """
     found: dict[Kind, datetime] = {}
     for kind, span in retention.spans.items():
-        if span is None:
-            today = datetime.combine(now.astimezone(retention.zone).date(), time(), retention.zone)
-            found[kind] = require_aware(today, "midnight")
-            continue
         with suppress(OverflowError):  # Longer than the calendar, so for ever.
             # One more, as what is as old as the span is over, too.
-            found[kind] = now - span + timedelta(milliseconds=1)
+            found[kind] = retention.midnight(now) if span is None else now - span + MILLISECOND
     return found
 
 
@@ -271,14 +267,12 @@ def plan_expiry(
     ended: dict[str, tuple[Record, Retire]] = {}
     for record in records:
         end, until = retention.end(record.kind, record.created_at), record.valid_until
-        if is_active(record, now) and end is not None and end <= now:
-            reason = _policy(record.kind, retention)
-        elif until is not None and until <= now:
-            own = until == end
-            stored = f"it was stored to be kept until {until:%Y-%m-%d %H:%M} UTC"
-            reason = _policy(record.kind, retention) if own else stored
-        else:
+        if not any(each is not None and each <= now for each in (end, until)):
             continue
+        if until == end or is_active(record, now):
+            reason = _policy(record.kind, retention)
+        else:
+            reason = f"it was stored to be kept until {until:%Y-%m-%d %H:%M} UTC"
         ended.setdefault(record.id, (record, Retire(record.id, now, f"expired: {reason}")))
     return list(ended.values())
 

@@ -42,19 +42,17 @@ def storable(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be text, got {type(value).__name__}: {value!r:.80}")
     if "\x00" in value:
-        message = (
+        raise InvalidInput(
             f"{name} holds a NUL character at position {value.index(chr(0))}; "
             f"remove it, for example with text.replace('\\x00', '')"
         )
-        raise InvalidInput(message)
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        message = (
+        raise InvalidInput(
             f"{name} holds a lone surrogate ({value[error.start]!r} at position {error.start}), "
             f"which no UTF-8 file can hold; decode the source with errors='replace'"
-        )
-        raise InvalidInput(message) from error
+        ) from error
     return value
 
 
@@ -90,11 +88,10 @@ def require_aware(moment: object, name: str) -> datetime:
     if not isinstance(moment, datetime):
         raise InvalidInput(f"{name} must be a datetime with a time zone, got {moment!r}")
     if moment.utcoffset() is None:
-        message = (
+        raise InvalidInput(
             f"{name}={moment.isoformat()} has no time zone; say which one it is in, "
             f"for example datetime(…, tzinfo=timezone.utc) or value.astimezone()"
         )
-        raise InvalidInput(message)
     try:
         kept = from_ms(to_ms(moment))
     except OverflowError as error:

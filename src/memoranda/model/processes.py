@@ -27,34 +27,6 @@ LONGEST_END = 30.0
 LONGEST_WAIT = 5.0
 
 
-def start_thread(name: str, work: Callable[[], object], stop: Callable[[], object]) -> Thread:
-    """Return a thread that works in the background, and is ended before the process ends.
-
-    Args:
-        name: of the thread.
-        work: what it does.
-        stop: called when the process ends, to have ``work`` return soon; it need not wait.
-    """
-
-    def run() -> None:
-        try:
-            work()
-        finally:
-            if not is_ending:
-                atexit.unregister(end)
-
-    def end() -> None:
-        is_ending.append(True)
-        stop()
-        thread.join(LONGEST_END)
-
-    is_ending: list[bool] = []
-    thread = Thread(target=run, name=name, daemon=True)
-    atexit.register(end)
-    thread.start()
-    return thread
-
-
 class ForkFollower(Protocol):
     """An object with something that a forked process cannot inherit."""
 
@@ -138,15 +110,31 @@ class BackgroundThread:
         self.thread: Thread | None = None
 
     def start(self, work: Callable[[], object], stop: Callable[[], object] | None = None) -> None:
-        """Start the thread, unless it runs already or is to end.
+        """Start the thread, unless it runs already or is to end; it ends before the process does.
 
         Args:
             work: what it does, until :attr:`ending` is set.
             stop: sets it, and wakes the thread where it may wait for something else.
         """
+        stop, is_ending = stop or self.ending.set, list[bool]()
+
+        def run() -> None:
+            try:
+                work()
+            finally:
+                if not is_ending:
+                    atexit.unregister(end)
+
+        def end() -> None:
+            is_ending.append(True)
+            stop()
+            thread.join(LONGEST_END)
+
         with self._lock:
             if self.thread is None and not self.ending.is_set():
-                self.thread = start_thread(self._name, work, stop or self.ending.set)
+                self.thread = thread = Thread(target=run, name=self._name, daemon=True)
+                atexit.register(end)
+                thread.start()
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait for the end of the thread, but never for longer than this."""

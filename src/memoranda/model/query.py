@@ -94,11 +94,10 @@ def parse_metadata_filter(metadata: object) -> Mapping[str, Any]:
         unknown = [key for key in keys if key not in OPERATORS]
         # An object without any operator is one that a value is to equal.
         if unknown and any(key in (*OPERATORS, *FOREIGN) or key.startswith("$") for key in keys):
-            message = (
+            raise InvalidInput(
                 f"metadata[{name!r}] has an unknown operator {unknown[0]!r} (the operators are "
                 f"{', '.join(OPERATORS)}; an object to be equal to is written {{'in': [{{…}}]}})"
             )
-            raise InvalidInput(message)
     for name, operator, wanted in conditions:
         place = f"metadata[{name!r}][{operator!r}]={wanted!r:.80}"
         if operator == "in" and not isinstance(wanted, list):

@@ -113,11 +113,10 @@ def require_one(id: object, namespace: object, key: object) -> None:
         InvalidInput: both are given, or none of them.
     """
     if (id is None) == (key is None) or (namespace and key is None):
-        message = (
+        raise InvalidInput(
             f"id must be text, got {type(id).__name__}: {id!r:.80}; or leave it out, and name "
             f"an item by namespace=(…) and key='…'"
         )
-        raise InvalidInput(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +138,16 @@ class Retention:
             return None
         span = self.spans[kind]
         if span is None:
-            tomorrow = start.astimezone(self.zone).date() + timedelta(days=1)
-            return checks.require_aware(datetime.combine(tomorrow, time(), self.zone), "expiry")
+            return self.midnight(start, days=1)
         try:
             return start + span
         except OverflowError:  # Beyond the calendar, so never.
             return None
+
+    def midnight(self, moment: datetime, *, days: int = 0) -> datetime:
+        """Return when the user's day of a moment began, or a later one begins."""
+        day = moment.astimezone(self.zone).date() + timedelta(days)
+        return checks.require_aware(datetime.combine(day, time(), self.zone), "midnight")
 
 
 # What becomes of a value of a draft, by its name there; what only a stage knows is not checked.
@@ -155,6 +158,7 @@ PARSERS: Mapping[str, Callable[[Any, str], Any]] = {
     "decay_rate": lambda given, name: 0.0 if given is None else _number(given, name),
     "origin": lambda given, name: "api" if given is None else checks.clean(given, name),
     "tags": lambda given, _: parse_tags(given),
+    "metadata": checks.parse_metadata,
     "source_ids": lambda given, _: given or (),
     **dict.fromkeys(
         ("supersedes", "subject", "attribute", "value", "event_until"), lambda given, _: given
@@ -213,7 +217,6 @@ class RecordPlanner:
             strength_at=made,
             source_role=role,
             trust=parse_trust(draft.get("trust"), role),
-            metadata=checks.parse_metadata(draft.get("metadata")),
             namespace=namespace,
             key=key,
             **parsed,
@@ -282,7 +285,7 @@ def parse_trust(trust: object, role: str | None) -> Trust:
     """
     if trust is None:
         return Trust.PERSON if role is None else TRUST.get(role, Trust.EXTERNAL)
-    checks.refuse_unknown([trust], list(Trust), "trust")
+    checks.refuse_unknown([trust], Trust, "trust")
     return Trust(str(trust))
 
 
@@ -329,11 +332,10 @@ def parse_address(namespace: object, key: object) -> tuple[tuple[str, ...], str]
     parts, name = parse_namespace(namespace), checks.clean(key, "key")
     size = sum(len(part.encode()) for part in (*parts, name))
     if size > LONGEST:
-        message = (
+        raise InvalidInput(
             f"namespace and key={name!r:.40} take {size:,} bytes; they may take {LONGEST:,}, "
             f"so put what is longer into the content or the metadata"
         )
-        raise InvalidInput(message)
     return parts, name
 
 
@@ -378,7 +380,6 @@ def parse_filters(
     """
     checks.refuse_unknown(given, RecordFilters.__annotations__, "argument")
     kind, namespace, tags = given.get("kind"), given.get("namespace"), given.get("tags")
-    metadata = given.get("metadata")
     meant = (Kind.ITEM,) if namespace else tuple(otherwise)
     return Filter(
         now=now,
@@ -386,7 +387,7 @@ def parse_filters(
         namespace=None if namespace is None else parse_namespace(namespace),
         session=checks.named(given.get("session"), "session"),
         tags=() if tags is None else parse_tags(tags),
-        metadata={} if metadata is None else parse_metadata_filter(metadata),
+        metadata=parse_metadata_filter(given.get("metadata")),
         since=checks.known(given.get("since"), "since"),
         until=checks.known(given.get("until"), "until"),
         **known,

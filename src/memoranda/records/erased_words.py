@@ -39,23 +39,17 @@ class ErasedWords:
         quoting: texts whose sentences are of others: only all of one repeats it.
     """
 
-    def __init__(self, texts: Iterable[str], *, quoting: Iterable[str] = ()) -> None:
+    def __init__(self, texts: Iterable[str], *, quoting: Collection[str] = ()) -> None:
         """Look at the words of each text."""
         self._runs: defaultdict[Words, set[str]] = defaultdict(set)
         self._phrases: defaultdict[str, list[tuple[Words, str]]] = defaultdict(list)
-        for text in dict.fromkeys(texts):
+        for text in dict.fromkeys((*texts, *quoting)):
             words = split_words(text)
-            runs = list(_long_runs(words))
+            runs = () if text in quoting else tuple(_long_runs(words))
             for run in runs:
                 self._runs[run].add(text)
-            if not runs:
-                self._add_phrase(words, text)
-        for text in dict.fromkeys(quoting):
-            self._add_phrase(split_words(text), text)
-
-    def _add_phrase(self, words: Words, text: str) -> None:
-        if words:
-            self._phrases[words[0]].append((words, text))
+            if words and not runs:
+                self._phrases[words[0]].append((words, text))
 
     def _phrases_in(self, words: Words) -> Iterator[tuple[Words, str]]:
         """Yield the short texts that stand in these words, as words and as texts."""
@@ -80,15 +74,15 @@ class ErasedWords:
     def are_told_in(self, answer: str) -> bool:
         """Return whether an answer that memory gave without a model tells one, at any length."""
         words = split_words(answer)
-        if any(run in self._runs for run in _long_runs(words)):
+        if not self._runs.keys().isdisjoint(_long_runs(words)):
             return True
         return any(self._phrases_in(words)) and any(map(self.are_all_of, statements(answer)))
 
     def are_all_of(self, text: str) -> bool:
         """Return whether a text says nothing but what was erased."""
         words = split_words(text)
-        runs = list(_long_runs(words))
-        if runs and all(run in self._runs for run in runs):
+        runs = {*_long_runs(words)}
+        if runs and runs <= self._runs.keys():
             return True
         return any(phrase == words for phrase, _ in self._phrases_in(words))
 

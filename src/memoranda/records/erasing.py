@@ -22,6 +22,7 @@ from memoranda.model.clock import Clock
 from memoranda.model.erasure import KeptText, erase_message
 from memoranda.model.models import ForgetReceipt, Kind, Message, PlaceKind, Record, Scope, TextPlace
 from memoranda.model.query import Filter, RecordRelation
+from memoranda.records.drafts import STATED
 from memoranda.records.erased_words import ErasedWords, is_long
 from memoranda.store.sql.store import Store
 from memoranda.text.recalled import is_line_of, lines
@@ -29,8 +30,6 @@ from memoranda.text.sentences import sentence_texts
 
 REASON = "erased on request"
 USER = "user"
-# Origins of what stands on somebody's own word, whatever it cites.
-OWN_WORD = frozenset({"api", "tool", "notes"})
 # What others may write meanwhile is looked for again so often.
 LOOKS = 3
 # How many records are told that may say it in other words.
@@ -95,7 +94,7 @@ class Eraser:
         at = self.clock.now()
         with self.store.write(self.scope) as tx:
             if conversation is None:
-                there = [*tx.get(self.scope, list(named))]  # Others erase, too.
+                there = [*tx.get(self.scope, named)]  # Others erase, too.
                 done = tx.erase(there, at=at, reason=REASON, copies=plan.copies)
             else:
                 done = tx.delete_conversation(conversation, at=at, erase=True)
@@ -246,7 +245,7 @@ class _CopySearch:
 
     def _is_learned(self, record: Record, sources: Sequence[Record], plan: ErasurePlan) -> bool:
         """Return whether a record was learned from what goes, or says nothing else than it."""
-        own = record.kind is Kind.ITEM or record.origin in OWN_WORD or not record.source_ids
+        own = record.kind is Kind.ITEM or record.origin in STATED or not record.source_ids
         named = any(each.id in self._said and is_long(each.content) for each in sources)
         if own or self._conversation is not None or not named:
             return False

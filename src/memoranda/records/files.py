@@ -311,7 +311,15 @@ class Files:
                 changes.append(Insert(new, reason="written"))
             stored = tx.carry_out(changes)
             if operation is not None:  # A receipt is nothing that subscribers should hear of.
-                tx.carry_out([records.plan(self._receipt_draft(operation, change))])
+                receipt = Draft(
+                    content=operation.fingerprint,
+                    kind="item",
+                    namespace=(OPERATIONS, *self.namespace),
+                    key=operation.id,
+                    metadata=asdict(change),
+                    valid_until=records.now() + REPEATABLE,
+                )
+                tx.carry_out([records.plan(receipt)])
         records.announce(stored)
         return change
 
@@ -363,16 +371,6 @@ class Files:
             message = f"operation {operation.id!r:.80} was another change; give this one its own id"
             raise Conflict(message)
         return FileChange(**{**found.metadata, "replayed": True})
-
-    def _receipt_draft(self, operation: FileOperation, change: FileChange) -> Draft:
-        return Draft(
-            content=operation.fingerprint,
-            kind="item",
-            namespace=(OPERATIONS, *self.namespace),
-            key=operation.id,
-            metadata=asdict(change),
-            valid_until=self.records.now() + REPEATABLE,
-        )
 
     def _missing(self, path: str) -> NotFound:
         return NotFound(f"there is no file {path!r:.80} in {'/'.join(self.namespace)!r:.80}")

@@ -298,11 +298,10 @@ class RecordService:
 
 def _refuse_item(record: Record) -> None:
     if record.kind is Kind.ITEM:
-        message = (
+        raise InvalidInput(
             f"{record.id} is an item, not a belief; write it anew with remember(…, kind='item', "
             f"namespace={record.namespace!r}, key={record.key!r})"
         )
-        raise InvalidInput(message)
 
 
 def session_episodes(

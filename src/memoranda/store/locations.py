@@ -56,11 +56,10 @@ def place(location: str | Path | None, settings: Settings) -> str:
     if isinstance(given, str) and is_address:
         # What follows may have a password.
         kind = min((text[: text.index(mark) + 1] for mark in ":=" if mark in text), key=len)
-        message = (
+        raise ConfigError(
             f"location '{kind}…' is unknown; use a file, :memory:, "
             f"postgresql://user@host/database or chroma:///folder"
         )
-        raise ConfigError(message)
     return str(_expand(text).absolute())
 
 
@@ -100,16 +99,21 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
     path, key = place(location, settings), settings.storage.key
     if key and medium(path) != "file":
         what = path.partition("://")[0]
-        message = (
+        raise ConfigError(
             f"storage.key encrypts an SQLite file, not {what}://; unset it, and encrypt the disk"
         )
-        raise ConfigError(message)
     if path.startswith(FOLDER):
         folder = Path(path.removeprefix(FOLDER))
         opened: Store = _chroma().ChromaStore.share(folder, analyzer=TermAnalyzer(), names=names)
         return opened
     if location is None and settings.location is None:
-        _make_folder(Path(path).parent)
+        parent = Path(path).parent
+        try:
+            make_private_folder(parent)
+        except OSError as error:
+            remedy = "name another place with --db or MEMORANDA_LOCATION"
+            message = f"the folder {parent} cannot be made: {error.strerror}; {remedy}"
+            raise StoreReadOnly(message) from error
     common: dict[str, Any] = {
         "analyzer": TermAnalyzer(),
         "names": names,
@@ -123,16 +127,6 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
 
         return PostgresStore(path, **common)
     return SqliteStore(path, **common, key=key.get_secret_value() if key else None)
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        make_private_folder(folder)
-    except OSError as error:
-        message = f"the folder {folder} cannot be made: {error.strerror}"
-        raise StoreReadOnly(
-            f"{message}; name another place with --db or MEMORANDA_LOCATION"
-        ) from error
 
 
 def foreign_memories(path: Path) -> list[ForeignMemory]:

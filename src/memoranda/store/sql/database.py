@@ -305,9 +305,9 @@ class UserRows:
 ITEM_MARK = "§"
 
 
-def indexed(terms: Sequence[str], *, items: bool) -> list[str]:
+def indexed(terms: Sequence[str], *, items: bool) -> Sequence[str]:
     """Return the terms as the index has them; those of items never are those of memories."""
-    return [ITEM_MARK + term for term in terms] if items else list(terms)
+    return [ITEM_MARK + term for term in terms] if items else terms
 
 
 class FullText(Protocol):

@@ -192,9 +192,9 @@ class EntityWrites(UserRows):
         for entity in entities:
             self.run(RENAME, entity=entity, longest=LONGEST_NAME)
 
-    def unlink(self, records: Iterable[int]) -> None:
+    def unlink(self, records: Sequence[int]) -> None:
         """Drop the links of records, the spellings that no other uses, and entities without any."""
-        keys = dump(list(records))
+        keys = dump(records)
         entities = self.column(OF_RECORDS, keys=keys)
         self.run(DROP_LINKS, keys=keys)
         for entity in entities:

@@ -149,7 +149,7 @@ class ErasingWrites(ConversationWrites):
         named, scope = [each.id for each in self.targets(ids)], self.scope.whole_user
         versions = self.related(scope, named, RecordRelation.VERSIONS)
         known = {*named, *versions}
-        alike = [each for each in self.get(scope, list(copies)) if each not in known]
+        alike = [each for each in self.get(scope, copies) if each not in known]
         spoken = [*named, *versions, *alike]
         derived = self.related(scope, spoken, RecordRelation.DERIVED)
         every = [*spoken, *derived]
@@ -233,7 +233,14 @@ class ErasingWrites(ConversationWrites):
         targets = replace(self, scope=self.scope.whole_user).targets(ids)
         keys = [target.key for target in targets]
         self.removes_rows = self.changes_facts = True
-        messages = self._erase_messages(ids, expired=expired)
+        gone: defaultdict[int, list[int]] = defaultdict(list)
+        messages = self.all(MESSAGES, records=dump(ids), expired=int(expired))
+        for conversation, position in sorted(messages):
+            if position >= 0:  # Those that were removed before go, too.
+                gone[conversation].append(position)
+        for conversation, positions in gone.items():
+            self.recount_messages(conversation, -len(positions))
+            self.change_spans(conversation, Replacement(positions))
         self.full_text.remove(self.connection, self.user, keys)
         values = {"ids": dump(ids), "keys": dump(keys)}
         self.connection.keep_last_key()
@@ -248,19 +255,7 @@ class ErasingWrites(ConversationWrites):
         # MEMORY.md, which without them would be read back as additions of a person. It cleans the
         # file and replaces the base right after; or the next synchronization does.
         self.ask_for_purge()
-        return messages
-
-    def _erase_messages(self, records: Sequence[str], *, expired: bool) -> int:
-        """Delete the messages of records; return how many. Those removed before go, too."""
-        gone: defaultdict[int, list[int]] = defaultdict(list)
-        found = self.all(MESSAGES, records=dump(records), expired=int(expired))
-        for conversation, position in sorted(found):
-            if position >= 0:
-                gone[conversation].append(position)
-        for conversation, positions in gone.items():
-            self.recount_messages(conversation, -len(positions))
-            self.change_spans(conversation, Replacement(positions))
-        return len(found)
+        return len(messages)
 
     def redact(
         self,

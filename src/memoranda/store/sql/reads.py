@@ -376,9 +376,7 @@ class SqlReads:
     def namespaces(self, scope: Scope, where: Filter) -> list[tuple[str, ...]]:
         """Return the namespaces of the matching items, each once."""
         sql = "SELECT DISTINCT r.namespace FROM {records} WHERE {mine}"
-        return sorted(
-            self._made(scope, sql, lambda row: rows.decode_namespace(row[0]), where=where)
-        )
+        return self._made(scope, sql, lambda row: rows.decode_namespace(row[0]), where=where)
 
     def ordinals(self, scope: Scope, where: Filter) -> list[int]:
         """Return the ordinals of the matching records."""

@@ -261,9 +261,9 @@ class RecordWrites(EntityWrites, SqlReads):
                 raise self.missing("record", each)
         return [found[each] for each in ids]
 
-    def erased(self, ids: Iterable[str]) -> list[str]:
+    def erased(self, ids: Sequence[str]) -> list[str]:
         """Return which records of the user are gone for good: nothing may rest on them."""
-        return self.column(GONE, ids=dump(list(ids)))
+        return self.column(GONE, ids=dump(ids))
 
     def drop(self, table: str, records: Collection[int]) -> None:
         """Delete the rows of records in a table of what is derived from them."""

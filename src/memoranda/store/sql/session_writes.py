@@ -140,11 +140,10 @@ class SessionWrites(RecordWrites):
         if known is None:
             raise NotFound(f"there is no session {id!r} with episodes of {self.scope.user!r}")
         if after is not None and known.through > after:
-            message = (
+            raise Conflict(
                 f"session {id!r} was read through {known.through} meanwhile, "
                 f"not {after}; plan again from there"
             )
-            raise Conflict(message)
         read = {"through": through, "finished": int(finished)}
         self.run(FINISH, session=id, at=to_ms(at), **read)
 
