@@ -93,7 +93,7 @@ class Mem0Memory:
         scope = parse_identities(user_id=user_id, agent_id=agent_id, run_id=run_id)
         handle = self._handle(scope.get("user_id"), scope.get("agent_id"))
         run, day, said = scope.get("run_id"), parse_day(expiration_date), _parse_messages(messages)
-        kept = {**without_identity(metadata)} | ({RUN: run} if run else {})
+        kept = without_identity(metadata) | ({RUN: run} if run else {})
         kept |= {ENDS: day} if day else {}
         if infer:
             return {"results": _learn(handle, said, run, kept)}

@@ -7,10 +7,9 @@ A provider that fails costs its own names only.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memoranda.entities.rules import RuleExtractor
 from memoranda.errors import ConfigError, MemorandaError, MissingExtra, StoreClosed
@@ -47,8 +46,7 @@ def open_entity_providers(settings: EntitySettings) -> dict[str, EntityExtractor
     return ready
 
 
-@dataclass(frozen=True, slots=True)
-class EntityReading:
+class EntityReading(NamedTuple):
     """What a strategy found in one text.
 
     Attributes:
@@ -72,7 +70,7 @@ class EntityPipeline:
     """
 
     def __init__(
-        self, providers: Mapping[str, EntityExtractor], strategies: Mapping[str, Iterable[str]]
+        self, providers: Mapping[str, EntityExtractor], strategies: Mapping[str, Sequence[str]]
     ) -> None:
         """Put ``providers`` in the order of each of the ``strategies``.
 
@@ -81,13 +79,12 @@ class EntityPipeline:
             strategies: provider names by strategy. Those that are not among the providers
                 are passed over and listed in :attr:`missing`.
         """
-        self._providers = dict(providers)
-        self._strategies = {name: tuple(order) for name, order in strategies.items()}
+        self._providers, self._strategies = providers, strategies
         self.missing = {
             name: REMEDIES[name]
-            for order in self._strategies.values()
+            for order in strategies.values()
             for name in order
-            if name not in self._providers
+            if name not in providers
         }
 
     @property

@@ -43,8 +43,8 @@ class NoteItem:
     section: str | None
     start: int
     stop: int
-    prefix: str = ""
-    listed: bool = True
+    prefix: str
+    listed: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ these conversations .47 (``benchmarks/history_entries.py``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from memoranda.facts.values import stems
 from memoranda.learning.claims import Turn
@@ -57,8 +57,7 @@ _NAME = 1.6
 _BY_LENGTH = (0.0, 0.1, 0.2, 0.5, 0.8)
 
 
-@dataclass(frozen=True, slots=True)
-class QuotableSentence:
+class QuotableSentence(NamedTuple):
     """A sentence that an entry may quote.
 
     Attributes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Event
 from typing import NamedTuple
 from urllib.parse import quote
@@ -72,8 +72,8 @@ class HistoryWriter:
     reader: TurnReader
     language: StageModels
     model: LanguageModel | None
-    plan_claims: PlanClaims | None = None
-    stop: Event = field(default_factory=Event)
+    plan_claims: PlanClaims | None
+    stop: Event
 
     def write(self, session: str | None = None, *, but: Collection[str] = ()) -> list[str]:
         """Write entries for one session, or for all that lack them, ``but`` for some.
@@ -100,7 +100,7 @@ class HistoryWriter:
         self.notes.context_text(make=any(line.startswith("#") for line in lines))
         return lines
 
-    def write_fallback(self, session: str, until: int | None = None) -> bool:
+    def write_fallback(self, session: str, until: int | None = None) -> None:
         """Write the last messages of a session as a raw entry, until a summary can be written.
 
         Nothing of it is raised: it is the last resort.
@@ -108,18 +108,13 @@ class HistoryWriter:
         Args:
             session: the session.
             until: position of the last message that is to be kept; all, if not given.
-
-        Returns:
-            Whether there is such an entry.
         """
         try:
             info = self._session(session)
-            if self.notes is None or info is None:
-                return False
             # All that is not told yet, whether it became facts or not.
-            span = self._span(session, info.noted, until)
-            if span is None:
-                return False
+            span = self._span(session, info.noted, until) if info else None
+            if self.notes is None or span is None:
+                return
             text, raw = write_raw_entry(span.turns), span.comment.replace(" -->", " raw -->")
             with self.notes.locked():
                 written = self.notes.read_history()
@@ -127,8 +122,6 @@ class HistoryWriter:
                     self.notes.append_history_rotated(f"{text}\n{raw}")
         except MemorandaError as error:
             log.warning("the last words of session %r could not be noted: %s", session, error)
-            return False
-        return True
 
     def _session(self, id: str) -> SessionInfo | None:
         return self.records.store.sessions(self.records.scope, id=id).get(id)
@@ -175,8 +168,7 @@ class HistoryWriter:
         memory = notes.text_for_model()
         # The rules leave out by themselves what was said in confidence, or taken back.
         turns = tuple(blank_exclusions(span.turns))
-        most = notes.max_memory_size
-        asked = summarize(self.model, turns, memory, most_bytes=most)
+        asked = summarize(self.model, turns, memory, most_bytes=notes.max_memory_size)
         try:
             made = self.language.wait(asked)
         except UnusableAnswer as error:

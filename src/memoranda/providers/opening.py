@@ -18,8 +18,6 @@ from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.providers.llm.spec import parse_spec, require_key
 
 if TYPE_CHECKING:
-    from pydantic import SecretStr
-
     from memoranda.providers.embedding.local_model import LocalEmbedder
     from memoranda.settings.sections import EmbeddingSettings, LLMSettings, RetrievalSettings
 
@@ -60,7 +58,7 @@ def open_embedder(
                     name,
                     dimensions=settings.dimensions or MATRYOSHKA.get(name, 1536),
                     base_url=settings.base_url,
-                    api_key=_revealed(settings.api_key),
+                    api_key=settings.api_key.get_secret_value() if settings.api_key else None,
                     masks=masks,
                 )
                 server = hide_password(settings.base_url or kind)
@@ -121,13 +119,9 @@ def open_language_model(
         return None
     from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel
 
-    key = _revealed(settings.api_key)
+    key = settings.api_key.get_secret_value() if settings.api_key else None
     to = parse_spec(name, key=key, timeout=settings.timeout, retries=settings.retries)
     if not (find_spec("pydantic_ai") and find_spec(to.provider)):
         raise MissingExtra(f"the language model {to}", "llm")
     require_key(to)
     return PydanticAIModel(to)
-
-
-def _revealed(key: SecretStr | None) -> str | None:
-    return None if key is None else key.get_secret_value()

@@ -18,7 +18,7 @@ class FrozenClock:
         Raises:
             InvalidInput: ``now`` has no time zone.
         """
-        self._now = require_aware(now, "now")
+        self.set(now)
 
     def now(self) -> datetime:
         """Return the moment that was set, in UTC."""

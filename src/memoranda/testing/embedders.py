@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from memoranda.errors import InvalidInput
+from memoranda.model.checks import limited
 from memoranda.providers.embedding.cache import well_formed
 
 WORD = re.compile(r"\w+")
@@ -33,11 +33,9 @@ class HashEmbedder:
         """Make vectors of ``dimensions`` numbers under the model name ``name``.
 
         Raises:
-            InvalidInput: ``dimensions`` is below one.
+            InvalidInput: ``dimensions`` is no whole number of at least one.
         """
-        if dimensions < 1:
-            raise InvalidInput(f"dimensions must be at least 1, got {dimensions}")
-        self.dimensions = dimensions
+        self.dimensions = limited(dimensions, "dimensions")
         self.name = name
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:

@@ -75,7 +75,8 @@ class Calibrator:
                 the scale not unless it is the tokenizer of another model.
             tools: how many of ``counted`` are definitions of tools.
         """
-        report, counted = (max(counted, 1), actual), max(counted, 1)
+        counted = max(counted, 1)
+        report = counted, actual
         is_first = before == UNCALIBRATED and not self._reports
         expected = max(1.0, counted * before.scale + before.overhead)
         if not LEAST <= actual / expected <= MOST:

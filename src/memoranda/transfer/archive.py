@@ -81,7 +81,7 @@ def archive_lines(
         yield _line("decision", NameDecision(name, target))
     for page in store.pages(scope, Filter.at_any_time(kinds=tuple(Kind))):
         trails = store.trails(scope, [record.id for record in page])
-        for record in (each for each in page if each.id in trails):
+        for record in page:
             yield _line("record", record, trails[record.id])
     kept = store.user_metadata(scope)
     for kind, found in (("session", kept.sessions), ("erased", kept.erased)):

@@ -242,7 +242,7 @@ def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, by
     over = {id_ for id_, trail in trails.items() if trail.closed_at}
     forgotten = {each.id for each in messages if each.record_id in over}
     for number, line in enumerate(jsonl.dump(info, messages, forgotten)):
-        yield "message" if number else "metadata", line
+        yield "message" if number else "conversation", line
 
 
 # In
@@ -265,8 +265,7 @@ def read_session(path: Path, target: ImportTarget) -> Iterator[ForeignConversati
             (said,) = parse_message(message)
             if says(said) or said.raw is not None:
                 check_message(said)
-                is_forgotten = message.id in forgotten
-                messages.append(ForeignMessage(key, said, forgotten=is_forgotten))
+                messages.append(ForeignMessage(key, said, forgotten=message.id in forgotten))
     yield ForeignConversation(str(path), info, messages)
 
 

@@ -168,7 +168,7 @@ CONVERSATION_EXPIRY = timedelta(days=30)
 
 def read_chroma(path: Path, target: ImportTarget) -> Iterator[ForeignRecord]:
     """Yield a record for each memory in a folder, the oldest first."""
-    yield from read_memories(foreign_memories(path), str(path), target)
+    return read_memories(foreign_memories(path), str(path), target)
 
 
 def read_memories(
@@ -265,8 +265,8 @@ def read_markdown(path: File, target: ImportTarget) -> Iterator[ForeignRecord]:
         InvalidInput: it is no text, or there is no memory in it.
     """
     with reading_file(path):
-        text = path.read_text("utf-8-sig") if path.is_file() else "\0"
-    found = list(_drafts(text, path, target.zone)) if "\0" not in text else []
+        text = path.read_text("utf-8-sig")
+    found = list(_drafts(text, path, target.zone))
     if not found:
         raise InvalidInput(f"{path} is not a text that holds a memory")
     for draft in found:

@@ -54,11 +54,8 @@ log = logging.getLogger("memoranda.import")
 
 # What may be imported ends with these; of a ZIP archive, with the first of them.
 SUFFIXES = (*TEXTS, ".zip", ".db", ".sqlite", ".sqlite3")
-UNREAD = "files that were not read"
-# What an export counts of its lines; of one conversation, the first line is its own.
-EXPORTED = {"record": "records", "message": "messages"} | dict.fromkeys(
-    ("conversation", "metadata"), "conversations"
-)
+# The types of lines that an export counts.
+EXPORTED = ("record", "message", "conversation")
 
 # Out
 
@@ -106,7 +103,7 @@ def export(
     def lines() -> Iterator[bytes]:
         for kind, line in found:
             if kind in EXPORTED:
-                counts.moved[EXPORTED[kind]] += 1
+                counts.moved[f"{kind}s"] += 1
             yield line
 
     notes = read_notes(source, counts) if form == FileFormat.MEMORANDA else ()
@@ -180,13 +177,13 @@ def _import_folder(target: ImportTarget, root: File, known: FileFormat | None) -
             if isinstance(file, Path) and zipfile.is_zipfile(file):
                 _import_folder(target, zipfile.Path(file), known)
             elif known and _format_of(file) is not known:
-                target.counts.pass_over(f"{file} is not a file of {known}", UNREAD)
+                target.counts.pass_over(f"{file} is not a file of {known}")
             else:
                 _import_one(target, file, known)
         except InvalidInput as error:
             if target.counts.strict:
                 raise
-            target.counts.pass_over(str(error), UNREAD)
+            target.counts.pass_over(str(error))
 
 
 def _import_one(target: ImportTarget, path: File, known: FileFormat | None) -> None:
@@ -239,7 +236,7 @@ def _files_of(folder: File, counts: ImportCounts, above: str = "") -> Iterator[F
         elif each.is_dir() or kind in kinds or foreign_records.NAMED.fullmatch(name):
             yield each
         elif kind == ".md":
-            counts.pass_over(f"{each} has no name of a memory", UNREAD)
+            counts.pass_over(f"{each} has no name of a memory")
         else:
             counts.leave_out(f"files that are not read ({kind or each.name})")
 
@@ -380,7 +377,6 @@ def _import_conversation(
     """Store what is not there yet of a conversation, a transaction for each batch."""
     found = found._replace(messages=_distinct(found.messages))
     with target.counts.reading(found.place):
-        clean(found.info.id, "the name of a conversation")
         new = _new_messages(target, format, found)
         gone = (each for each in found.messages if each.forgotten)
         over = {target.id_of("ep", format, it.key, it.said.timestamp) for it in gone}

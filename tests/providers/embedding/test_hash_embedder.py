@@ -49,5 +49,5 @@ def test_name_and_dimensions_are_those_given():
     assert (HashEmbedder().name, HashEmbedder().dimensions) == ("hash", 64)
     with pytest.raises(InvalidInput, match="list of strings"):
         HashEmbedder().embed("text")
-    with pytest.raises(InvalidInput, match="got 0"):
+    with pytest.raises(InvalidInput, match="dimensions=0 must"):
         HashEmbedder(0)

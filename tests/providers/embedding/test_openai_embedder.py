@@ -81,12 +81,12 @@ def test_the_request_is_what_servers_understand(connect, server):
 def test_a_key_goes_where_it_was_meant_to(connect, server, monkeypatch):
     """A given key is sent; that of the environment to the server of the environment alone."""
     with pytest.raises(ConfigError, match=r"set OPENAI_API_KEY or embedding\.api_key"):
-        OpenAIEmbedder()
+        OpenAIEmbedder("model", dimensions=4)
     monkeypatch.setenv("OPENAI_API_KEY", "from-env")
     connect().embed(["a"])
     connect(api_key="mine").embed(["a"])
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-    embedder = OpenAIEmbedder(dimensions=4)
+    embedder = OpenAIEmbedder("text-embedding-3-large", dimensions=4)
     embedder.embed(["a"])
     embedder.close()
     assert embedder.name == "text-embedding-3-large@4"
@@ -127,7 +127,7 @@ def test_a_server_that_does_not_answer_is_an_unavailable_model(connect, server, 
         connect(unused_url).embed(["a"])
     assert unused_url in str(caught.value)
     with pytest.raises(ConfigError, match="base_url"):
-        OpenAIEmbedder(base_url="http://[::1", api_key="k")
+        OpenAIEmbedder("model", dimensions=4, base_url="http://[::1", api_key="k")
     # None of them tells the password that an address may hold.
     told = [str(caught.value)]
     for url in (unused_url.replace("//", "//ana:tiger@"), "http://ana:tiger@host:port"):

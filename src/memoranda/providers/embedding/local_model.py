@@ -238,8 +238,6 @@ class LocalEmbedder(ABC):
             EmbeddingError: the runtime failed.
         """
         cleaned = well_formed(texts)
-        if not texts:
-            return []
         try:
             return self._loaded().embed(cleaned, query=query)
         except MemorandaError:

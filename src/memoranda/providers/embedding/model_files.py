@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import NamedTuple
 from urllib.request import build_opener
 
 from platformdirs import user_data_path
@@ -29,8 +29,7 @@ CHUNK = 1 << 20
 TIMEOUT = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedFile:
+class PublishedFile(NamedTuple):
     """A file as its authors published it: ``name``, ``size`` in bytes, ``sha256``.
 
     Beside these of which ``model`` it is, and the ``remedy`` where it is missing or another one.

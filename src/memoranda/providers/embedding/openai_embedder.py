@@ -47,9 +47,9 @@ class OpenAIEmbedder:
 
     def __init__(
         self,
-        model: str = "text-embedding-3-large",
+        model: str,
         *,
-        dimensions: int = 256,
+        dimensions: int,
         base_url: str | None = None,
         api_key: str | None = None,
         timeout: float = 30.0,

@@ -126,8 +126,8 @@ class _MessageConverter:
 def _content(message: Message) -> list[UserItem]:
     """Return what a message says and shows, without what is blank; its speaker's name leads."""
     content = message.get("content")
-    found = [_part(part) for part in ([content] if isinstance(content, str) else content or ())]
-    found = [part for part in found if not isinstance(part, str) or part.strip()]
+    parts = [content] if isinstance(content, str) else content or ()
+    found = [part for part in map(_part, parts) if not isinstance(part, str) or part.strip()]
     name = message.get("name") if message["role"] != "tool" else None  # There, of a function.
     if name and found and isinstance(found[0], str):
         found[0] = f"{name}: {found[0]}"

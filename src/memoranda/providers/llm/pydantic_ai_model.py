@@ -45,10 +45,6 @@ class PydanticAIModel:
         except LookupError:
             return False
 
-    def __repr__(self) -> str:
-        """Show the model, never the key."""
-        return f"PydanticAIModel({self.name!r})"
-
     async def ask(self, instructions: str, prompt: str, answer: type[T]) -> Reply[T]:
         """Return what the model answers to ``prompt``, as an ``answer``, which is a dataclass.
 
