@@ -180,7 +180,8 @@ def test_scores_are_those_of_the_model_of_the_specification(location, profile, c
         pytest.skip(because)
     texts = ["Alex loves robotics and AI", "The kitchen light is off", "Robots need charging"]
     query = "What is the user interested in, machines?"
-    first, *others = model.embed([query, *texts]).astype(np.float64)
+    made = model.embed([query, *texts])
+    first, *others = (each.vector.astype(np.float64) for each in made)
     likeness = {text: float(first @ other) for text, other in zip(texts, others, strict=True)}
     assert model.dimensions == 384
     with Memory(location, settings=profile, clock=clock) as memory:
