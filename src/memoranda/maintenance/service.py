@@ -31,7 +31,7 @@ from memoranda.maintenance import decay
 from memoranda.model.changes import Enrich, Fade, RecordChange, Retire
 from memoranda.model.checks import MILLISECOND, refuse_unknown, several
 from memoranda.model.models import Kind, Record, Scope, is_active
-from memoranda.model.query import Filter, Order, Subset
+from memoranda.model.query import Filter, Subset
 from memoranda.model.reports import MaintenanceReport, StageReport
 from memoranda.records.drafts import Retention
 from memoranda.store.sql.store import Store
@@ -124,12 +124,8 @@ class Maintenance:
     def expire(self, *, dry_run: bool = False) -> StageReport:
         """Retire what is past its retention; with ``remove``, take what is retired out for good."""
         now = self.now()
-        older = [
-            self._records(Order.NEWEST, now=now, kinds=(kind,), recorded_before=before)[::-1]
-            for kind, before in cutoffs(self.retention, now).items()
-        ]
         ended = self._records(now=now, kinds=tuple(Kind), retired=True, subset=Subset.ENDED)
-        over = plan_expiry(chain(ended, *older), self.retention, now)
+        over = plan_expiry(chain(ended, self._older(now)), self.retention, now)
         if self.remove:
             return self._remove(over, now, dry_run=dry_run)
         counts = Counter(record.kind.value for record, _ in over)
@@ -159,12 +155,16 @@ class Maintenance:
     def _retired(self, now: datetime) -> Iterator[Record]:
         """Yield what has expired or was forgotten; a former version only if it would have, too."""
         yield from self._records(now=now, kinds=tuple(Kind), retired=True, subset=Subset.OVER)
-        for kind, before in cutoffs(self.retention, now).items():
-            old = self._records(now=now, kinds=(kind,), retired=True, recorded_before=before)
-            yield from (record for record in old if not is_active(record, now))
+        old = self._older(now, retired=True)
+        yield from (record for record in old if not is_active(record, now))
 
-    def _records(self, order: Order = Order.RECORDED, **conditions: Any) -> list[Record]:
-        return self.store.records(self.scope, Filter(**conditions), order=order)
+    def _older(self, now: datetime, **conditions: Any) -> Iterator[Record]:
+        """Yield the records from before the cutoff of their kind."""
+        for kind, before in cutoffs(self.retention, now).items():
+            yield from self._records(now=now, kinds=(kind,), recorded_before=before, **conditions)
+
+    def _records(self, **conditions: Any) -> list[Record]:
+        return self.store.records(self.scope, Filter(**conditions))
 
     def decay(self, *, dry_run: bool = False) -> StageReport:
         """Lower the confidence of decaying facts; retire those below the threshold."""

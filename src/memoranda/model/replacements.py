@@ -67,19 +67,13 @@ class Replacement:
         """Return the spans of a pruning as they are after the replacement."""
         found: list[PrunedSpan] = []
         for span in cuts:
-            moves = self.shift and span.last >= self.following
-            if not moves and not self._removes_from(span):
-                found.append(span)
-                continue
             for part in self._moved(span):
-                found += split_by_holes(part, held)
+                found += [part] if part is span else split_by_holes(part, held)
         return tuple(found)
 
-    def _removes_from(self, span: PrunedSpan) -> bool:
-        return any(span.first <= place <= span.last for place in self.removed)
-
     def _moved(self, span: PrunedSpan) -> list[PrunedSpan]:
-        if self._removes_from(span):
+        """Return a span as it is then, or its parts; itself, where nothing in it was removed."""
+        if any(span.first <= place <= span.last for place in self.removed):
             span = span.tear()
         if not self.shift or span.last < self.following:
             return [span]

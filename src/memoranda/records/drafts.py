@@ -100,8 +100,7 @@ def parse_draft(item: object, place: str) -> Draft:
     if isinstance(item, str):
         return Draft(content=item)
     if not isinstance(item, Mapping) or "content" not in item:
-        message = f"{place} must be a text or a dict with content, got {item!r:.80}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{place} must be a text or a dict with content, got {item!r:.80}")
     checks.refuse_unknown(item, DRAFT_KEYS, f"{place}: argument")
     return cast("Draft", dict(item))
 
@@ -227,8 +226,7 @@ class RecordPlanner:
 def _parse_place(draft: Draft, *, is_item: bool) -> tuple[tuple[str, ...], str | None]:
     """Return the namespace and key of a draft: those of an item, or none."""
     if is_item and draft.get("key") is None:
-        message = "an item needs a key; write kind='item', namespace=(…), key='…'"
-        raise InvalidInput(message)
+        raise InvalidInput("an item needs a key; write kind='item', namespace=(…), key='…'")
     remedy = "items; add kind='item', or leave it out"
     if is_item:
         remedy = "memories; leave it out, because an item is not believed"
@@ -294,8 +292,7 @@ def parse_tags(tags: object) -> tuple[str, ...]:
     if tags == ():
         return ()
     if isinstance(tags, str) or not isinstance(tags, Iterable):
-        message = f"tags must be a list of texts, got {tags!r:.80}; write tags=[…]"
-        raise InvalidInput(message)
+        raise InvalidInput(f"tags must be a list of texts, got {tags!r:.80}; write tags=[…]")
     return tuple(dict.fromkeys(checks.clean(tag, "a tag") for tag in tags))
 
 
@@ -303,8 +300,7 @@ def _number(value: object, name: str, most: float = math.inf) -> float:
     found = checks.number(value, name)
     if found is None or not 0 <= found <= most or value == math.inf:
         upper = f" and {most:g}" if most < math.inf else " and infinity"
-        message = f"{name}={value!r} must be a number between 0{upper}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name}={value!r} must be a number between 0{upper}")
     return float(found)
 
 
@@ -318,8 +314,7 @@ def parse_namespace(given: object, name: str = "namespace") -> tuple[str, ...]:
         InvalidInput: it is one text rather than several, or a part of it is empty.
     """
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        message = f"{name}={given!r:.80} must be a tuple of texts; write ('users', 'ana')"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name}={given!r:.80} must be a tuple of texts; write ('users', 'ana')")
     return tuple(checks.clean(part, f"a part of {name}") for part in given)
 
 
@@ -408,8 +403,7 @@ def admit_text(text: str, policy: SecretPolicy, name: str = "content") -> str:
     if policy == "mask":
         return mask_secrets(text)
     if kind := secret_kind(text):
-        message = f"{name} seems to hold {kind}; secrets are not kept in memory: {REMEDY}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} seems to hold {kind}; secrets are not kept in memory: {REMEDY}")
     return text
 
 

@@ -226,13 +226,11 @@ class _CopySearch:
             if source.id in text or any(is_line_of(line, source.content) for line in lines(text)):
                 return True
         long = [source for source in sources if is_long(source.content)]
-        recalled = self._recalled_into(conversation) if long else frozenset()
+        recalled = self._recalled_into(conversation) if long and conversation else frozenset()
         return any(source.id in recalled or self._first_said_by(source) != role for source in long)
 
-    def _find_recalled(self, conversation: str | None) -> frozenset[str]:
+    def _find_recalled(self, conversation: str) -> frozenset[str]:
         """Return which records were recalled into a conversation."""
-        if conversation is None:
-            return frozenset()
         where = Filter.at_any_time(kinds=tuple(Kind), recalled_in=conversation)
         return frozenset(each.id for each in self._store.records(self._scope, where))
 

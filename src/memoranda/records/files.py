@@ -420,6 +420,5 @@ def parse_files_namespace(namespace: Iterable[str]) -> tuple[str, ...]:
     """
     parts = parse_namespace(namespace)
     if not parts or parts[0] == OPERATIONS:
-        message = f"namespace={parts!r:.80} can hold no files; write namespace=('files',)"
-        raise InvalidInput(message)
+        raise InvalidInput(f"namespace={parts!r:.80} can hold no files; write namespace=('files',)")
     return parts

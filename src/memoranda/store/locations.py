@@ -44,8 +44,7 @@ def place(location: str | Path | None, settings: Settings) -> str:
     if given is None:
         return str(user_data_path("memoranda") / "memory.db")
     if not isinstance(given, str | Path) or not str(given).strip():
-        message = f"location={given!r:.80} is not a path; use a file or :memory:"
-        raise ConfigError(message)
+        raise ConfigError(f"location={given!r:.80} is not a path; use a file or :memory:")
     text = str(given)
     path = text.removeprefix(FOLDER)
     if path != text and path.strip("/ "):
@@ -72,8 +71,7 @@ def _expand(path: str) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        message = f"location {path!r} cannot be used: {error}"
-        raise ConfigError(message) from error
+        raise ConfigError(f"location {path!r} cannot be used: {error}") from error
 
 
 def medium(place: str) -> str:

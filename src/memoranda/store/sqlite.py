@@ -120,8 +120,7 @@ class ErrorTranslator:
             message = f"{error.object!r:.80} holds a lone surrogate, which no UTF-8 can hold"
             raise errors.InvalidInput(message) from error
         if isinstance(error, UnicodeDecodeError):
-            message = database.DAMAGED_ROW.format(self._path, error)
-            raise errors.StoreError(message) from error
+            raise errors.StoreError(database.DAMAGED_ROW.format(self._path, error)) from error
         if isinstance(error, apsw.Error):
             meaning, message = next(MEANINGS[each] for each in MEANINGS if isinstance(error, each))
             name = type(error).__name__
@@ -273,8 +272,7 @@ def create_private(path: str) -> None:
         if not Path(path).is_file():
             raise errors.StoreReadOnly(CANNOT_OPEN.format(path=path)) from None
     except (OSError, ValueError) as error:
-        message = explain_unwritable(path.removesuffix(PARTIAL), error)
-        raise errors.StoreReadOnly(message) from error
+        raise errors.StoreReadOnly(explain_unwritable(path.removesuffix(PARTIAL), error)) from error
 
 
 @cache
@@ -565,10 +563,8 @@ class SqliteStore(Store):
                 copy.step()
             return
         with self.read() as connection:
-            raw = connection.raw
-            if read_version(raw, self.location) == len(database.schema_steps()) and opens_index(
-                raw
-            ):
+            raw, newest = connection.raw, len(database.schema_steps())
+            if read_version(raw, self.location) == newest and opens_index(raw):
                 return
         with self.transact() as connection:
             bring_up_to_date(connection.raw, DIALECT.schema(), self.location)
@@ -588,9 +584,9 @@ class SqliteStore(Store):
             except apsw.CorruptError as error:
                 lines = [f"cannot be checked ({error})"]
             found += [f"{INDEX if 'fts' in line.lower() else name}: {line}" for line in lines]
-        broken = connection.all('SELECT "table" FROM pragma_foreign_key_check')
+        broken = connection.column('SELECT "table" FROM pragma_foreign_key_check')
         if broken:
-            found.append(f"broken foreign keys: {len(broken)} ({broken[0][0]})")
+            found.append(f"broken foreign keys: {len(broken)} ({broken[0]})")
         return found
 
     def rebuild(self) -> list[str]:
@@ -613,8 +609,7 @@ class SqliteStore(Store):
                 return None
             # Whoever writes waits meanwhile, so this waits for readers only for a moment.
             connection.patience = min(PATIENCE, self.busy_timeout)
-            state = connection.one("PRAGMA wal_checkpoint (TRUNCATE)")
-            return BUSY if state is None or state[0] else None
+            return BUSY if connection.value("PRAGMA wal_checkpoint (TRUNCATE)") else None
 
     def backup(self, path: str) -> None:
         """Write a copy of one moment to ``path``, which appears there whole or not at all.
@@ -625,8 +620,7 @@ class SqliteStore(Store):
         """
         partial = Path(f"{path}{PARTIAL}")
         if Path(path).exists():
-            message = f"{path} exists already; choose a new name for the backup"
-            raise errors.InvalidInput(message)
+            raise errors.InvalidInput(f"{path} exists already; choose a new name for the backup")
         try:
             partial.unlink(missing_ok=True)
             create_private(str(partial))

@@ -107,8 +107,7 @@ def require_known(schema: int, location: str) -> None:
         SchemaTooNew: a newer memoranda wrote it.
     """
     if schema > len(schema_steps()):
-        message = f"{location} has schema {schema}; pip install -U memoranda to upgrade"
-        raise SchemaTooNew(message)
+        raise SchemaTooNew(f"{location} has schema {schema}; pip install -U memoranda to upgrade")
 
 
 @cache

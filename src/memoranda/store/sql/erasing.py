@@ -129,13 +129,13 @@ class ErasingWrites(ConversationWrites):
 
         What was only believed less for one of them would be believed again.
         """
-        named = [each.id for each in self.targets(ids)]
-        versions = self.related(self.scope, named, RecordRelation.VERSIONS)
-        versions += self.related(self.scope, [*named, *versions], RecordRelation.FORMER)
-        every = [*named, *versions]
+        self.targets(ids)  # Each is there.
+        versions = self.related(self.scope, ids, RecordRelation.VERSIONS)
+        versions += self.related(self.scope, [*ids, *versions], RecordRelation.FORMER)
+        every = [*ids, *versions]
         self.end(every, at, reason, by=superseded_by)
         return ForgetReceipt(
-            id=next(iter(named), ""), records=len(every), versions=tuple(versions), erased=False
+            id=next(iter(ids), ""), records=len(every), versions=tuple(versions), erased=False
         )
 
     def erase(
@@ -146,18 +146,19 @@ class ErasingWrites(ConversationWrites):
         By any agent of the user: the text is gone for good, or it is not. What was believed less
         for one of them ends as in :meth:`forget`.
         """
-        named, scope = [each.id for each in self.targets(ids)], self.scope.whole_user
-        versions = self.related(scope, named, RecordRelation.VERSIONS)
-        known = {*named, *versions}
+        self.targets(ids)  # Each is there.
+        scope = self.scope.whole_user
+        versions = self.related(scope, ids, RecordRelation.VERSIONS)
+        known = [*ids, *versions]
         alike = [each for each in self.get(scope, copies) if each not in known]
-        spoken = [*named, *versions, *alike]
+        spoken = [*known, *alike]
         derived = self.related(scope, spoken, RecordRelation.DERIVED)
         every = [*spoken, *derived]
-        former = self.related(scope, [*named, *versions], RecordRelation.FORMER)
+        former = self.related(scope, known, RecordRelation.FORMER)
         messages = self._remove(every, at, reason)
         self.end([each for each in former if each not in every], at, reason)
         return ForgetReceipt(
-            id=next(iter(named), ""),
+            id=next(iter(ids), ""),
             erased=True,
             records=len(every),
             versions=tuple(versions),

@@ -189,12 +189,11 @@ def _differences(connection: SqlConnection, database: Database) -> Iterator[str]
     yield from _report("records missing from the full-text index, or there too early", wrong)
 
 
-def _report(name: str, found: list[Any]) -> list[str]:
-    """Return a line about what was found, if anything was."""
-    if not found:
-        return []
-    more = ", …" if len(found) > MOST_NAMED else ""
-    return [f"{name}: {len(found)} ({', '.join(map(str, found[:MOST_NAMED]))}{more})"]
+def _report(name: str, found: list[Any]) -> Iterator[str]:
+    """Yield a line about what was found, if anything was."""
+    if found:
+        more = ", …" if len(found) > MOST_NAMED else ""
+        yield f"{name}: {len(found)} ({', '.join(map(str, found[:MOST_NAMED]))}{more})"
 
 
 def rebuild(database: Database) -> list[str]:

@@ -115,6 +115,10 @@ PAGE = f"""
 SELECT (SELECT name FROM users WHERE key = r.user_key), {rows.RECORD} FROM {{records}}
 WHERE {{mine}} {{beyond}} ORDER BY {{order}} LIMIT :limit OFFSET :offset
 """
+IDS = """
+SELECT r.id FROM records r WHERE {mine}
+    AND substr(r.id, 1, length(CAST(:beginning AS text))) = :beginning ORDER BY r.id LIMIT :limit
+"""
 AFTER = "AND r.key > (SELECT key FROM records WHERE user_key = :user AND id = :after)"
 # Records that are read at once, where all are read.
 AT_ONCE = 1_000
@@ -335,9 +339,8 @@ class SqlReads:
         sql = sql.replace("{beyond}", "" if after is None else beyond)
         if where.waiting is not None:  # In this order SQLite finds the first without all others.
             sql = sql.replace("ORDER BY r.key", "ORDER BY w.record_key")
-        page: dict[str, Any] = {"offset": offset, "after": after}
-        page["limit"] = BEYOND if limit is None else limit
-        return self._made(scope, sql, rows.owned_record, where=where, **page)
+        page: dict[str, Any] = {"limit": BEYOND if limit is None else limit, "offset": offset}
+        return self._made(scope, sql, rows.owned_record, where=where, after=after, **page)
 
     def pages(
         self, scope: Scope, where: Filter, order: Order = Order.RECORDED
@@ -363,10 +366,7 @@ class SqlReads:
 
     def ids(self, scope: Scope, beginning: str, *, limit: int) -> list[str]:
         """Return the ids, in order, of records that begin with a text, active or not."""
-        sql = """SELECT r.id FROM records r WHERE {mine}
-            AND substr(r.id, 1, CAST(:length AS integer)) = :beginning ORDER BY r.id LIMIT :limit"""
-        given: dict[str, Any] = {"length": len(beginning), "beginning": beginning, "limit": limit}
-        return self._made(scope, sql, first_value, **given)
+        return self._made(scope, IDS, first_value, beginning=beginning, limit=limit)
 
     def count(self, scope: Scope | None, where: Filter) -> dict[Kind, int]:
         """Return how many records match, by kind."""

@@ -123,8 +123,7 @@ def decode(codecs: Mapping[str, Codec], values: dict[str, Any]) -> dict[str, Any
             if (value := values[name]) is not None:
                 values[name] = codec.read(value)
         except DAMAGE as error:
-            message = f"{name} cannot be read ({type(error).__name__}: {error})"
-            raise ValueError(message) from error
+            raise ValueError(f"{name} cannot be read ({type(error).__name__}: {error})") from error
     return values
 
 

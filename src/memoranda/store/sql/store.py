@@ -190,8 +190,8 @@ class Store(database.Database, TransferReads, IndexReads, AccessReads):
     def scope(self, user: str, agent: str | None = None) -> Scope:
         """Return the scope of a user as it is now: it cannot be used once they are deleted."""
         scope = Scope(user, agent)
-        with self._reading(scope) as (connection, _):
-            return replace(scope, deletions=known_user(connection.one, scope).deletions)
+        with self._reading(scope) as (_, state):
+            return replace(scope, deletions=state.deletions)
 
     @contextmanager
     def write(self, scope: Scope, *, patience: float | None = None) -> Iterator[Transaction]:
@@ -353,12 +353,11 @@ class Store(database.Database, TransferReads, IndexReads, AccessReads):
         self, work: str, *, now: datetime, until: datetime, limit: int
     ) -> list[Record]:
         """Claim the next records that wait for a kind of work; return them."""
-        values = {"work": work, "now": to_ms(now), "until": to_ms(until), "limit": limit}
-        values["future"] = to_ms(now + FUTURE)
+        values: dict[str, Any] = {"work": work, "now": to_ms(now), "future": to_ms(now + FUTURE)}
+        values |= {"until": to_ms(until), "limit": limit}
         self.queue_newest()
-        with self._reading(None) as (connection, _):  # So that who finds none waits for nobody.
-            if connection.value(IS_WAITED, values) is None:
-                return []
+        if not self._made(None, IS_WAITED, **values):  # So who finds none waits for nobody.
+            return []
         with self.transact() as connection:
             claimed = connection.all(CLAIM_RECORDS, values)
             users, keys = ({row[place] for row in claimed} for place in (0, 1))
