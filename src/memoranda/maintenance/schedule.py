@@ -133,10 +133,6 @@ class Schedule:
         zone: of whose clock.
         on_report: called after each user.
         stop: when set, no further user is taken.
-        lease: how long after a process was killed others take its user over.
-
-    Attributes:
-        figures: where each run for a user is counted.
 
     Raises:
         ConfigError: a time of the settings cannot be read.

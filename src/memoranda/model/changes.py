@@ -82,69 +82,70 @@ class Insert:
 
 
 @dataclass(frozen=True, slots=True)
-class Close:
-    """End the validity of a record; it stays for ``as_of`` and history.
+class ChangeOfRecord:
+    """A change of one record.
 
     Attributes:
         id: the record.
         at: when.
+    """
+
+    id: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Close(ChangeOfRecord):
+    """End the validity of a record; it stays for ``as_of`` and history.
+
+    Attributes:
         reason: why, for its history.
         superseded_by: what takes its place.
         only_open: refuse the plan with ``InvalidInput`` where it was closed meanwhile.
     """
 
-    id: str
-    at: datetime
     reason: str
     superseded_by: str | None = None
     only_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Reweigh:
+class Reweigh(ChangeOfRecord):
     """Set confidence and decay rate, from which it fades anew: a confirmation, a conflict."""
 
-    id: str
-    at: datetime
     confidence: float
     decay_rate: float
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Fade:
+class Fade(ChangeOfRecord):
     """Set the confidence that decay has left of a record's strength. Leaves no history.
 
     Passed over where the record was recalled or said again after ``at``.
     """
 
-    id: str
-    at: datetime
     confidence: float
 
 
 @dataclass(frozen=True, slots=True)
-class Retire:
+class Retire(ChangeOfRecord):
     """End the validity of a record, if it has not ended, and drop its vector and its links.
 
     It stays for ``as_of``, where words find it, and for history. Passed over if it was recalled
     after ``at``.
     """
 
-    id: str
-    at: datetime
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Reinforce:
+class Reinforce(ChangeOfRecord):
     """Add sources to a record that was stated again; its decay starts anew from its strength.
 
     Sources that it has already are passed over; where none is left, nothing happens.
     """
 
-    id: str
-    at: datetime
     sources: tuple[str, ...]
     reason: str = "said again"
 
@@ -165,11 +166,9 @@ class Supersede:
 
 
 @dataclass(frozen=True, slots=True)
-class Enrich:
+class Enrich(ChangeOfRecord):
     """Link a record to more entities, and stamp its ``enriched_at`` (requirement S4.13)."""
 
-    id: str
-    at: datetime
     mentions: tuple[Mention, ...]
 
 

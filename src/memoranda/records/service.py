@@ -57,11 +57,9 @@ class RecordService:
         """Return the present moment, to the millisecond."""
         return self.clock.now()
 
-    def plan(
-        self, draft: Draft, *, reason: str = "remembered", unless_known: bool = False
-    ) -> Insert:
-        """Return the action that stores ``draft``."""
-        return self.planner.plan(self.scope, draft, reason=reason, unless_known=unless_known)
+    def plan(self, draft: Draft, **how: Any) -> Insert:
+        """Return the action that stores ``draft``, planned as :meth:`RecordPlanner.plan` does."""
+        return self.planner.plan(self.scope, draft, **how)
 
     def add(self, draft: Draft, **how: Any) -> Record:
         """Store ``draft``, planned as :meth:`plan` does, and return its record."""
