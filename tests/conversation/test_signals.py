@@ -13,7 +13,7 @@ from message_samples import call, message, result
 from tables import each_row
 
 from memoranda.conversation.scoring import score
-from memoranda.conversation.signals import HEAD, NONE, TAIL, Signals, refers_to_earlier, signals
+from memoranda.conversation.signals import NONE, READ, Signals, refers_to_earlier, signals
 from memoranda.model.models import Image
 
 JUDGED = Path(__file__).with_name("judged.txt")
@@ -171,7 +171,7 @@ def test_head_and_tail_of_a_long_text_are_read():
     padding = "lorem ipsum " * 1_000
     assert "constraint" in said("Never use tabs.\n" + padding)
     assert "constraint" in said(padding + "\nNever use tabs.")
-    assert "constraint" not in said(padding[: HEAD + TAIL] + "\nNever use tabs.\n" + padding)
+    assert "constraint" not in said(padding[: 2 * READ] + "\nNever use tabs.\n" + padding)
 
 
 def test_every_language_knows_the_certain_cues():

@@ -85,9 +85,9 @@ def _mentions(messages: Sequence[Message]) -> Iterator[tuple[str, int, int]]:
 def _texts(message: Message) -> Iterator[tuple[int, str]]:
     """Yield the texts of a message, each with its source."""
     if message.role in SOURCES:
-        yield SOURCES[message.role], excerpt(message.content, READ, READ)
+        yield SOURCES[message.role], excerpt(message.content, READ)
     for call in message.tool_calls:
-        yield CALL, excerpt(call.arguments, READ, READ)
+        yield CALL, excerpt(call.arguments, READ)
 
 
 def _near_secrets(text: str) -> Callable[[int, int], bool]:

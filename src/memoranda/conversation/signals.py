@@ -40,7 +40,7 @@ from memoranda.text.patterns import (
 )
 
 _GAP = 6  # most words that {gap} stands for
-HEAD, TAIL = 2_500, 1_500  # characters that are read of a longer text
+READ = 2_000  # characters of each end that are read of a longer text
 
 # Accents of Latin, Greek and Cyrillic letters, vowels of Arabic, apostrophes.
 _MARKS = compile_scanner("[\u0300-\u036f\u064b-\u0655\u2018\u2019\u02bc']")
@@ -62,9 +62,9 @@ _TALK = frozenset({"casual", "done", "if"})  # what small talk may signal
 _CODE = compile_pattern(r"```.*?(?:```|\Z)|^[ \t]*>.*$|###\w+###", re.DOTALL | re.MULTILINE)
 
 
-def excerpt(text: str, head: int = HEAD, tail: int = TAIL) -> str:
-    """Return the text, or head and tail of one that is longer than both."""
-    return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"
+def excerpt(text: str, size: int = READ) -> str:
+    """Return the text, or so many characters of each end of one that is longer than both."""
+    return text if len(text) <= 2 * size else f"{text[:size]}\n{text[-size:]}"
 
 
 def fold(text: str) -> str:
