@@ -233,6 +233,15 @@ def test_a_question_needs_no_mark(text, question):
     The wedding is on the 3rd, right? | yes
     Did I tell you where my keys are? | yes
     dose of my metformin | yes
+    what antibiotic makes me break out | yes
+    until when is my permit valid | yes
+    which of the cats is on a diet | yes
+    where in the hospital do i work | yes
+    who'll stand up beside me | yes
+    does mum still do dialysis | yes
+    may I drive at night | yes
+    May was a good month | no
+    Since when I ask nobody answers | no
     did my left ankle in july so i see hannah the physio every second wednesday | no
     did my homework and went to bed | no
     I started with kickboxing, can you believe it? | no
