@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks import (
     adding,
+    answering,
     conversing,
     dates,
     embedding,
@@ -51,6 +52,7 @@ QUALITY = (
     "postgres",
     "quiz",
     "people",
+    "answering",
     "plans",
     "languages",
 )
@@ -124,6 +126,7 @@ def measure(name: str, asked: argparse.Namespace) -> None:
         "postgres": lambda: postgres.run(quick=quick),
         "languages": languages.run,
         "people": lambda: people.run(people.PEOPLE),
+        "answering": lambda: answering.run(20 if quick else answering.ALL),
         "plans": plans.run,
         "quiz": lambda: [quiz.run(path) for path in quiz.HISTORIES],
     }
