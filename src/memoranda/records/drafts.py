@@ -375,6 +375,7 @@ def parse_filters(
     """
     checks.refuse_unknown(given, RecordFilters.__annotations__, "argument")
     kind, namespace, tags = given.get("kind"), given.get("namespace"), given.get("tags")
+    metadata = given.get("metadata")
     meant = (Kind.ITEM,) if namespace else tuple(otherwise)
     return Filter(
         now=now,
@@ -382,7 +383,7 @@ def parse_filters(
         namespace=None if namespace is None else parse_namespace(namespace),
         session=checks.named(given.get("session"), "session"),
         tags=() if tags is None else parse_tags(tags),
-        metadata=parse_metadata_filter(given.get("metadata")),
+        metadata={} if metadata is None else parse_metadata_filter(metadata),
         since=checks.known(given.get("since"), "since"),
         until=checks.known(given.get("until"), "until"),
         **known,
