@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import cached_property, partial
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack, cast
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.consolidation_queue import ConsolidationRequest
@@ -875,7 +875,7 @@ class Memory:
                 MEMORY,
                 user="canary",
                 settings=services.settings,
-                embedder=getattr(services.embedder, "inner", None),
+                embedder=cast("Any", services.embedder),  # With its patience.
                 clock=services.clock,
             ),
         ).examine()
@@ -974,9 +974,8 @@ class Memory:
 
         names = porting.existing_users(services.store, users)
         settings = self.settings.with_values(embedding={"background": False})
-        embedder = getattr(services.embedder, "inner", None)
         with closing(
-            Services(location, settings, embedder=embedder, llm=None, clock=services.clock)
+            Services(location, settings, embedder=services.embedder, llm=None, clock=services.clock)
         ) as other:
             if len({realpath(each.store.location) for each in (services, other)}) == 1:
                 raise InvalidInput(f"{location} is the store that is copied; name another one")

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from memoranda.maintenance.service import Maintenance
     from memoranda.notes.service import NotesService, OpenNotes
     from memoranda.notes.writer import HistoryWriter, PlanClaims
+    from memoranda.providers.embedding.cache import CachedEmbedder
     from memoranda.search.recall import RecallService
     from memoranda.search.search import Retriever
     from memoranda.settings.settings import Settings
@@ -75,7 +76,7 @@ class Services:
         location: str | Path | None,
         settings: Settings | None,
         *,
-        embedder: Embedder | None,
+        embedder: Embedder | CachedEmbedder | None,
         llm: LanguageModel | str | None,
         clock: Clock | None,
     ) -> None:

@@ -111,7 +111,7 @@ class FactService:
         self._records, self._retriever, self._threshold = records, retriever, threshold
         self._now = records.now()
         self._facts: dict[str, Record] = {}
-        self._replaced: defaultdict[str | None, list[Record]] = defaultdict(list)
+        self._replaced: defaultdict[str, list[Record]] = defaultdict(list)
 
     def _look_up(self, chosen: Iterable[Record]) -> None:
         """Look up what facts took the place of, and what took theirs, directly or not."""
@@ -120,7 +120,8 @@ class FactService:
         found = store.related(scope, list(self._facts), RecordRelation.REPLACED)
         self._facts |= store.get(scope, found)
         for record in sorted(self._facts.values(), key=attrgetter("id")):
-            self._replaced[record.superseded_by].append(record)
+            if record.superseded_by is not None:
+                self._replaced[record.superseded_by].append(record)
 
     def _latest(self, where: Filter) -> Iterator[Record]:
         """Yield facts, the last said first among as many as are read at once."""

@@ -25,13 +25,17 @@ MATRYOSHKA = {"text-embedding-3-large": 256, "text-embedding-3-small": 256}
 
 
 def open_embedder(
-    settings: EmbeddingSettings, given: Embedder | None = None, *, masks: bool = True
+    settings: EmbeddingSettings,
+    given: Embedder | CachedEmbedder | None = None,
+    *,
+    masks: bool = True,
 ) -> tuple[CachedEmbedder | None, str | None]:
     """Return the model that is given, or that of the settings; or none, and why.
 
     Args:
         settings: which model.
-        given: a model of the caller's own.
+        given: a model of the caller's own; or that of another memory, whose server is then asked
+            with the same patience.
         masks: whether a server is sent ``[…]`` in the place of secrets.
 
     Raises:
@@ -40,6 +44,8 @@ def open_embedder(
         ModelUnavailable: the local model was asked for, and its files are not there.
     """
     kind, _, name = settings.model.partition(":")
+    if isinstance(given, CachedEmbedder):
+        return CachedEmbedder(given.inner, breaker=given.breaker), None
     if given is not None:
         return CachedEmbedder(given), None
     if settings.model == "none":

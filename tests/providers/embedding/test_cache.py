@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.errors import EmbeddingError
+from memoranda.errors import EmbeddingError, ModelUnavailable
+from memoranda.providers.circuit_breaker import CircuitBreaker
 from memoranda.providers.embedding.cache import CachedEmbedder
+from memoranda.providers.opening import open_embedder
+from memoranda.settings.sections import EmbeddingSettings
 from memoranda.testing.embedders import HashEmbedder
 
 
@@ -95,3 +98,20 @@ def test_no_failure_is_kept():
     inner.fail = False
     (made,) = cached.embed(["a"])
     assert np.array_equal([made.vector], inner.embed(["a"]))
+
+
+def test_a_second_memory_asks_a_server_with_the_patience_of_the_first():
+    """As a copy and the canaries of ``doctor`` do; what they close, the first one goes on using."""
+    inner = Recording()
+    first = CachedEmbedder(inner, owned=True, breaker=CircuitBreaker("the server", 0.05))
+    second, _ = open_embedder(EmbeddingSettings(), first)
+    inner.go_on.clear()
+    with pytest.raises(ModelUnavailable, match=r"no answer from the server within 0\.05 s"):
+        second.embed(["a"], hurry=True)
+    second.close()
+    with pytest.raises(ModelUnavailable, match="it is asked again in"):
+        first.embed(["b"])
+    inner.go_on.set()
+    first.close()
+    with pytest.raises(ModelUnavailable, match="closed"):
+        first.embed(["b"])

@@ -68,6 +68,7 @@ class CachedEmbedder:
 
     Attributes:
         inner: the embedder that is asked.
+        breaker: through which it is asked, where it is a server.
         name: the model of the inner embedder.
         dimensions: how many numbers a vector has.
         tokens: whether the inner embedder gives vectors of tokens, too.
@@ -80,14 +81,13 @@ class CachedEmbedder:
 
         Args:
             inner: the model.
-            owned: whether ``inner`` ends with this one.
+            owned: whether ``inner`` and ``breaker`` end with this one.
             breaker: through which ``inner`` is asked, where it is a server.
         """
-        self.inner = inner
+        self.inner, self.breaker = inner, breaker
         self.name, self.dimensions = inner.name, inner.dimensions
         self.tokens = isinstance(inner, TokenEmbedder)
         self._owned = owned
-        self._breaker = breaker
         self._rows: dict[TextKey, EmbeddedText] = {}
 
     def embed(
@@ -117,7 +117,7 @@ class CachedEmbedder:
         missing = {key: text for key, text in zip(keys, cleaned, strict=True) if key not in known}
         if missing:
             make = partial(self._make, missing, tokens=tokens, query=query)
-            known |= self._breaker.call(make, hurry=hurry) if self._breaker else make()
+            known |= self.breaker.call(make, hurry=hurry) if self.breaker else make()
         return [known[key] for key in keys]
 
     def clear(self) -> None:
@@ -127,8 +127,8 @@ class CachedEmbedder:
     def close(self) -> None:
         """Forget every vector, wait for no server, and close the inner embedder if it is owned."""
         self.clear()
-        if self._breaker is not None:
-            self._breaker.close()
+        if self._owned and self.breaker is not None:
+            self.breaker.close()
         close = getattr(self.inner, "close", None)
         if self._owned and close is not None:
             close()
