@@ -1,5 +1,7 @@
 """``forget(erase=True)`` takes what was erased out of all notes, and nothing else (law 7)."""
 
+from dataclasses import replace
+
 import pytest
 from kept_bytes import holding
 from learning_talks import talk
@@ -25,13 +27,15 @@ def blocks(path):
 def test_no_id_of_an_erased_conversation_is_left(tmp_path):
     """Neither in the history nor in its months: an id is often a title."""
     with by_hand(tmp_path / "a.db") as memory:
-        for name in ("my divorce/lawyer", "garden"):
+        for name in ("my divorce/lawyer", "garden", "a"):
             talk(memory, name, "I have a dog named Rex.", "We decided to go to Porto in May.")
         memory.consolidate()
         assert len(holding(tmp_path, "divorce")) >= 3
         memory.delete_conversation("my divorce/lawyer", erase=True)
         assert holding(tmp_path, "divorce") == []
         assert len(holding(tmp_path, "session=garden")) == 2
+        memory.delete_conversation("a", erase=True)
+        assert len(holding(tmp_path, "<!-- memoranda: session=[erased] turns=0-1 -->")) == 2
 
 
 @pytest.mark.parametrize("modelled", [True, False])
@@ -105,6 +109,37 @@ def test_a_raw_entry_loses_the_turn(tmp_path):
         assert holding(tmp_path, "timbuktu") == []
         assert "Acme" in " ".join(entry.text for entry in memory.notes.history())
         assert facts(memory) == sorted(items(memory)) != []
+
+
+def test_no_entry_tells_what_is_erased_while_it_is_written(tmp_path):
+    """Neither what was read before, nor what is written between the notes and the store."""
+    with by_hand(tmp_path / "a.db") as memory:
+        services = memory._services
+
+        def erase_meanwhile(_):
+            memory.forget(memory.records(session="one")[0].id, erase=True)
+            return Consolidation("They spoke of Timbuktu.")
+
+        told = [erase_meanwhile, Consolidation("They spoke of Acme.")]
+        services.models.model = ScriptedLLM({ClaimsAnswer: ClaimsAnswer([]), Consolidation: told})
+        talk(memory, "one", SAID, "I work for Acme as a nurse.")
+        memory.consolidate()
+        assert holding(tmp_path, "timbuktu") == []
+        (entry,) = memory.notes.history()
+        assert "They spoke of Acme." in entry.text
+        services.models.model = None
+        talk(memory, "two", SAID)
+        eraser, writer = services.eraser(memory._scope), services.history_writer(memory._scope)
+
+        def clean(*given):
+            cleaned = eraser.erase_history(*given)
+            writer.write_fallback("two")
+            return cleaned
+
+        episode = memory.records(session="two")[0]
+        replace(eraser, erase_history=clean).erase([episode.id])
+        assert holding(tmp_path, "timbuktu") == []
+        assert "session=two" in memory.notes.history()[0].text
 
 
 def test_the_notes_of_agents_are_cleaned_and_those_of_other_users_are_not(tmp_path):

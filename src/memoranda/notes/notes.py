@@ -202,11 +202,11 @@ class Notes:
         Returns:
             How many changed; those in the file of a month count no second time.
         """
-        names, count = self._files.names(*NOTES_FILES[1:]), 0
-        if not names:
-            return 0
-        with self.locked():
-            for name in names:
+        count = 0
+        if not self.folder.is_dir():
+            return count
+        with self.locked():  # Who holds the lock may be writing the first of them.
+            for name in self._files.names(*NOTES_FILES[1:]):
                 lines, changed = change(self._files.read(name).splitlines(keepends=True))
                 self._files.write(name, "".join(lines))
                 count += 0 if fnmatchcase(name, MONTHLY_FILES) else changed

@@ -122,8 +122,8 @@ class NotesService:
         A line that repeats erased text becomes ``[erased]``, and so does the paragraph in which a
         model told an erased turn: a model may remember too well.
 
-        Before the store erases them: an erasure that a crash kept from coming about is asked for
-        again.
+        Before the store erases them, as an erasure that a crash kept from coming about is asked for
+        again; and after it, as an entry may have been written meanwhile.
 
         Args:
             scope: whose they are.
@@ -144,11 +144,11 @@ class NotesService:
                 session, first, last = unquote(found[1]), int(found[2]), int(found[3])
                 told = any((session, place) in turns for place in range(first, last + 1))
                 # The rules write a line for each sentence, a model one paragraph right above.
-                if told and at and not lines[at - 1].startswith("- "):
+                if told and at and not lines[at - 1].startswith(("- ", ERASED)):
                     lines[at - 1] = f"{ERASED}\n"
                     count += 1
                 if session == conversation or words.repeated_in(session):
-                    lines[at] = line.replace(found[1], ERASED)
+                    lines[at] = f"{line[: found.start(1)]}{ERASED}{line[found.end(1) :]}"
             headings = [at for at, line in enumerate(lines) if HEADING.match(line.rstrip("\r\n"))]
             left, gone = words.replace_lines(lines, spare=headings)
             return left, count + gone

@@ -111,15 +111,16 @@ class HistoryWriter:
         """
         try:
             info = self._session(session)
-            # All that is not told yet, whether it became facts or not.
-            span = self._span(session, info.noted, until) if info else None
-            if self.notes is None or span is None:
+            if self.notes is None or info is None:
                 return
-            text, raw = write_raw_entry(span.turns), span.comment.replace(" -->", " raw -->")
-            with self.notes.locked():
-                written = self.notes.read_history()
+            with self.notes.locked():  # What was erased before is not read, and later it is found.
+                # All that is not told yet, whether it became facts or not.
+                span = self._span(session, info.noted, until)
+                if span is None:
+                    return
+                raw, written = span.comment.replace(" -->", " raw -->"), self.notes.read_history()
                 if raw not in written and span.comment not in written:
-                    self.notes.append_history_rotated(f"{text}\n{raw}")
+                    self.notes.append_history_rotated(f"{write_raw_entry(span.turns)}\n{raw}")
         except MemorandaError as error:
             log.warning("the last words of session %r could not be noted: %s", session, error)
 
@@ -139,6 +140,8 @@ class HistoryWriter:
                 now = self._session(info.id)
                 if now is None or now.noted != after:
                     return  # Another process tells it.
+                if self._span(info.id, after, info.through, limit=SPAN) != span:
+                    continue  # Some of it was erased, which would stand in the entry.
                 if text and span.comment not in notes.read_history():
                     notes.append_history_rotated(f"{text}\n{span.comment}")
                 with store.write(scope) as tx:

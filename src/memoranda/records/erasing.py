@@ -62,8 +62,8 @@ class Eraser:
         store: where they are.
         clock: where the time comes from.
         erase_history: takes records, and what repeats them, and the id of a conversation that goes,
-            out of the history of a user's notes, before the store does; returns how many entries
-            changed.
+            out of the history of a user's notes, before and after the store does; returns how many
+            entries changed.
         erase_lines: takes what repeats erased words out of MEMORY.md, after the store did; returns
             how many lines changed.
         wipe: clears caches and free space; says why it could not.
@@ -107,6 +107,7 @@ class Eraser:
                 if later.copies:
                     tx.erase(later.copies, at=at, reason=REASON)
                 places += tx.redact(later.places, at=at, reason=REASON, messages=later.messages)
+        entries += self.erase_history(self.scope, gone, search.words, conversation)
         # Before the wipe: it changes the store, too.
         lines = self.erase_lines(self.scope, search.words)
         sources = dict.fromkeys(source for each in memories for source in each.source_ids)
