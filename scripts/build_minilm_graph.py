@@ -167,8 +167,11 @@ class Graph:
         )
 
 
-def embeddings(graph: Graph) -> str:
-    """Word, type and position embeddings, summed and normalised."""
+def embeddings(graph: Graph, kinds: str = "") -> str:
+    """Word, type and position embeddings, summed and normalised.
+
+    Without ``kinds``, the input that tells the type of each token, a text is one segment: type 0.
+    """
     word, scales = graph.quantized(WORDS, VOCABULARY, HIDDEN, HIDDEN)
     kind = graph.weight("embeddings.token_type_embeddings.weight", TYPES, HIDDEN)
     place = graph.weight("embeddings.position_embeddings.weight", POSITIONS, HIDDEN)
@@ -176,8 +179,12 @@ def embeddings(graph: Graph) -> str:
     # Shape with start and end gives a list of one, as Slice takes it.
     length = graph.add("Shape", "input_ids", start=1, end=2)
     rows = graph.add("Slice", place, zero, length, zero, one)
-    # Every text is one segment, so all tokens are of type 0.
-    rows = graph.add("Add", rows, graph.add("Slice", kind, zero, one, zero, one))
+    typed = (
+        graph.add("Gather", kind, kinds)
+        if kinds
+        else graph.add("Slice", kind, zero, one, zero, one)
+    )
+    rows = graph.add("Add", rows, typed)
     words = graph.add("Cast", graph.add("Gather", word, "input_ids"), to=TensorProto.FLOAT)
     words = graph.add("Sub", words, graph.number("zero_byte", ZERO))
     words = graph.add("Mul", words, graph.add("Gather", scales, "input_ids"))
@@ -242,26 +249,46 @@ def pool(graph: Graph, x: str) -> str:
     return "embedding"
 
 
-def build() -> onnx.ModelProto:
-    """Return the model, the same each time."""
-    graph = Graph()
-    x = embeddings(graph)
+def read_tokens(graph: Graph, kinds: str = "") -> str:
+    """The last layer, of shape ``[batch, length, 384]``; ``kinds`` as for :func:`embeddings`."""
+    x = embeddings(graph, kinds)
     bias = mask_bias(graph)
     for number in range(LAYERS):
         x = layer(graph, x, bias, f"encoder.layer.{number}")
+    return x
+
+
+def build() -> onnx.ModelProto:
+    """Return the model, the same each time."""
+    graph = Graph()
+    x = read_tokens(graph)
     output = pool(graph, x)
     graph.nodes.append(helper.make_node("Identity", [x], ["tokens"], name="tokens"))
+    shapes = {output: ["batch", HIDDEN], "tokens": ["batch", "length", HIDDEN]}
+    return finish(graph, "all-MiniLM-L6-v2", ("input_ids", "attention_mask"), shapes)
+
+
+def finish(
+    graph: Graph, name: str, given: Sequence[str], made: Mapping[str, Sequence[str | int]]
+) -> onnx.ModelProto:
+    """Return a whole graph as a model of some ``name``.
+
+    Args:
+        graph: with all its nodes.
+        name: of the model.
+        given: its inputs, int64 ``[batch, length]`` each.
+        made: the shapes of its outputs, float32, by their names.
+    """
     graph.locate()
-    tokens = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
-        for name in ("input_ids", "attention_mask")
+    inputs = [
+        helper.make_tensor_value_info(each, TensorProto.INT64, ["batch", "length"])
+        for each in given
     ]
-    vectors = helper.make_tensor_value_info(output, TensorProto.FLOAT, ["batch", HIDDEN])
-    shape = ["batch", "length", HIDDEN]
-    states = helper.make_tensor_value_info("tokens", TensorProto.FLOAT, shape)
-    body = helper.make_graph(
-        graph.nodes, "all-MiniLM-L6-v2", tokens, [vectors, states], initializer=graph.initializers
-    )
+    outputs = [
+        helper.make_tensor_value_info(each, TensorProto.FLOAT, shape)
+        for each, shape in made.items()
+    ]
+    body = helper.make_graph(graph.nodes, name, inputs, outputs, initializer=graph.initializers)
     return helper.make_model(
         body,
         opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(RUNTIME, 1)],

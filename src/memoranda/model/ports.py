@@ -79,6 +79,18 @@ class TokenEmbedder(Embedder, Protocol):
         """
 
 
+@runtime_checkable
+class AnswerScorer(Protocol):
+    """Tells how likely a text answers a question, reading both together."""
+
+    def score(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return of each text how likely it answers a question of its language, as a logit.
+
+        Raises:
+            EmbeddingError: the model failed; the message says what to do.
+        """
+
+
 class EntityExtractor(Protocol):
     """Finds the named things in a text."""
 

@@ -114,6 +114,16 @@ def test_a_token_is_read_in_its_context(minilm):
     assert len(asked.spans) == len(asked.tokens) > 0
 
 
+def test_a_score_is_of_its_pair_alone(minilm):
+    """Other texts, their lengths and their order change no score, and any text has one."""
+    texts = [LONG, *TEXTS, "the late flight \ud800"]
+    scores = minilm.score("When does Ana fly?", texts)
+    alone = [minilm.score("When does Ana fly?", [each])[0] for each in texts]
+    assert scores == pytest.approx(alone, abs=0.3)
+    assert scores[texts.index(TEXTS[0])] > scores[texts.index("")]
+    assert minilm.score("When does Ana fly?", []) == []
+
+
 def test_nothing_gives_no_rows(minilm):
     """No texts are an empty array of the right width; a bare string is a mistake, no letters."""
     assert minilm.embed([]).shape == (0, 384)

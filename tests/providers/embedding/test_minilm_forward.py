@@ -13,6 +13,7 @@ import pytest
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
+from memoranda.providers.embedding.minilm import CROSS_ENCODER
 from memoranda.providers.embedding.multilingual import GRAPH, WEIGHTS, MultilingualE5, WeightsFile
 
 TEXTS = [
@@ -59,12 +60,12 @@ def attend(x, weights, name, heads=12):
     return dense(np.concatenate(mixed, axis=1), weights, f"{name}.output.dense")
 
 
-def read(tokens, weights, layers):
-    """Return the mean of the last layer of one sequence of token ids, and the layer before."""
+def encode(tokens, weights, layers, kinds=0):
+    """Return the last layer of one sequence of token ids of these types, and the layer before."""
     x = (
         weights[WORD_TABLE][tokens].astype(np.float64)
         + weights["embeddings.position_embeddings.weight"][: len(tokens)]
-        + weights["embeddings.token_type_embeddings.weight"][0]
+        + weights["embeddings.token_type_embeddings.weight"][kinds]
     )
     x = norm(x, weights, "embeddings.LayerNorm")
     before = x
@@ -75,7 +76,13 @@ def read(tokens, weights, layers):
         inner = gelu(dense(x, weights, f"{layer}.intermediate.dense"))
         x = x + dense(inner, weights, f"{layer}.output.dense")
         x = norm(x, weights, f"{layer}.output.LayerNorm")
-    return x.mean(0), before
+    return x, before
+
+
+def read(tokens, weights, layers):
+    """Return the mean of the last layer of one sequence of token ids, and the layer before."""
+    last, before = encode(tokens, weights, layers)
+    return last.mean(0), before
 
 
 def unit(x):
@@ -95,6 +102,35 @@ def test_vectors_are_those_of_an_independent_forward_pass(minilm, published):
     likeness = (vectors * expected).sum(axis=1)
     assert likeness.min() >= 0.997
     assert likeness.mean() >= 0.999
+
+
+def test_scores_of_answers_are_those_of_an_independent_forward_pass(minilm, published):
+    """The published weights with the adapters of the graph added give its scores, in any batch."""
+    onnx = pytest.importorskip("onnx")
+    graph = onnx.load(CROSS_ENCODER, load_external_data=False).graph.initializer
+    trained = {
+        each.name.removesuffix(".half"): onnx.numpy_helper.to_array(each).astype(np.float64)
+        for each in graph
+        if each.name.endswith(".half")
+    }
+    weights = load_file(published.weights)
+    for name in (each.removesuffix(".up") for each in trained if each.endswith(".up")):
+        added = trained[f"{name}.down"] @ trained[f"{name}.up"]
+        weights[f"{name}.weight"] = weights[f"{name}.weight"] + added.T
+    tokenizer = Tokenizer.from_file(str(published.tokenizer))
+    tokenizer.no_padding()
+    expected = []
+    for text in TEXTS[:3] + TEXTS[5:]:
+        pair = tokenizer.encode("When does Ana fly?", text)
+        kinds = np.array(pair.type_ids)
+        last = encode(pair.ids, weights, 6, kinds)[0]
+        asked, told = last[kinds == 0].mean(0), last[kinds == 1].mean(0)
+        both = np.concatenate([asked, told, 4 * asked * told, np.abs(asked - told)])
+        inner = gelu(both @ trained["head.inner.weight"] + trained["head.inner.bias"])
+        expected += (inner @ trained["head.outer.weight"] + trained["head.outer.bias"]).tolist()
+    scores = minilm.score("When does Ana fly?", TEXTS[:3] + TEXTS[5:])
+    assert scores == pytest.approx(expected, abs=0.5)
+    assert np.std(expected) > 1
 
 
 # What the published file of the other model calls the tensors of a layer.

@@ -17,6 +17,7 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -132,13 +133,7 @@ class LoadedModel(ABC):
 
     def run(self, tokens: Sequence[Sequence[int]]) -> list[Vectors]:
         """Return what the network says of one batch of token ids, padded here to its longest."""
-        import numpy as np  # noqa: PLC0415 - it takes long to load
-
-        shape = (len(tokens), max(map(len, tokens)))
-        ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-        for row, sequence in enumerate(tokens):
-            ids[row, : len(sequence)] = sequence
-            mask[row, : len(sequence)] = 1
+        ids, mask = padded(tokens), padded([[1] * len(each) for each in tokens])
         given = {**self.inputs(ids), "attention_mask": mask}
         with self.turns:
             found: list[Vectors] = self.session.run(["embedding", "tokens"], given)
@@ -238,20 +233,26 @@ class LocalEmbedder(ABC):
             EmbeddingError: the runtime failed.
         """
         cleaned = well_formed(texts)
-        try:
+        with self._translated():
             return self._loaded().embed(cleaned, query=query)
-        except MemorandaError:
-            raise
-        except Exception as error:
-            raise EmbeddingError(
-                f"{self.name} could not embed {len(texts)} texts: {error}; bring its runtime up "
-                f"to date: pip install --upgrade 'memoranda[{self.extra}]'"
-            ) from error
 
     def close(self) -> None:
         """Let the model go. It is loaded again by the next ``embed``, if there is one."""
         with self._lock:
             self._model = None
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn what the runtime raises into an error of ours."""
+        try:
+            yield
+        except MemorandaError:
+            raise
+        except Exception as error:
+            raise EmbeddingError(
+                f"{self.name} could not read the texts: {error}; bring its runtime up to date: "
+                f"pip install --upgrade 'memoranda[{self.extra}]'"
+            ) from error
 
     def _loaded(self) -> LoadedModel:
         with self._lock:
@@ -281,6 +282,16 @@ def open_session(
     return onnxruntime.InferenceSession(
         graph.read_bytes(), options, providers=["CPUExecutionProvider"]
     )
+
+
+def padded(rows: Sequence[Sequence[int]]) -> npt.NDArray[Any]:
+    """Return rows of whole numbers as an array, with zeros behind the shorter ones."""
+    import numpy as np  # noqa: PLC0415 - it takes long to load
+
+    made = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
+    for place, row in enumerate(rows):
+        made[place, : len(row)] = row
+    return made
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
