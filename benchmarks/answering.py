@@ -3,9 +3,10 @@
 Run: ``python -m benchmarks.answering [--people N]``. A file, ``answering.json`` beside this one,
 holds invented people: the lines that each types over some weeks, and questions, each with the
 lines that answer it and those that did so earlier. They were written by somebody who had seen no
-rule, so that most questions have other words than their answers, and lines beside them that share
-their words and answer nothing. All questions are asked in a new session, a day later; and then
-some that another person asked, most of which nothing answers here.
+rule, most questions in other words than their answers, and beside lines that share their words and
+answer nothing. None of them is among those of ``training/``, from which the model that reads them
+has learned. All questions are asked in a new session, a day later; and then some that another
+person asked, most of which nothing answers here.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from memoranda import Agent, Memory
 PEOPLE = Path(__file__).with_name("answering.json")
 BEGIN, BETWEEN = datetime.fromisoformat("2026-01-12T18:00"), timedelta(days=13)
 LINES_A_DAY = 8
-ALL = 152
+ALL = 120
 # Questions of another person that each is asked, and how much later in the file that one stands.
 FOREIGN, AWAY = 8, 7
 OUTCOMES = ("right", "outdated", "another", "nothing")

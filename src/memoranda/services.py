@@ -7,6 +7,7 @@ What a memory does not need to open, to store and to search is imported when it 
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
@@ -17,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 from memoranda.derivations import DerivationWorker
 from memoranda.entities import names as name_matcher
 from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline, open_entity_providers
+from memoranda.errors import EmbeddingError
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
-from memoranda.model.models import Kind, Record, Scope
+from memoranda.model.models import Hit, Kind, Record, Scope
 from memoranda.model.ports import ENTITIES, Embedder, LanguageModel
 from memoranda.model.processes import BackgroundThread
 from memoranda.model.reports import StageReport
@@ -34,6 +36,8 @@ from memoranda.settings.parsing import names, parse_span
 from memoranda.store.locations import medium, open_store
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memoranda.conversation.conversation_store import ConversationStore
     from memoranda.learning.consolidator import Consolidator
     from memoranda.learning.request_keeper import RequestKeeper
@@ -234,6 +238,17 @@ class Services:
 
             providers["llm"] = ModelNames(model, run=self.models.wait)
         return EntityPipeline(providers, self.name_strategies)
+
+    def rerank(self, question: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Return hits by how likely each answers an English question, where a model tells that."""
+        from memoranda.facts.language import languages_in  # noqa: PLC0415 - see the module
+        from memoranda.providers.reranking import rerank  # noqa: PLC0415
+
+        scorer = self.embedder.scorer if self.embedder else None
+        with suppress(EmbeddingError):
+            if scorer and hits and languages_in(question)[0] == "en":
+                return rerank(scorer, question, hits)
+        return hits
 
     # Learning
 

@@ -7,6 +7,7 @@ from tables import each_row
 from memoranda.agent import Agent
 from memoranda.agent.answers import ALL_RIGHT, ERASE_ALL, HELLO, KNOWS_NOTHING
 from memoranda.errors import LLMError
+from memoranda.providers.embedding.minilm import MiniLM
 from memoranda.testing.clocks import FrozenClock
 from memoranda.text.recalled import NOTHING
 
@@ -107,6 +108,27 @@ def test_what_follows_a_question_says_why_it_is_asked(opened):
     agent.process("My grandson Ivor lives in Barry with his dog.")
     answer = agent.process("Whereabouts does Ivor live? (I've his card to address upstairs.)")
     assert "Barry" in answer.text
+
+
+# What is told, what is asked, and the beginning of the answer.
+READ = """
+> My gran lives in Leith and paints boats. > we sold up and bought a barn near Melrose > where do we live now | we sold
+> Felix's mum pays me 30 now. > mum reports from the county court, types like rain > what does my mum do | mum reports
+> I shook his hand and left. > they call it trigger finger, it snaps shut at night > what's wrong with my hand | they call
+> My son swims on Fridays. > the little one came at five weeks early, 1,900 grams > how much did the baby weigh | the little
+> Der Zahnarzt heißt Doktor Weiß. > Die Schwester wohnt in Graz. > Wie heißt mein Zahnarzt? | Der Zahnarzt
+"""  # noqa: E501 - a row is a line
+
+
+def test_what_answers_is_read_with_the_question(opened):
+    """The local model reads each hit with an English question; the search answers others."""
+    memory, wrong = opened(embedder=MiniLM(), clock=FrozenClock(NOW)), {}
+    for number, row in enumerate(READ.strip().splitlines()):
+        said, _, answer = row.partition(" | ")
+        agent = Agent(memory.as_user(f"reader-{number}"))
+        *_, last = [agent.process(line.strip()).text for line in said.split(">")[1:]]
+        wrong |= {} if last.startswith(f"You said today: “{answer}") else {row: last}
+    assert wrong == {}
 
 
 def test_a_message_that_says_nothing_new_asks_for_what_was_said(opened):
