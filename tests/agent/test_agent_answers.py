@@ -114,7 +114,7 @@ def test_what_follows_a_question_says_why_it_is_asked(opened):
 READ = """
 > My gran lives in Leith and paints boats. > we sold up and bought a barn near Melrose > where do we live now | we sold
 > Felix's mum pays me 30 now. > mum reports from the county court, types like rain > what does my mum do | mum reports
-> I shook his hand and left. > they call it trigger finger, it snaps shut at night > what's wrong with my hand | they call
+> I shook his hand and left. > it is trigger finger, says the doctor, it locks at night > what's wrong with my hand | it is trigger
 > My son swims on Fridays. > the little one came at five weeks early, 1,900 grams > how much did the baby weigh | the little
 > Der Zahnarzt heißt Doktor Weiß. > Die Schwester wohnt in Graz. > Wie heißt mein Zahnarzt? | Der Zahnarzt
 """  # noqa: E501 - a row is a line
