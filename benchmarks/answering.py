@@ -15,14 +15,16 @@ import argparse
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import show
 from benchmarks.people import PAUSE, tell_days
-from memoranda import Agent, Memory
+from memoranda import Agent, Memory, Record
+from memoranda.testing.clocks import FrozenClock
 
 PEOPLE = Path(__file__).with_name("answering.json")
 BEGIN, BETWEEN = datetime.fromisoformat("2026-01-12T18:00"), timedelta(days=13)
@@ -42,11 +44,8 @@ def days_of(lines: list[str]) -> list[dict[str, Any]]:
     ]
 
 
-def find_lines(memory: Memory, lines: list[str], answer: Any) -> Collection[int]:
-    """Return the places of the lines that the first source of an answer is, or was read from."""
-    if not answer.sources:
-        return ()
-    record = answer.sources[0].record
+def find_lines(memory: Memory, lines: list[str], record: Record) -> Collection[int]:
+    """Return the places of the lines that a record is, or was read from."""
     told = [record, *(memory.get(id_) for id_ in record.source_ids)]
     held = {each.content for each in told if each is not None}
     return {place for place, line in enumerate(lines) if line in held}
@@ -62,19 +61,29 @@ def judge(question: dict[str, Any], found: Collection[int], *, answered: bool) -
     return "another"
 
 
-def ask(person: dict[str, Any], foreign: list[str], folder: Path) -> tuple[Counter[str], int]:
-    """Return what became of a person's questions, and how many foreign ones are answered."""
-    lines, outcomes = person["lines"], Counter[str]()
-    with tell_days(days_of(lines), folder) as (memory, clock, last):
+@contextmanager
+def told_lines(lines: list[str]) -> Iterator[tuple[Memory, FrozenClock]]:
+    """Give the memory that was told lines, and its clock, a day after the last of them."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tell_days(days_of(lines), Path(folder)) as (memory, clock, last),
+    ):
         last.end()
         clock.advance(timedelta(days=1))
         memory.maintain()
+        yield memory, clock
+
+
+def ask(person: dict[str, Any], foreign: list[str]) -> tuple[Counter[str], int]:
+    """Return what became of a person's questions, and how many foreign ones are answered."""
+    lines, outcomes = person["lines"], Counter[str]()
+    with told_lines(lines) as (memory, clock):
         agent = Agent(memory, session="questions")
         for question in person["questions"]:
             clock.advance(PAUSE)
-            answer = agent.process(question["ask"])
-            found = find_lines(memory, lines, answer)
-            outcomes[judge(question, found, answered=bool(answer.sources))] += 1
+            sources = agent.process(question["ask"]).sources
+            found = find_lines(memory, lines, sources[0].record) if sources else ()
+            outcomes[judge(question, found, answered=bool(sources))] += 1
         answers = [agent.process(each) for each in foreign]
     return outcomes, sum(bool(each.sources) for each in answers)
 
@@ -87,8 +96,7 @@ def run(most: int) -> None:
     for number in range(0, len(people), step):
         other = people[(number + AWAY) % len(people)]["questions"]
         questions = [each["ask"] for each in other[:FOREIGN]]
-        with tempfile.TemporaryDirectory() as folder:
-            outcomes, answered = ask(people[number], questions, Path(folder))
+        outcomes, answered = ask(people[number], questions)
         total, foreign, count = total + outcomes, foreign + answered, count + 1
     asked = total.total()
     shares = [total[each] / asked for each in OUTCOMES] + [foreign / count / FOREIGN]

@@ -10,8 +10,9 @@ would choose from. Of these the right one is to be likeliest, with what their pl
 say (``PLACE``) added in four of ten questions, so that the reading is no mere repetition of it;
 and "nothing answers" is to be likeliest where the right ones are left out, in three of ten.
 
-Run: ``python scripts/train_cross_encoder.py`` (needs the ``dev`` extra, torch and safetensors;
-an hour or two on two cores). The people of ``benchmarks/answering.json`` are no part of it.
+Run: ``PYTHONPATH=. python scripts/train_cross_encoder.py`` (needs the ``dev`` extra, torch and
+safetensors; an hour or two on two cores). The people of ``benchmarks/answering.json`` are no part
+of it.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ import json
 import math
 import os
 import random
-import tempfile
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
 import torch
+from benchmarks.answering import find_lines, told_lines
+from benchmarks.people import PAUSE
 from build_minilm_graph import HEADS, HIDDEN, LAYERS, ROOM, Graph, finish, gelu, read_tokens
 from onnx import TensorProto, helper, numpy_helper
 from safetensors.torch import load_file
@@ -36,21 +37,22 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
 
+from memoranda.agent.answers import MemoryAnswerer
+from memoranda.providers.embedding.local_model import padded
 from memoranda.providers.embedding.model_files import TOKENIZER, WEIGHTS, find
+from memoranda.providers.reranking import MOST_READ, PLACE
 
 TRAINING = Path(__file__).parents[1] / "training"
 TARGET = ROOM / "cross_encoder.onnx"
-# Hits that are read of each question, tokens of a pair, and the lines that are learned from at
-# once beside the right ones.
-MOST_HITS, MOST_TOKENS, COMPARED = 12, 128, 8
+# Tokens of a pair, and the first hits that are learned from beside the right ones.
+MOST_TOKENS, COMPARED = 128, 8
 RANK, HEAD_SIZE = 16, 64
-PASSES, QUESTIONS_AT_ONCE, RATE, HEAD_RATE, WARM_UP = 3, 16, 5e-4, 5e-4, 50
+PASSES, QUESTIONS_AT_ONCE, RATE, WARM_UP = 3, 16, 5e-4, 50
 DROPPED = 0.1
 # Shares of the questions that are learned with their order, and without their right lines.
 ORDERED, UNANSWERED = 0.4, 0.3
-# The weight of one by a hit's place.
-PLACE = 3.0
 PRODUCT = 4.0  # of the two means, which are smaller multiplied than apart
+SEED = 0
 PIECES = 4  # of a batch, by length, so that little of it is padding
 
 
@@ -64,33 +66,17 @@ class Question(NamedTuple):
 
 def read_questions(path: Path) -> Iterator[Question]:
     """Yield the questions of a file of people, with what chat finds."""
-    from benchmarks.answering import days_of  # noqa: PLC0415 - the rest runs without
-    from benchmarks.people import PAUSE, tell_days  # noqa: PLC0415
-
-    from memoranda.agent.answers import MemoryAnswerer  # noqa: PLC0415
-
     for person in json.loads(path.read_text("utf-8")):
         lines = person["lines"]
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            tell_days(days_of(lines), Path(folder)) as (memory, clock, agent),
-        ):
-            agent.end()
-            clock.advance(timedelta(days=1))
-            memory.maintain()
+        with told_lines(lines) as (memory, clock):
             chat, answerer = memory.conversation("later"), MemoryAnswerer(memory)
             for question in person["questions"]:
                 clock.advance(PAUSE)
                 asked = chat.add("user", question["ask"], timestamp=clock.now())
-                found = answerer.recall("later", asked)[:MOST_HITS]
-                answers = {lines[place] for place in question["answers"]}
-                right = []
-                for hit in found:
-                    ids = [hit.record.id, *hit.record.source_ids]
-                    said = {each.content for each in map(memory.get, ids) if each}
-                    right.append(not said.isdisjoint(answers))
-                texts = tuple(hit.record.content for hit in found)
-                yield Question(question["ask"], texts, tuple(right))
+                found = [hit.record for hit in answerer.recall("later", asked)[:MOST_READ]]
+                answers = set(question["answers"])
+                right = (not answers.isdisjoint(find_lines(memory, lines, each)) for each in found)
+                yield Question(question["ask"], tuple(each.content for each in found), tuple(right))
 
 
 class AdaptedLinear(nn.Module):
@@ -197,19 +183,18 @@ def score(model: CrossEncoder, tokenizer: Tokenizer, pairs: Sequence[tuple[str, 
     """Return the scores of pairs of a question and a line."""
     read = tokenizer.encode_batch(list(pairs))
     order = sorted(range(len(pairs)), key=lambda place: len(read[place].ids))
-    scores: list[Tensor] = [torch.empty(0)] * len(pairs)
     step = math.ceil(len(order) / PIECES)
+    parts = []
     for start in range(0, len(order), step):
-        rows = order[start : start + step]
-        length = max(len(read[row].ids) for row in rows)
-        given = torch.zeros(3, len(rows), length, dtype=torch.long)
-        for at, row in enumerate(rows):
-            each = read[row]
-            for part, values in zip(given, (each.ids, each.type_ids, [1] * length), strict=True):
-                part[at, : len(each.ids)] = torch.tensor(values[: len(each.ids)])
-        for row, value in zip(rows, model(given[0], given[1], given[2]), strict=True):
-            scores[row] = value
-    return torch.stack(scores)
+        rows = [read[place] for place in order[start : start + step]]
+        given = (
+            [each.ids for each in rows],
+            [each.type_ids for each in rows],
+            [each.attention_mask for each in rows],
+        )
+        parts.append(model(*(torch.from_numpy(padded(each)) for each in given)))
+    scores = torch.cat(parts)
+    return scores[torch.tensor(order).argsort()]
 
 
 def loss_of(model: CrossEncoder, question: Question, scores: Tensor, chance: random.Random) -> Any:
@@ -231,18 +216,13 @@ def compared(question: Question) -> Question:
     return Question(question.text, hits, right)
 
 
-def train(
-    model: CrossEncoder, tokenizer: Tokenizer, questions: Sequence[Question], *, seed: int = 0
-) -> None:
+def train(model: CrossEncoder, tokenizer: Tokenizer, questions: Sequence[Question]) -> None:
     """Train the adapters and the head."""
-    torch.manual_seed(seed)
-    chance = random.Random(seed)  # noqa: S311 - no secret hangs on it
+    torch.manual_seed(SEED)
+    chance = random.Random(SEED)  # noqa: S311 - no secret hangs on it
     learned = [compared(each) for each in questions]
     learned = [each for each in learned if any(each.right) and not all(each.right)]
-    own = [each for layer in model.layers.values() for each in layer.parameters()]
-    head = [*model.inner.parameters(), *model.outer.parameters(), model.nothing]
-    groups = [{"params": own, "lr": RATE}, {"params": head, "lr": HEAD_RATE}]
-    optimizer = torch.optim.AdamW(groups, weight_decay=0.05)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.05)
     steps = PASSES * (len(learned) // QUESTIONS_AT_ONCE)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1, (step + 1) / WARM_UP) * max(0.02, 1 - step / steps)
@@ -259,7 +239,7 @@ def train(
             loss = torch.stack(lost).mean()
             optimizer.zero_grad()
             loss.backward()
-            nn.utils.clip_grad_norm_([*own, *head], 1.0)
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             schedule.step()
             total += loss.item()
@@ -338,7 +318,7 @@ def main() -> None:
     tokenizer.no_padding()
     tokenizer.enable_truncation(MOST_TOKENS)
     questions = [each for path in sorted(TRAINING.glob("*.json")) for each in read_questions(path)]
-    torch.manual_seed(0)
+    torch.manual_seed(SEED)
     model = CrossEncoder(load_file(folder / WEIGHTS.name))
     train(model, tokenizer, questions)
     data = build(model).SerializeToString(deterministic=True)

@@ -25,7 +25,7 @@ from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import Hit, Kind, Record, Scope
-from memoranda.model.ports import ENTITIES, Embedder, LanguageModel
+from memoranda.model.ports import ENTITIES, AnswerScorer, Embedder, LanguageModel
 from memoranda.model.processes import BackgroundThread
 from memoranda.model.reports import StageReport
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
@@ -244,9 +244,9 @@ class Services:
         from memoranda.facts.language import languages_in  # noqa: PLC0415 - see the module
         from memoranda.providers.reranking import rerank  # noqa: PLC0415
 
-        scorer = self.embedder.scorer if self.embedder else None
+        scorer = self.embedder.inner if self.embedder else None
         with suppress(EmbeddingError):
-            if scorer and hits and languages_in(question)[0] == "en":
+            if isinstance(scorer, AnswerScorer) and hits and languages_in(question)[0] == "en":
                 return rerank(scorer, question, hits)
         return hits
 

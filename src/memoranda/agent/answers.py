@@ -154,12 +154,13 @@ class MemoryAnswerer:
         if not hits:
             return NOTHING, ()
         best = self._reveal(hits[0], question)
-        if not _answers(best, question):
-            if _likeness(best) < NEAR and not share_words(question, best.record.content):
-                return NOTHING, ()
-            self.told = best.record.id
-            return f"{NOTHING} Nearest: {self._quote(best.record)}", ()
+        answers = _answers(best, question)
+        shared = share_words(question, best.record.content)
+        if not answers and _likeness(best) < NEAR and not shared:
+            return NOTHING, ()
         self.told = best.record.id
+        if not answers:
+            return f"{NOTHING} Nearest: {self._quote(best.record)}", ()
         # What the best one brought up to date is told no more.
         least = LEAST_MORE * best.score if best.why.precedence <= 1 else best.score
         near = [hit for hit in hits[1:] if hit.score >= least][:MOST_MORE]

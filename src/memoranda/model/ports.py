@@ -80,8 +80,8 @@ class TokenEmbedder(Embedder, Protocol):
 
 
 @runtime_checkable
-class AnswerScorer(Protocol):
-    """Tells how likely a text answers a question, reading both together."""
+class AnswerScorer(Embedder, Protocol):
+    """An embedder that tells how likely a text answers a question, too, reading both together."""
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
         """Return of each text how likely it answers a question of its language, as a logit.

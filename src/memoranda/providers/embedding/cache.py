@@ -11,7 +11,7 @@ from typing import Any
 
 from memoranda.errors import EmbeddingError, InvalidInput
 from memoranda.model.checks import content_hash
-from memoranda.model.ports import AnswerScorer, Embedder, TokenEmbedder
+from memoranda.model.ports import Embedder, TokenEmbedder
 from memoranda.model.query import EmbeddedText, Vectors
 from memoranda.providers.circuit_breaker import CircuitBreaker
 
@@ -72,7 +72,6 @@ class CachedEmbedder:
         name: the model of the inner embedder.
         dimensions: how many numbers a vector has.
         tokens: whether the inner embedder gives vectors of tokens, too.
-        scorer: the inner embedder, where it scores answers, too.
     """
 
     def __init__(
@@ -88,7 +87,6 @@ class CachedEmbedder:
         self.inner, self.breaker = inner, breaker
         self.name, self.dimensions = inner.name, inner.dimensions
         self.tokens = isinstance(inner, TokenEmbedder)
-        self.scorer = inner if isinstance(inner, AnswerScorer) else None
         self._owned = owned
         self._rows: dict[TextKey, EmbeddedText] = {}
 

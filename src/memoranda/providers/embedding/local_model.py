@@ -134,10 +134,15 @@ class LoadedModel(ABC):
     def run(self, tokens: Sequence[Sequence[int]]) -> list[Vectors]:
         """Return what the network says of one batch of token ids, padded here to its longest."""
         ids, mask = padded(tokens), padded([[1] * len(each) for each in tokens])
-        given = {**self.inputs(ids), "attention_mask": mask}
+        return self.run_network(self.session, **self.inputs(ids), attention_mask=mask)
+
+    def run_network(
+        self, session: onnxruntime.InferenceSession, **given: npt.NDArray[Any]
+    ) -> list[Vectors]:
+        """Return the outputs of a network, run in its turn, and give back what memory it took."""
         with self.turns:
-            found: list[Vectors] = self.session.run(["embedding", "tokens"], given)
-        if ids.size >= MANY_TOKENS:
+            found: list[Vectors] = session.run(None, given)
+        if given["attention_mask"].size >= MANY_TOKENS:
             release_memory()
         return found
 

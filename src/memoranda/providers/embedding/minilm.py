@@ -45,7 +45,7 @@ WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 class LoadedMiniLM(LoadedModel):
-    """MiniLM in memory, about 30 MB; 15 more where it scores answers."""
+    """MiniLM in memory, about 30 MB; 22 more where it scores answers."""
 
     name = model_files.MODEL
     opening, closing = (101,), (102,)
@@ -84,13 +84,12 @@ class LoadedMiniLM(LoadedModel):
         read = self._tokenizer.encode_batch([(question, text) for text in texts])
         scores = [0.0] * len(texts)
         for rows in batches([len(each.ids) for each in read]):
-            given = {
-                "input_ids": padded([read[row].ids for row in rows]),
-                "token_type_ids": padded([read[row].type_ids for row in rows]),
-                "attention_mask": padded([read[row].attention_mask for row in rows]),
-            }
-            with self.turns:
-                (found,) = self._cross_encoder.run(["score"], given)
+            (found,) = self.run_network(
+                self._cross_encoder,
+                input_ids=padded([read[row].ids for row in rows]),
+                token_type_ids=padded([read[row].type_ids for row in rows]),
+                attention_mask=padded([read[row].attention_mask for row in rows]),
+            )
             for row, score in zip(rows, found.tolist(), strict=True):
                 scores[row] = score
         return scores
@@ -134,9 +133,9 @@ class MiniLM(LocalEmbedder):
             ModelUnavailable: the files are not there or not the published ones.
             EmbeddingError: the runtime failed.
         """
-        cleaned = well_formed([question, *texts])
+        question, *texts = well_formed([question, *texts])
         with self._translated():
-            return self._loaded().score(cleaned[0], cleaned[1:])
+            return self._loaded().score(question, texts)
 
 
 def _is_known(piece: str) -> bool:
